@@ -306,8 +306,8 @@ def outcome(
         return 'WRONG NAME', figures
     ranges = found.mass_ambiguity
     if ranges is not None:
-        figures += f' scale {np.round(ranges.scale, 2).tolist()}'
-        figures += f' load {np.round(ranges.load, 2).tolist()}'
+        figures += f' scale {np.round(ranges.scale_range, 2).tolist()}'
+        figures += f' load {np.round(ranges.load_range, 2).tolist()}'
     if found.causes:
         return 'named', figures
     if not found.sound:
@@ -341,9 +341,9 @@ def within(ranges: MassAmbiguity, name: str) -> bool:
     """Return whether the range that is printed contains the fault of a case."""
     first, second, *_, last = words = name.split()
     if name.startswith('all x'):
-        return ranges.scale[0] <= float(last) <= ranges.scale[1]
+        return ranges.scale_range[0] <= float(last) <= ranges.scale_range[1]
     if 'undeclared' in words:
-        return ranges.load[0] <= float(first) <= ranges.load[1]
+        return ranges.load_range[0] <= float(first) <= ranges.load_range[1]
     return any(
         first == kind and joint + 1 == int(last) and low <= float(second) <= high
         for kind, joint, low, high in ranges.joint_ranges

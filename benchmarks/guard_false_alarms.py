@@ -98,7 +98,7 @@ def moves(loop: Loop, share: float, kind: str = 'random', at: int = BEGIN) -> It
     problem = ExcitationProblem(arm, ExcitationLimits(fraction=share, position_margin=0.2))
     drawn = random_trajectory(problem, arm.home_position, duration, loop.rng)
     times = np.linspace(0.0, duration, round(50 * duration) + 1)
-    q, dq, ddq = drawn.at(times)
+    q, dq, ddq = drawn.states_at(times)
     loop.ask(loop.core.follow, q, 1.0 + times, dq, ddq)
 
 

@@ -66,7 +66,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
     deviations = external_torque.external_torque_std(load('fr3'))[[0, -1]]
     noise = (
         100.0 * torque_model._STRONG_RESIDUAL_TO_LIMIT,
-        torque_model._MIN_STRONG_LIMIT_NM,
+        torque_model._MIN_STRONG_JOINT_LIMIT_NM,
         100.0 * torque_model._WEAK_RESIDUAL_TO_LIMIT,
     )
     return {
@@ -269,11 +269,11 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 'A fault makes recordings unsound whose effect is above {} and',
                 (cross_validation.MIN_HARMFUL_ERROR_RATIO,),
             ),
-            ("a Student's **t** above {} (95 %)", (cross_validation.CRITICAL_T,)),
+            ("a Student's **t** above {} (95 %)", (cross_validation.CRITICAL_T_VALUE,)),
             ('rises by more than {}: masses', (cross_validation.MIN_LOG_BAYES_FACTOR,)),
             ('within {} % and the inverse', (100.0 * cross_validation._MIN_FIXED_TO_FREE_RATIO,)),
             ('likelier: above {} they are faults', (verdict._MIN_CLEAR_LOG_BAYES_FACTOR,)),
-            ('whose efforts more than {} % is left', (100.0 * fault_checks._MAX_REL_ERROR,)),
+            ('whose efforts more than {} % is left', (100.0 * fault_checks._MAX_ERROR_TO_EFFORT,)),
             ('where they are wider than {}', (published_masses._MIN_MENTIONED_RANGE,)),
             ('above {} times the usual are left out', (fault_checks._MIN_CONTACT_RESIDUAL_RATIO,)),
             ('{} filtered samples count as one', (least_squares.SAMPLES_PER_INDEPENDENT_SAMPLE,)),

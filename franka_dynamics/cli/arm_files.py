@@ -29,7 +29,7 @@ from ..cpp_package.package import controller_arm_text
 from ..errors import DescriptionError
 from ..files import write_text
 from ..identification.base_parameters import base_parameters, GRAVITY_BASIS_M_S2, NO_GRAVITY
-from ..identification.friction_export import FRICTION_TEXTS
+from ..identification.friction_export import FRICTION_WRITERS
 from ..report import arm as report
 from ..spatial import JointKind
 from ..urdf.generated_files import robot_file_text
@@ -187,7 +187,7 @@ def export_arm(arm: ArmChoice, options: Options) -> int:
         form = 'mjcf'
     if form != 'mjcf':
         forbid_without('--format mjcf', 'ideal')
-    texts = {**FRICTION_TEXTS, 'controller': controller_arm_text}
+    texts = {**FRICTION_WRITERS, 'controller': controller_arm_text}
     if form in texts:
         print_or_write(texts[form](arm.load()), output)
         return 0

@@ -202,7 +202,7 @@ def _trajectory_yaml(joint_names: Sequence[str], excitation: Excitation, period:
     time = np.linspace(0.0, period, round(period * _POINT_RATE_HZ) + 1)
     fields = ('positions', 'velocities', 'accelerations')
     stamps = np.round(time * 1e9).astype(np.int64).tolist()
-    states = (np.round(excitation.trajectory.at(time), 6) + 0.0).tolist()
+    states = (np.round(excitation.trajectory.states_at(time), 6) + 0.0).tolist()
     points = [
         dict(zip(fields, rows))
         | {'time_from_start': dict(zip(('sec', 'nanosec'), divmod(stamp, 10**9)))}

@@ -91,7 +91,7 @@ def _excitation_motion(arm: ArmDescription) -> TrajectoryRequest:
     # At 50 points per second the quintics between points err far less than an encoder's noise.
     duration = EXCITATION_PERIOD_COUNT * period
     points = np.linspace(0.0, duration, round(duration * 50) + 1)
-    return TrajectoryRequest(arm.joint_names, points, *best.at(points))
+    return TrajectoryRequest(arm.joint_names, points, *best.states_at(points))
 
 
 def _weak_controller(arm: ArmDescription, tuned_arm: ArmDescription, terms: Terms) -> Feedforward:

@@ -50,7 +50,7 @@ _ELIMINATION_ORDER = {
 }
 # The elimination order holds for a joint axis along its link's z. In a standard DH row with alpha
 # = +-pi/2 the axis is along the link's y; in that case y and z of the order are exchanged.
-_EXCHANGED_Y_Z = {'YY': 'ZZ', 'ZZ': 'YY', 'XY': 'XZ', 'XZ': 'XY', 'mY': 'mZ', 'mZ': 'mY'}
+_SYMBOL_WITH_Y_Z_SWAPPED = {'YY': 'ZZ', 'ZZ': 'YY', 'XY': 'XZ', 'XZ': 'XY', 'mY': 'mZ', 'mZ': 'mY'}
 # Random states for the regressor: number per joint, smallest total number, and bound of positions
 # [rad, or in units of the arm's largest length], velocities and accelerations.
 _STATES_PER_JOINT, _MIN_RANDOM_STATE_COUNT, _MAX_STATE = 8, 20, 2.0
@@ -312,19 +312,19 @@ def _geometry_values(arm: ArmDescription | BodyTree) -> tuple[Any, ...]:
     return arm.convention, arm.base.tolist(), [(joint.kind, joint.row) for joint in arm.joints]
 
 
-def independent_columns(stacked: Array, order: Sequence[int]) -> tuple[list[int], Array, RankGap]:
+def independent_columns(matrix: Array, order: Sequence[int]) -> tuple[list[int], Array, RankGap]:
     """
     Return independent columns' indices, all columns as combinations of them, and the rank gap.
 
-    `stacked` (rows, p) has columns of comparable size, which are tested in `order` (p indices) for
+    `matrix` (rows, p) has columns of comparable size, which are tested in `order` (p indices) for
     dependence on earlier columns. Returned are the indices of the b independent columns, `kept`;
     the coefficients (b, p) of stacked = stacked[:, kept] @ coefficients; and the gap between the
     kept and the removed columns.
     """
-    lengths = np.linalg.norm(stacked, axis=0)
+    lengths = np.linalg.norm(matrix, axis=0)
     longest = lengths.max(initial=0.0)
     indices = np.array([k for k in order if lengths[k] > _RANK_TOLERANCE * longest], int)
-    triangle = np.asarray(np.linalg.qr(stacked[:, indices] / lengths[indices], mode='r'))
+    triangle = np.asarray(np.linalg.qr(matrix[:, indices] / lengths[indices], mode='r'))
     own = np.abs(np.diag(triangle))
     stays = own > _RANK_TOLERANCE
     sizes = own * lengths[indices] / longest
@@ -336,7 +336,7 @@ def independent_columns(stacked: Array, order: Sequence[int]) -> tuple[list[int]
     whole = np.round(solution)
     solution = np.where(np.abs(solution - whole) < rounding, whole, solution)
     sorting = np.argsort(indices[stays])
-    shares = np.zeros((len(sorting), stacked.shape[1]))
+    shares = np.zeros((len(sorting), matrix.shape[1]))
     shares[:, indices] = solution[sorting]
     return [int(k) for k in indices[stays][sorting]], shares, gap
 
@@ -399,7 +399,7 @@ def column_orders(tree: BodyTree, *, rotor_inertia: bool) -> list[list[int]]:
         turns = twist[3:].any()
         axis = twist[3:] if turns else twist[:3]
         symbols = _ELIMINATION_ORDER[JointKind.REVOLUTE if turns else JointKind.PRISMATIC]
-        exchanged = _EXCHANGED_Y_Z if abs(axis[1]) > abs(axis[2]) else {}
+        exchanged = _SYMBOL_WITH_Y_Z_SWAPPED if abs(axis[1]) > abs(axis[2]) else {}
         places = [PARAMETER_SYMBOLS.index(exchanged.get(one, one)) for one in reversed(symbols)]
         own = [N_LINK_PARAMETERS * i + place for place in places]
         orders.append(own + [N_LINK_PARAMETERS * tree.n + i] * rotor_inertia)

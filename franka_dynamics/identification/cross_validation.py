@@ -26,7 +26,7 @@ from ..arrays import Array
 from ..recordings.replay import TorqueErrorUnit
 
 # Student's t of four degrees of freedom (five folds), one-sided, 95 %.
-CRITICAL_T = 2.13
+CRITICAL_T_VALUE = 2.13
 # Log evidence that a fault must add. 5 is very strong (Kass and Raftery 1995, "Bayes factors", J.
 # Am. Stat. Assoc. 90(430)) for independent samples; a model's errors last for a second, five times
 # as long as the filter makes samples alike. Of sound logs the largest is 15 (Airbot), of faults
@@ -63,7 +63,7 @@ class CrossValidation:
         grams: GramStack,
         prior: Prior,
         precision: float = DEFAULT_PRIOR_PRECISION,
-        given: tuple[Fault, ...] | None = None,
+        given_faults: tuple[Fault, ...] | None = None,
     ) -> None:
         """Set up the normal equations from Gram matrices and a prior."""
         self.grams, self.prior, self.parameter_count = grams, prior, len(prior.std)
@@ -84,7 +84,7 @@ class CrossValidation:
         of_prior[own, own], of_prior[own, TORQUE_COLUMN] = prior.information(precision)
         self.equations = of_prior + np.stack([*without_fold, whole, arm])
         offsets = EffortOffset.for_joint_count(prior.model.n)
-        self.given_faults = (EffortGain(), UndeclaredLoad(), *offsets) if given is None else given
+        self.given_faults = given_faults or (EffortGain(), UndeclaredLoad(), *offsets)
 
     @cached_property
     def base_fits(self) -> 'FoldFits':
@@ -154,7 +154,7 @@ class FoldFits:
     """
     Fits without each fold and to all folds, with columns of given faults and at most one more.
 
-    The coefficients of all columns are `fold_thetas` (folds, c) without each fold, `theta_of_all`
+    The coefficients of all columns are `fold_thetas` (folds, c) without each fold, `total_theta`
     (c,) of all, and `arm_theta` (c,) of all with the arm's weights. `squared_residuals` (folds, n)
     are the mean squared residuals on left-out folds [N^2 m^2].
     """
@@ -173,7 +173,7 @@ class FoldFits:
         theta = np.zeros(rows.shape[:2])
         matrices, right = rows[:, own][:, :, own], rows[:, own, TORQUE_COLUMN]
         theta[:, own] = np.linalg.solve(matrices, right[..., None])[..., 0]
-        *folds, self.theta_of_all, self.arm_theta = theta
+        *folds, self.total_theta, self.arm_theta = theta
         self.fold_thetas = np.array(folds)
         residual = self.fold_thetas.copy()
         residual[:, TORQUE_COLUMN] = -1.0
@@ -190,7 +190,7 @@ class FoldFits:
     @cached_property
     def fault_values(self) -> tuple[float, ...]:
         """The fault's values in the units that users see, by the fit to all folds."""
-        found = dict(zip(self.system.grams.column_names, self.theta_of_all.tolist()))
+        found = dict(zip(self.system.grams.column_names, self.total_theta.tolist()))
         if self.fault.value_is_from_torques:
             found |= self._rigid_torque_coefficients((EffortGain.kind, *self.fault.column_names))
         return tuple(self.fault.fault_values(found, self.system.prior.model.gravity))
@@ -201,7 +201,7 @@ class FoldFits:
 
         Inertias explain a part of what such a fault adds; the sum of both shows the whole of it.
         """
-        system, rigid = self.system, self.theta_of_all.copy()
+        system, rigid = self.system, self.total_theta.copy()
         rigid[system.prior.model.friction_slice] = 0.0
         columns = system.grams.column_indices(names)
         products = system.grams.gram_matrix(system.unit_factors**2)
@@ -228,21 +228,21 @@ class FoldFits:
         """Return the torque error E on left-out folds [N m or % of the limits]."""
         return float(np.sqrt(self.squared_residuals.mean(axis=0) @ self.system.unit_factors**2))
 
-    def log_likelihood_ratios(self, than: 'FoldFits | None' = None) -> Array:
+    def log_likelihood_ratios(self, other: 'FoldFits | None' = None) -> Array:
         """
-        Return each left-out fold's log-likelihood per sample minus that by `than`, (folds,).
+        Return each left-out fold's log-likelihood per sample minus that by `other`, (folds,).
 
         With Gaussian residuals of each fit's own variance it is the sum over joints of
-        ln(rms residual of `than`, for None of fits without the fault / rms residual).
+        ln(rms residual of `other`, for None of fits without the fault / rms residual).
         """
-        before = (self.system.base_fits if than is None else than).squared_residuals
+        before = (self.system.base_fits if other is None else other).squared_residuals
         return np.asarray(0.5 * np.log(before / self.squared_residuals).sum(axis=1))
 
-    def is_better(self, than: 'FoldFits | None' = None) -> bool:
+    def is_better(self, other: 'FoldFits | None' = None) -> bool:
         """Return whether the mean log-likelihood ratio to another fit is significantly above 0."""
-        ratios = self.log_likelihood_ratios(than)
+        ratios = self.log_likelihood_ratios(other)
         spread = float(ratios.std(ddof=1)) if len(ratios) > 1 else np.inf
-        return float(ratios.mean()) > CRITICAL_T * spread / np.sqrt(len(ratios))
+        return float(ratios.mean()) > CRITICAL_T_VALUE * spread / np.sqrt(len(ratios))
 
     @cached_property
     def log_bayes_factor(self) -> float:
@@ -324,6 +324,6 @@ class FoldFits:
         """Return whether the fault is fitted nearly alike if the starting inertias are kept."""
         columns = self.system.grams.column_indices(self.fault.column_names)
         fixed = FoldFits(self.system.with_fixed_inertias, self.fault)
-        own, beside_fixed = self.theta_of_all[columns], fixed.theta_of_all[columns]
+        own, beside_fixed = self.total_theta[columns], fixed.total_theta[columns]
         ratio = float(beside_fixed @ own / (own @ own))
         return _MIN_FIXED_TO_FREE_RATIO < ratio < 1.0 / _MIN_FIXED_TO_FREE_RATIO

@@ -41,7 +41,7 @@ from ..spatial import cos_sin
 # `regroupable_combinations`, and per s].
 _RANDOM_STATE_COUNT, _JOINT_MOTION_COUNT, _MAX_STATE_VALUE = 20, 2, 2.0
 # Smaller coefficients, relative to the largest in the row, are set to zero.
-_ROUNDING_RATIO = 1e-14
+_ROUNDOFF_TO_MAX = 1e-14
 
 
 class KhalilDH(NamedTuple):
@@ -103,7 +103,7 @@ def direct_base_parameters(
     steps, gap = regroupable_combinations(arm, gravity, rotor_inertia=rotor_inertia)
     columns, found = regrouping_map(arm, rows, steps)
     matrix = found.astype(float)
-    matrix[np.abs(matrix) <= _ROUNDING_RATIO * np.abs(matrix).max(axis=1, keepdims=True)] = 0.0
+    matrix[np.abs(matrix) <= _ROUNDOFF_TO_MAX * np.abs(matrix).max(axis=1, keepdims=True)] = 0.0
     matrix.setflags(write=False)
     rotors = matrix.shape[1] > N_LINK_PARAMETERS * arm.n
     vectors = base_parameters.as_gravity_vectors(gravity)

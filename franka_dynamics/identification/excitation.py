@@ -55,7 +55,7 @@ class FourierTrajectory:
         if not 0.0 < self.period < np.inf:
             raise IdentificationError(f'The period is {self.period} s; it must be positive.')
 
-    def at(self, time: ArrayLike) -> tuple[Array, Array, Array]:
+    def states_at(self, time: ArrayLike) -> tuple[Array, Array, Array]:
         """
         Return positions, velocities, accelerations at `time` [s], (..., n) each [rad, per s, ...].
 
@@ -67,7 +67,7 @@ class FourierTrajectory:
 
     def states_over_period(self, sample_count: int) -> tuple[Array, Array, Array]:
         """Return q, dq, ddq, (sample_count, n) each, at evenly spaced times of one period."""
-        return self.at(_sample_times(sample_count, self.period))
+        return self.states_at(_sample_times(sample_count, self.period))
 
 
 def _sample_times(sample_count: int, period: float) -> Array:
@@ -111,7 +111,7 @@ class Excitation:
 
 
 def random_trajectory(
-    problem: ExcitationProblem, pose: Array, period: float, rng: np.random.Generator
+    problem: ExcitationProblem, start: Array, period: float, rng: np.random.Generator
 ) -> FourierTrajectory:
     """
     Return a random trajectory, scaled down as far as the limits require.
@@ -119,10 +119,10 @@ def random_trajectory(
     Raises IdentificationError if the start pose violates a limit, or as `scale_to_limits` does.
     """
     rest = np.zeros((2, problem.arm.n))
-    if problem.limit_margins(np.array([pose, pose]), rest, rest).min() <= _MIN_LIMIT_MARGIN:
+    if problem.limit_margins(np.array([start, start]), rest, rest).min() <= _MIN_LIMIT_MARGIN:
         arm, margin = problem.arm, problem.limits.position_margin
         low, high = arm.limit('lower') + margin, arm.limit('upper') - margin
-        for name, at, first, last in zip(arm.joint_names, pose, low, high):
+        for name, at, first, last in zip(arm.joint_names, start, low, high):
             if not first + _MIN_LIMIT_MARGIN < at < last - _MIN_LIMIT_MARGIN:
                 raise IdentificationError(
                     f'The start pose has {name} at {at:.4g}; a motion about it must start between '
@@ -134,7 +134,7 @@ def random_trajectory(
             '--start, or smaller margins.'
         )
     coefficients = rng.standard_normal((problem.arm.n, 2 * HARMONIC_COUNT - 2))
-    return scale_to_limits(problem, FourierTrajectory(pose, period, coefficients), _SAMPLE_COUNT)
+    return scale_to_limits(problem, FourierTrajectory(start, period, coefficients), _SAMPLE_COUNT)
 
 
 def scale_to_limits(

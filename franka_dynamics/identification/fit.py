@@ -49,7 +49,7 @@ _MIN_RECORDINGS_AS_FOLDS = 4
 @dataclass(frozen=True, eq=False)
 class PhysicalConstraints:
     """
-    The matrices of the constraints that keep all links of a fitted arm physical.
+    The matrices of the constraints that keep all links of a fitted arm bounds.
 
     The unknowns x (p,) are differences of the standard parameters from their prior mean
     `prior_mean` in units of its standard deviations: the parameters are `prior_mean` +
@@ -132,12 +132,12 @@ def fit_consistent_parameters(
     cones = [
         zero_cone(triangle[:, :b] @ prior.mean[:b] - effort, fitted),
         nonnegative_cone(0.0, np.eye(count)[friction][braking]),
-        *_cone_constraints(bounds, count, log_det.start),
+        *_cones(bounds, count, log_det.start),
     ]
     # With many samples the squared residuals are so large that the divergence is below the
     # solver's tolerance; the cost is therefore divided by sqrt(applied * |effort|).
     unit = 1.0 / np.sqrt(applied * max(1.0, float(np.linalg.norm(effort))))
-    found = _minimum_cost_point(np.diag(quadratic), linear, cones, unit)
+    found = _minimum_point(np.diag(quadratic), linear, cones, unit)
     vector = bounds.prior_mean + bounds.prior_sqrt @ found[change]
     rotors = slice(N_LINK_PARAMETERS * n, None)
     vector[rotors] = np.maximum(vector[rotors], 0.0)  # the solver may return less than zero
@@ -160,13 +160,13 @@ def arm_from_fit(
     return replace(with_parameter_vector(start, vector), friction=model)
 
 
-def _minimum_cost_point(quadratic: Array, linear: Array, cones: list[Cone], unit: float) -> Array:
+def _minimum_point(quadratic: Array, linear: Array, cones: list[Cone], cost_scale: float) -> Array:
     """
     Return the unknowns within `cones` that minimise a quadratic cost.
 
     Raises IdentificationError if the solver finds no optimum.
     """
-    for one in (unit, 1.0):
+    for one in (cost_scale, 1.0):
         found = minimiser(one * quadratic, one * linear, cones, allow_inaccurate=one == 1.0)
         if found is not None:
             return found
@@ -178,7 +178,7 @@ def _minimum_cost_point(quadratic: Array, linear: Array, cones: list[Cone], unit
     )
 
 
-def _cone_constraints(bounds: PhysicalConstraints, count: int, log_det: int) -> Iterator[Cone]:
+def _cones(bounds: PhysicalConstraints, count: int, log_det: int) -> Iterator[Cone]:
     """
     Yield the constraints on links and rotor inertias, as cones of `count` unknowns.
 
@@ -234,7 +234,7 @@ class DataSplit:
         """Return the split of recordings, of which the last `test_count` are for tests alone."""
         fitted, tested = grams[: len(grams) - test_count], grams[len(grams) - test_count :]
         if len(fitted) >= _MIN_RECORDINGS_AS_FOLDS:
-            fitted = [one.as_fold(k % FOLD_COUNT) for k, one in enumerate(fitted)]
+            fitted = [one.merged_into_fold(k % FOLD_COUNT) for k, one in enumerate(fitted)]
         every = reduce(add, [*fitted, *tested])
         # One prior for all: of joints without a torque limit by the largest torque.
         whole = replace(reduce(add, fitted), max_torque=every.max_torque)
@@ -297,11 +297,11 @@ def all_torque_errors(
     unseen = list(zip(split.left_out_grams, fits))
 
     def errors(
-        k: int, tested: list[tuple[GramStack, FitResults]], last: int | None = None
+        k: int, parts: list[tuple[GramStack, FitResults]], parameter_count: int | None = None
     ) -> ResidualRms:
-        """Return the torque errors of parameter set k: of all parameters or the first `last`."""
-        squares = [sums.squared_residuals(own.thetas[k][:last]) for sums, own in tested]
-        count = sum(sums.sample_count for sums, _ in tested)
+        """Return set k's torque errors: of all parameters or the first `parameter_count`."""
+        squares = [sums.squared_residuals(own.thetas[k][:parameter_count]) for sums, own in parts]
+        count = sum(sums.sample_count for sums, _ in parts)
         return ResidualRms.from_squares(np.sum(squares, axis=0), count, unit)
 
     sets = [f'{one.inertial_set}, {one.hand}' for one in published]

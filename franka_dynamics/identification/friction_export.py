@@ -72,7 +72,7 @@ def crisp_text(arm: ArmDescription) -> str:
     )
 
 
-FRICTION_TEXTS = {'franky': franky_text, 'crisp': crisp_text}
+FRICTION_WRITERS = {'franky': franky_text, 'crisp': crisp_text}
 
 
 def _friction_samples(arm: ArmDescription) -> tuple[Array, Array]:

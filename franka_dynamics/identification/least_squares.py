@@ -138,15 +138,15 @@ class GramStack:
         max_torque = np.maximum(self.max_torque, other.max_torque)
         return GramStack(self.matrices + other.matrices, counts, max_torque, self.column_names)
 
-    def as_fold(self, number: int) -> 'GramStack':
+    def merged_into_fold(self, number: int) -> 'GramStack':
         """Return the Gram matrices with all samples moved to fold `number`, other folds empty."""
         matrices, counts = np.zeros_like(self.matrices), np.zeros_like(self.sample_counts)
         matrices[number], counts[number] = self.matrices.sum(axis=0), self.sample_count
         return replace(self, matrices=matrices, sample_counts=counts)
 
-    def with_folds(self, chosen: Sequence[int]) -> 'GramStack':
+    def with_folds(self, numbers: Sequence[int]) -> 'GramStack':
         """Return the Gram matrices of the folds with the chosen numbers only."""
-        folds = list(chosen)
+        folds = list(numbers)
         counts = self.sample_counts[folds]
         return replace(self, matrices=self.matrices[folds], sample_counts=counts)
 

@@ -57,15 +57,15 @@ class PayloadEstimate:
     noise_std: Array = field(metadata={'key': 'noise'})
 
 
-def _estimate(vector: Array, covariance: Array, noise: Array, arm_mass: float) -> PayloadEstimate:
+def _estimate(phi: Array, covariance: Array, noise_std: Array, arm_mass: float) -> PayloadEstimate:
     """
     Return the payload estimate from a load's ten fitted parameters about the flange's origin.
 
-    `vector` (10,) and `covariance` (10, 10) are in the order of Gautier and Khalil 1990, eq. 3.
+    `phi` (10,) and `covariance` (10, 10) are in the order of Gautier and Khalil 1990, eq. 3.
     Raises IdentificationError unless the mass is above both three of its standard deviations and a
     millionth of `arm_mass` [kg].
     """
-    mass, spread = float(vector[9]), float(np.sqrt(covariance[9, 9]))
+    mass, spread = float(phi[9]), float(np.sqrt(covariance[9, 9]))
     if not mass > max(3.0 * spread, 1e-6 * arm_mass):
         raise IdentificationError(
             f'No payload was found: its estimated mass is {mass:.3g} kg with a standard '
@@ -73,20 +73,20 @@ def _estimate(vector: Array, covariance: Array, noise: Array, arm_mass: float) -
             'or is the motion too small?'
         )
     steps = _PARAMETER_STEP * np.eye(N_LINK_PARAMETERS)
-    slopes = [(_central_values(vector + one) - _central_values(vector - one)) for one in steps]
+    slopes = [(_central_values(phi + one) - _central_values(phi - one)) for one in steps]
     jacobian = np.transpose(slopes) / (2.0 * _PARAMETER_STEP)
-    values = _central_values(vector)
+    values = _central_values(phi)
     deviations = np.sqrt(np.einsum('ij,jk,ik->i', jacobian, covariance, jacobian))
     shown = bool(deviations[4:].max() < mass * _MAX_STD_RADIUS_M**2)
     body = LinkInertia.from_center_of_mass(mass, values[1:4], np.zeros(6))
     if shown:
-        body = with_minimum_gyration(LinkInertia.from_parameters(vector), _MIN_GYRATION_M)
-    return PayloadEstimate(values, deviations, shown, payload_array(body), noise)
+        body = with_minimum_gyration(LinkInertia.from_parameters(phi), _MIN_GYRATION_M)
+    return PayloadEstimate(values, deviations, shown, payload_array(body), noise_std)
 
 
-def _central_values(vector: Array) -> Array:
+def _central_values(phi: Array) -> Array:
     """Return mass, centre of mass and central inertia (10,) from parameters about the origin."""
-    return payload_array(LinkInertia.from_parameters(vector))
+    return payload_array(LinkInertia.from_parameters(phi))
 
 
 def identify_payload(

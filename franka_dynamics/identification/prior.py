@@ -49,10 +49,10 @@ MIN_GYRATION_M = 0.01
 # a UR10e's first joints.
 _ROTOR_ACCELERATION_RAD_S2 = 100.0
 # A joint's unknown torque limit is replaced by its largest torque (`max_torque`) times
-# _LIMIT_TO_TORQUE_RATIO. With FRICTION_STD_TO_LIMIT (torque_model) the prior standard deviation of
+# _LIMIT_TO_MAX_TORQUE. With FRICTION_STD_TO_LIMIT (torque_model) the prior standard deviation of
 # the joint's friction, offset excepted, is then a tenth of the joint's largest torque. That torque
 # may be nearly all friction, which a smaller standard deviation would suppress.
-_LIMIT_TO_TORQUE_RATIO = 5.0
+_LIMIT_TO_MAX_TORQUE = 5.0
 # For the covariances C_m and C_I, links of the starting set are raised to this radius of gyration,
 # because published links are often thinner than real links: those of the shipped fer have radii
 # down to 1 mm, though the FER's collision capsules have radii of 25 to 60 mm.
@@ -60,7 +60,7 @@ MIN_COVARIANCE_GYRATION_M = 0.05
 # Prior standard deviation, in decades, of the ratio of the precisions of inertias and of masses.
 # With one of the FER's shipped sets as the real arm and another as the starting set (both without
 # a hand), the likeliest precision of inertias is 1 to 40 times lower than that of masses.
-_PRECISION_RATIO_DECADES = 1.0
+_PRECISION_RATIO_STD_DECADES = 1.0
 # Prior standard deviation of unknowns beside a set's errors: a factor, a load in kg.
 _FACTOR_AND_LOAD_STD = 10.0
 _FINE_PRECISIONS = np.logspace(-2.0, 5.0, 71)
@@ -75,12 +75,12 @@ def pseudo_inertia_basis() -> Array:
     return np.array([LinkInertia.from_parameters(unit).pseudo_inertia() for unit in units])
 
 
-def with_minimum_gyration(link: LinkInertia, minimum: float = MIN_GYRATION_M) -> LinkInertia:
+def with_minimum_gyration(link: LinkInertia, min_gyration: float = MIN_GYRATION_M) -> LinkInertia:
     """
-    Return a link with a radius of gyration of at least `minimum` [m] in every direction.
+    Return a link with a radius of gyration of at least `min_gyration` [m] in every direction.
 
     The link keeps its mass and centre of mass. Second moments of mass about the centre of mass are
-    raised to at least mass times `minimum` squared, which also makes an unphysical link physical.
+    raised to at least mass times its square, which also makes an unphysical link physical.
     Raises IdentificationError if the mass is not positive.
     """
     if link.mass <= 0.0:
@@ -90,7 +90,7 @@ def with_minimum_gyration(link: LinkInertia, minimum: float = MIN_GYRATION_M) ->
     central = link.inertia_at_center_of_mass
     second_moment = 0.5 * np.trace(central) * np.eye(3) - central
     values, axes = np.linalg.eigh(second_moment)
-    raised = (axes * np.maximum(values, link.mass * minimum**2)) @ axes.T
+    raised = (axes * np.maximum(values, link.mass * min_gyration**2)) @ axes.T
     tensor = np.trace(raised) * np.eye(3) - raised
     about_origin = tensor + parallel_axis_term(link.mass, link.center_of_mass)
     return LinkInertia(link.mass, link.first_moment, 0.5 * (about_origin + about_origin.T))
@@ -121,7 +121,7 @@ class Prior:
         """
         limit = arm.limit('effort')
         known = np.isfinite(limit) & (limit > 0.0)
-        limit = np.where(known, limit, _LIMIT_TO_TORQUE_RATIO * np.maximum(max_torque, 1e-6))
+        limit = np.where(known, limit, _LIMIT_TO_MAX_TORQUE * np.maximum(max_torque, 1e-6))
         return cls(model, arm.map_links(with_minimum_gyration), limit, arm.limit('velocity'))
 
     @cached_property
@@ -272,7 +272,7 @@ def log_evidence(
     table = _log_likelihood_table(inside, masses, inertias, (of_masses, precisions))
     table -= 0.5 * (off @ off - inside @ inside) + np.sum(np.log(np.diag(root)))
     apart = np.log10(precisions) - np.log10(of_masses)[:, None]
-    return table - 0.5 * (apart / _PRECISION_RATIO_DECADES) ** 2
+    return table - 0.5 * (apart / _PRECISION_RATIO_STD_DECADES) ** 2
 
 
 def _likely_precision(log_evidence: Array) -> float:
@@ -283,19 +283,19 @@ def _likely_precision(log_evidence: Array) -> float:
 
 
 def _log_likelihood_table(
-    residual: Array, masses: Array, inertias: Array, precisions: tuple[Array, Array]
+    residual: Array, mass_factors: Array, inertia_factors: Array, precisions: tuple[Array, Array]
 ) -> Array:
     """
     Return a table of log-likelihoods of torque errors by precisions of masses and inertias.
 
     Rows are for masses, columns for inertias. `residual` (b,) are measured torques minus those of
-    the starting set, whitened and projected on the base parameters' columns; `masses` and
-    `inertias` (b, k) are the prior's `covariance_factors`, mapped to torques.
+    the starting set, whitened and projected on the base parameters' columns; `mass_factors` and
+    `inertia_factors` (b, k) are the prior's `covariance_factors`, mapped to torques.
     """
     of_masses, of_inertias = precisions
-    spreads, turn = np.linalg.eigh(masses @ masses.T)
+    spreads, turn = np.linalg.eigh(mass_factors @ mass_factors.T)
     of_set = 1.0 + np.maximum(spreads, 0.0) / of_masses[:, None]
-    part, scale = turn.T @ inertias, 1.0 / np.sqrt(of_set)
+    part, scale = turn.T @ inertia_factors, 1.0 / np.sqrt(of_set)
     values, axes = np.linalg.eigh(scale[:, :, None] * (part @ part.T) * scale[:, None, :])
     squares = ((scale * (turn.T @ residual))[:, None] @ axes) ** 2
     variances = 1.0 + np.maximum(values, 0.0)[:, None] / of_inertias[:, None]

@@ -57,17 +57,17 @@ class MassAmbiguity:
     """
     Ranges of effort scale and load that both torques and published masses allow.
 
-    `scale` are the smallest and largest ratio of recorded to real effort, of all joints alike,
-    that the torques and the published masses allow if the flange carries what is declared, `load`
-    those of an undeclared mass on the flange [kg] if efforts are right. `likeliest_values` are the
-    likeliest ratio and mass if both may be wrong. `rules_out_faultless` says whether right efforts
-    without a load, anywhere beyond the flange, are outside the ranges. `published_set` is its
-    name. `joint_ranges` are wide ranges of single joints' gains and zeros, extended to the
-    faultless value.
+    `scale_range` are the smallest and largest ratio of recorded to real effort, of all joints
+    alike, that the torques and the published masses allow if the flange carries what is declared,
+    `load_range` those of an undeclared mass on the flange [kg] if efforts are right.
+    `likeliest_values` are ratio and mass if both may be wrong. `rules_out_faultless` says whether
+    right efforts without a load, anywhere beyond the flange, are outside the ranges.
+    `published_set` is its name. `joint_ranges` are wide ranges of single joints' gains and zeros,
+    extended to the faultless value.
     """
 
-    scale: tuple[float, float]
-    load: tuple[float, float]
+    scale_range: tuple[float, float] = field(metadata={'key': 'scale'})
+    load_range: tuple[float, float] = field(metadata={'key': 'load'})
     likeliest_values: tuple[float, float] = field(metadata={'key': 'together'})
     rules_out_faultless: bool = field(metadata={'key': 'excludes'})
     published_set: str = field(metadata={'key': 'where'})
@@ -76,7 +76,7 @@ class MassAmbiguity:
     @property
     def is_undetermined(self) -> bool:
         """Whether the range of recorded / real effort contains both 0 and 1."""
-        return self.scale[0] <= 0.0 and self.scale[1] >= 1.0
+        return self.scale_range[0] <= 0.0 and self.scale_range[1] >= 1.0
 
     @property
     def has_questions(self) -> bool:
@@ -99,8 +99,8 @@ def mass_ambiguity(grams: GramStack, prior: Prior) -> MassAmbiguity:
     no_scale = scale @ np.linalg.solve(scale_spread, scale) <= _CHI_SQUARE_1
     no_load = load @ np.linalg.solve(load_spread, load) <= _CHI_SQUARE_4
     return MassAmbiguity(
-        scale=tuple((1.0 + scale[0] + sides * np.sqrt(scale_spread[0, 0])).tolist()),
-        load=tuple((load[0] + sides * np.sqrt(load_spread[0, 0])).tolist()),
+        scale_range=tuple((1.0 + scale[0] + sides * np.sqrt(scale_spread[0, 0])).tolist()),
+        load_range=tuple((load[0] + sides * np.sqrt(load_spread[0, 0])).tolist()),
         likeliest_values=(1.0 + float(both[0]), float(both[1] / (1.0 + both[0]))),
         rules_out_faultless=not (no_scale and no_load),
         published_set=f'{prior.reference.inertial_set} {hand_in_words(prior.reference.hand)}',

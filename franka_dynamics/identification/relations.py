@@ -33,23 +33,23 @@ class Relation:
 
 
 def relations(
-    names: Sequence[str], columns: Sequence[int], matrix: NDArray[np.float64]
+    standard_names: Sequence[str], columns: Sequence[int], matrix: NDArray[np.float64]
 ) -> tuple[Relation, ...]:
     """
     Return each base parameter's relation, from the map from standard to base parameters.
 
-    `names` are those of the p standard parameters, such as XX_1. `columns` has for each base
-    parameter the index of the standard parameter whose column it keeps and which comes first in
-    the relation. `matrix` (b, p) is the map from standard to base parameters.
+    `standard_names` are p, such as XX_1. `columns` has for each base parameter the index of the
+    standard one whose column it keeps and which comes first in the relation. `matrix` (b, p) is
+    the map from standard to base parameters.
     """
     found = []
     for column, row in zip(columns, matrix):
         others = [int(k) for k in np.flatnonzero(row) if k != column]
         # As in Gautier and Khalil 1990, the kept parameter comes first, then the others in the
-        # order of `names`.
-        terms = tuple((float(row[k]), names[k]) for k in [column, *others])
-        symbol, link = names[column].rsplit('_', 1)
-        found.append(Relation(f'{symbol}R_{link}' if others else names[column], terms))
+        # order of `standard_names`.
+        terms = tuple((float(row[k]), standard_names[k]) for k in [column, *others])
+        symbol, link = standard_names[column].rsplit('_', 1)
+        found.append(Relation(f'{symbol}R_{link}' if others else standard_names[column], terms))
     return tuple(found)
 
 

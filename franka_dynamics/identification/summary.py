@@ -64,13 +64,13 @@ RecordingLike = AnyRecording | str | Path  # as users give one
 
 
 def as_recordings(
-    given: Sequence[RecordingLike] | RecordingLike, arm: ArmDescription
+    recordings: Sequence[RecordingLike] | RecordingLike, arm: ArmDescription
 ) -> list[AnyRecording]:
     """Return a list of recordings, paths as Bags; raise IdentificationError for other types."""
-    if isinstance(given, (str, Path, Bag, Recording, Motion)):
-        given = [given]
+    if isinstance(recordings, (str, Path, Bag, Recording, Motion)):
+        recordings = [recordings]
     sources: list[AnyRecording] = []
-    for one in given:
+    for one in recordings:
         if isinstance(one, (str, Path)):
             one = Bag(str(one), arm.joint_names)
         if not isinstance(one, (Bag, Recording, Motion)):
@@ -134,17 +134,17 @@ class RecordingNote:
     """
     A report's entry about one recording, with name, topic, size, remarks and warnings.
 
-    `messages` is the number of joint states read, `duration` the time between the first and the
-    last [s], and `samples` the number of samples after resampling and trimming, without those at
-    which every joint rests. `digest` is a hash of positions and efforts as read, to find a
+    `message_count` is that of joint states read, `duration` the time between the first and the
+    last [s], `sample_count` that of samples after resampling and trimming, without those at which
+    every joint rests. `digest` is a hash of positions and efforts as read, to find a
     recording given twice.
     """
 
     name: str
     topic: str = ''
-    messages: int = 0
+    message_count: int = field(default=0, metadata={'key': 'messages'})
     duration: float = 0.0
-    samples: int = 0
+    sample_count: int = field(default=0, metadata={'key': 'samples'})
     remarks: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     digest: str = ''
@@ -190,9 +190,9 @@ def summarise_recording(
         note = RecordingNote(
             name,
             topic=recording.topic,
-            messages=len(recording),
+            message_count=len(recording),
             duration=recording.duration + trimmed,
-            samples=len(preprocessing.without_rest(motion)),
+            sample_count=len(preprocessing.without_rest(motion)),
             remarks=motion.remarks,
             warnings=_recording_warnings(recording, motion, name, arm, options.accept_unsound),
             digest=sha256(recording.q.tobytes() + recording.effort.tobytes()).hexdigest()[:16],
@@ -205,13 +205,13 @@ def summarise_recording(
 
 
 def _recording_warnings(
-    recording: Recording, motion: Motion, name: str, arm: ArmDescription, anyway: bool
+    recording: Recording, motion: Motion, name: str, arm: ArmDescription, accept_unsound: bool
 ) -> tuple[str, ...]:
     """
     Return a sentence for each sign that a recording is implausible.
 
     Raises RecordingError if the arm stands still, or if the recording has a fault that makes all
-    results meaningless, unless `anyway`.
+    results meaningless, unless `accept_unsound`.
     """
     if not len(preprocessing.without_rest(motion)):
         raise RecordingError(
@@ -222,7 +222,7 @@ def _recording_warnings(
     measured = preprocessing.without_idle_effort(recording)
     require_units(measured, arm)
     wrong = fatal_faults(measured, arm)
-    if wrong and not anyway:
+    if wrong and not accept_unsound:
         raise RecordingError(
             f'{Path(name).name}: {wrong[0]}. Correct the recording, or accept it with --anyway.'
         )

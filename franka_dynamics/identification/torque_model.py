@@ -32,14 +32,14 @@ OFFSET_STD_TO_LIMIT = 0.1 * FRICTION_STD_TO_LIMIT
 MAX_OFFSET_STD_COUNT = 3.0
 # `expected_residual` is a share of the torque limit: _STRONG_RESIDUAL_TO_LIMIT if that is 50 N m
 # or more, else _WEAK_RESIDUAL_TO_LIMIT.
-_MIN_STRONG_LIMIT_NM = 50.0
+_MIN_STRONG_JOINT_LIMIT_NM = 50.0
 _STRONG_RESIDUAL_TO_LIMIT = 0.006
 _WEAK_RESIDUAL_TO_LIMIT = 0.018
 
 
 def expected_residual(limit: Array) -> Array:
     """Return the rms residual (n,) [N m] expected of a good fit, from joint torque limits."""
-    strong = limit >= _MIN_STRONG_LIMIT_NM
+    strong = limit >= _MIN_STRONG_JOINT_LIMIT_NM
     return np.asarray(np.where(strong, _STRONG_RESIDUAL_TO_LIMIT, _WEAK_RESIDUAL_TO_LIMIT) * limit)
 
 

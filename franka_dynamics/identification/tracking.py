@@ -153,9 +153,9 @@ def _torques_left_to_gains(
         yield f'+ friction, {name}', left[name] - torque
 
 
-def _torque_along_pieces(motion: Motion, torque: Any) -> Array:
+def _torque_along_pieces(motion: Motion, torque_along: Any) -> Array:
     """Return path-dependent torques of a motion, begun anew after each gap, (N, n) [N m]."""
-    return np.concatenate([torque(one.q, one.dq) for one in motion.pieces()])
+    return np.concatenate([torque_along(one.q, one.dq) for one in motion.pieces()])
 
 
 def _published_arm(arm: ArmDescription) -> ArmDescription | None:

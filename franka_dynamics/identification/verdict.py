@@ -29,7 +29,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .cross_validation import CRITICAL_T, CrossValidation, FoldFits
+from .cross_validation import CRITICAL_T_VALUE, CrossValidation, FoldFits
 from .faults import checks as fault_checks
 from .faults import Diagnosis, faults_of, MIN_HARMFUL_ERROR_RATIO
 from .faults.torques import ConstantForce, EffortGain, EffortOffset, lacks_gravity, WrongGravity
@@ -170,12 +170,12 @@ def judge_motion(
 ) -> RecordingVerdict:
     """Return the verdict on the recording of one motion, called `name` in texts."""
 
-    def verdict_by(own: TorqueModel) -> RecordingVerdict:
+    def verdict_by(model: TorqueModel) -> RecordingVerdict:
         """Return the verdict on the motion, judged with a torque model."""
-        one = summarise_motion(motion, own, RecordingNote(name))
+        one = summarise_motion(motion, model, RecordingNote(name))
         assert one.grams is not None
         most = one.grams.max_torque
-        prior, *others = (Prior.centered_at(each, own, most) for each in (own.arm, *published))
+        prior, *others = (Prior.centered_at(each, model, most) for each in (model.arm, *published))
         return judge_recordings(one.grams, prior, others, [one])
 
     return with_gravity_refitted(
@@ -230,7 +230,7 @@ def judge_recordings(
     named, suspected = diagnosed.causes, diagnosed.suspected_joints
     sets = [one for one in published if one.reference.hand == prior.reference.hand]
     ranges = [mass_ambiguity(grams, one) for one in sets]
-    narrowest = min(ranges, key=lambda one: one.scale[1] - one.scale[0], default=None)
+    narrowest = min(ranges, key=lambda one: one.scale_range[1] - one.scale_range[0], default=None)
 
     def check_diagnoses() -> Iterator[Sequence[Diagnosis]]:
         """Yield the diagnoses of each check, in the order in which one fault can cause another."""
@@ -243,8 +243,8 @@ def judge_recordings(
         # Ranges by masses hold only where the model fits.
         yield fault_checks.unexplained_efforts(fits.relative_error(fits.base_fits.test_error()))
         if narrowest is not None:
-            yield fault_checks.wrong_unit_or_sign(narrowest.scale)
-            yield fault_checks.unmeasured_efforts(narrowest.scale, bool(suspected))
+            yield fault_checks.wrong_unit_or_sign(narrowest.scale_range)
+            yield fault_checks.unmeasured_efforts(narrowest.scale_range, bool(suspected))
         # Last, because wrong efforts of any cause also make friction and masses look wrong.
         if not suspected:
             yield fault_checks.negative_friction(
@@ -269,11 +269,11 @@ def _questions_to_user(fits: CrossValidation) -> Iterator[Diagnosis]:
     for fault in every:
         if fault.kind == EffortOffset.kind:
             (column,) = fits.grams.column_indices(fault.column_names)
-            value, folds = float(baseline.theta_of_all[column]), baseline.fold_thetas[:, column]
+            value, folds = float(baseline.total_theta[column]), baseline.fold_thetas[:, column]
             error = float(np.sqrt((len(folds) - 1.0) * folds.var()))  # the jackknife's
             clear = MIN_HARMFUL_ERROR_RATIO * baseline.test_error()
             least = max(MAX_OFFSET_STD_COUNT * fits.prior.std[column], clear)
-            if abs(value) > max(least, CRITICAL_T * error):
+            if abs(value) > max(least, CRITICAL_T_VALUE * error):
                 yield Diagnosis(fault.kind, fault.joints, (value,))
 
 

@@ -62,7 +62,8 @@ def _scale_question(verdict: RecordingVerdict) -> Iterator[str]:
     found = verdict.mass_ambiguity
     if found is None:
         return
-    (low, high), (least, most), (scale, mass) = found.scale, found.load, found.likeliest_values
+    (low, high), (least, most) = found.scale_range, found.load_range
+    scale, mass = found.likeliest_values
     factor, where = f'{low:.2f} to {high:.2f} times the torques', found.published_set
     if found.is_undetermined:
         yield (
@@ -87,7 +88,7 @@ def ambiguity_sentences(verdict: RecordingVerdict, names: Sequence[str]) -> Iter
     found = verdict.mass_ambiguity
     if found is None:
         return
-    (low, high), (least, most) = found.scale, found.load
+    (low, high), (least, most) = found.scale_range, found.load_range
     yield (
         f'Not known from torques alone: a factor of all efforts ({low:.2f} to {high:.2f} by the '
         f'masses of {found.published_set}), to which all masses are in proportion; a load on the '

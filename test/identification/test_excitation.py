@@ -53,7 +53,7 @@ def drawn_motion(problem, seed, samples):
     """Return a motion of a random trajectory at 30 Hz, without torques."""
     drawn = random_trajectory(problem, FER.home, 10.0, np.random.default_rng(seed))
     time = np.arange(samples) / 30.0
-    q, dq, ddq = drawn.at(time)
+    q, dq, ddq = drawn.states_at(time)
     return Motion(time, q, dq, ddq, q, q, np.zeros(samples, dtype=int), SignalOptions())
 
 
@@ -86,7 +86,7 @@ def test_bags_that_are_given_are_complemented():
 
 
 def test_the_optimised_trajectory_keeps_every_limit(excitation):
-    q, dq, ddq = excitation.trajectory.at(DENSE)
+    q, dq, ddq = excitation.trajectory.states_at(DENSE)
     slack = 1e-3  # between two of the 2000 points of its own check
     assert (q > FR3.limit('lower') + LIMITS.position_margin - slack).all()
     assert (q < FR3.limit('upper') - LIMITS.position_margin + slack).all()
@@ -169,7 +169,7 @@ TRAJECTORY = FourierTrajectory(START, 8.0, np.random.default_rng(0).standard_nor
 
 
 def test_any_coefficients_rest_at_the_start_after_a_period():
-    position, velocity, acceleration = TRAJECTORY.at(np.array([0.0, 8.0, 16.0]))
+    position, velocity, acceleration = TRAJECTORY.states_at(np.array([0.0, 8.0, 16.0]))
     np.testing.assert_allclose(position, np.tile(START, (3, 1)), rtol=0.0, atol=1e-13)
     np.testing.assert_allclose(velocity, 0.0, rtol=0.0, atol=1e-12)
     np.testing.assert_allclose(acceleration, 0.0, rtol=0.0, atol=1e-11)
@@ -177,7 +177,7 @@ def test_any_coefficients_rest_at_the_start_after_a_period():
 
 def test_velocity_and_acceleration_are_the_derivatives():
     time, step = np.linspace(0.3, 7.0, 11), 1e-4
-    before, here, after = (np.array(TRAJECTORY.at(time + shift)) for shift in (-step, 0.0, step))
+    before, here, after = (np.array(TRAJECTORY.states_at(time + h)) for h in (-step, 0.0, step))
     # Central differences: the error is the third derivative (some 50 rad/s^3) times h^2 / 6.
     np.testing.assert_allclose((after - before)[:2] / (2.0 * step), here[1:], rtol=0.0, atol=1e-6)
 

@@ -83,8 +83,8 @@ def test_a_replay_and_an_identification_give_one_verdict(simulate):
     motion = to_motion(simulate(drawn_around(arm, 0, size=0.2), friction=rough, noise=0.1))
     result = fd.identify([motion], arm, [arm], SIMPLE)
     replayed = judge_motion(motion, result.estimate.model, [arm], 'log')
-    scale = result.verdict.mass_ambiguity.scale
-    assert replayed.mass_ambiguity.scale == pytest.approx(scale, rel=1e-9)
+    scale = result.verdict.mass_ambiguity.scale_range
+    assert replayed.mass_ambiguity.scale_range == pytest.approx(scale, rel=1e-9)
     assert replayed.sound == result.verdict.sound
 
 
@@ -107,7 +107,7 @@ def test_a_single_joint_and_joints_without_effort_or_limit_are_judged(simulate, 
     log = simulate(arm, noise=0.05)
     log = replace(log, effort=np.where(np.isin(np.arange(n), dead), 0.0, log.effort))
     ambiguity = judge_motion(to_motion(log), SIMPLE.torque_model(arm), [arm], 'log').mass_ambiguity
-    assert np.isfinite([*ambiguity.scale, *ambiguity.load]).all()
+    assert np.isfinite([*ambiguity.scale_range, *ambiguity.load_range]).all()
 
 
 def test_efforts_of_the_other_sign_are_a_fault_and_no_question(prepared):

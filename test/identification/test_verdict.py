@@ -194,7 +194,7 @@ def test_nothing_is_named_or_asked_where_nothing_is_wrong(sound, of_usual):
     for found in (judged(sound), of_usual):
         assert found.causes == () and found.questions == () and found.sound
     # Of an arm with published masses nothing is asked, but a range is stated.
-    low, high = found.mass_ambiguity.scale
+    low, high = found.mass_ambiguity.scale_range
     assert not found.has_questions and low < 1.0 < high < low + 0.3
 
 
@@ -282,7 +282,7 @@ def test_currents_taken_for_torques_are_another_unit_and_no_question(usual, cons
     found = judged(replace(usual, effort=usual.effort / constants))
     (cause,) = found.causes
     assert cause.kind in ('gain', 'not_measured') and not cause.joints and not found.sound
-    assert np.mean(found.mass_ambiguity.scale) == pytest.approx(0.1, abs=0.03)
+    assert np.mean(found.mass_ambiguity.scale_range) == pytest.approx(0.1, abs=0.03)
     line, *_ = verdict_lines(found, FER.joint_names, np.ones(7))
     assert '--torque-constant' in line
 
@@ -377,7 +377,7 @@ def test_the_range_of_a_factor_contains_the_true_one(simulate):
         truth = drawn_around(FER, seed, size=0.1)
         motion = to_motion(simulate(truth, duration=30.0, friction=FRICTION, noise=0.2, seed=seed))
         found = judged(replace(motion, effort=scale * motion.effort))
-        low, high = found.mass_ambiguity.scale
+        low, high = found.mass_ambiguity.scale_range
         assert found.sound and high < 2.0 * low
         contained += low < scale < high
     assert contained >= 3  # of four, each within two standard deviations

@@ -17,18 +17,18 @@ from ...recordings.preprocessing import Motion
 # two of nine sound logs of a UR10e, which begin or end at rest, seem touched there.
 _MIN_MOVING_SPEED_RAD_S = 0.02
 # Seconds with more than _MIN_CONTACT_RESIDUAL_RATIO times the usual residual may be touched, at
-# most _MAX_CONTACT_SHARE of all.
-_MIN_CONTACT_RESIDUAL_RATIO, _MAX_CONTACT_SHARE = 3.0, 0.25
+# most _MAX_CONTACT_FRACTION of all.
+_MIN_CONTACT_RESIDUAL_RATIO, _MAX_CONTACT_FRACTION = 3.0, 0.25
 # A mass is at its bound within this ratio: the solver stops before it.
 _MIN_LOG_RATIO_TO_BOUND = 0.98
-_MIN_BOUND_LINKS = 2  # of sound logs none has so many
+_MIN_LINKS_AT_BOUND = 2  # of sound logs none has so many
 # All efforts more than so many times the torques, or as much smaller, are in another unit: the
 # masses of no arm are so far off.
 _MAX_EFFORT_FACTOR = 2.0
 # Of eighteen sound logs of seven arms E is 0.4 to 9 % of the efforts' root mean square, of one
 # 15 %. Of two joints exchanged with all their columns it is 12 to 99 %, unless both hardly bear a
 # load.
-_MAX_REL_ERROR = 0.2
+_MAX_ERROR_TO_RMS = 0.2
 
 
 class Contact(Fault):
@@ -84,34 +84,34 @@ class UnexplainedEfforts(Fault):
     )
 
 
-def contact_mask(motion: Motion, residual: Array, floor: Array) -> tuple[NDArray[np.bool_], float]:
+def contact_mask(motion: Motion, residual: Array, noise: Array) -> tuple[NDArray[np.bool_], float]:
     """
     Return a mask of samples in 1 s intervals of large residuals, and the worst's start [s].
 
     Residuals (N, n) [N m] are taken relative to each joint's usual one, by the median, or to
-    `floor` (n,). The mask is (N,); of the worst second the start is returned.
+    `noise` (n,). The mask is (N,); of the worst second the start is returned.
     """
     usual = 1.48 * np.median(np.abs(residual), axis=0)  # a Gaussian's deviation
     # The residual of a joint at rest does not count, whose static friction is unknown.
     moving = np.abs(motion.dq) > _MIN_MOVING_SPEED_RAD_S
-    off = np.mean(np.where(moving, residual / np.maximum(usual, floor), 0.0) ** 2, axis=1)
+    off = np.mean(np.where(moving, residual / np.maximum(usual, noise), 0.0) ** 2, axis=1)
     second = motion.second_numbers()
     first = np.unique(second, return_index=True)[1]
     rms = np.sqrt(np.bincount(second, off) / np.bincount(second))
-    usual_rms, many = float(np.median(rms)), float(np.quantile(rms, 1.0 - _MAX_CONTACT_SHARE))
+    usual_rms, many = float(np.median(rms)), float(np.quantile(rms, 1.0 - _MAX_CONTACT_FRACTION))
     bound = max(_MIN_CONTACT_RESIDUAL_RATIO * usual_rms, many)
     return np.asarray(rms > bound)[second], float(motion.time[first[np.argmax(rms)]])
 
 
-def negative_friction(model: TorqueModel, theta: Array, squares: Array) -> Sequence[Diagnosis]:
+def negative_friction(model: TorqueModel, thetas: Array, squares: Array) -> Sequence[Diagnosis]:
     """
     Return a list of one fault if fitted friction drives joints beyond rms residuals, else ().
 
-    `theta` (folds, c) are parameters fitted without each fold, `squares` (folds, n) the mean
+    `thetas` (folds, c) are parameters fitted without each fold, `squares` (folds, n) the mean
     squared residuals there [N^2 m^2].
     """
     b, count = len(model.base), model.friction.term_count
-    terms = theta[:, b : b + model.n * count].reshape(-1, model.n, count)
+    terms = thetas[:, b : b + model.n * count].reshape(-1, model.n, count)
     signed = (COULOMB_SYMBOL, SLIP_SYMBOL)
     coulomb = [k for k, one in enumerate(model.friction.symbols) if one[:2] in signed]
     most = terms[..., coulomb].sum(axis=-1).max(axis=0)  # of all folds, (n,)
@@ -119,28 +119,29 @@ def negative_friction(model: TorqueModel, theta: Array, squares: Array) -> Seque
     return _diagnosis_of_joints(NegativeFriction, joints, most)
 
 
-def masses_at_bound(ratios: Array | None) -> Sequence[Diagnosis]:
-    """Return a list of one fault if two or more mass `ratios` (n,) are at fit bounds, else ()."""
-    if ratios is None:
+def masses_at_bound(mass_ratios: Array | None) -> Sequence[Diagnosis]:
+    """Return a list of one fault if two or more `mass_ratios` (n,) are at fit bounds, else ()."""
+    if mass_ratios is None:
         return ()
-    at = np.flatnonzero(np.abs(np.log(ratios)) > _MIN_LOG_RATIO_TO_BOUND * np.log(MAX_MASS_RATIO))
-    return _diagnosis_of_joints(MassesAtBound, at, ratios) if len(at) >= _MIN_BOUND_LINKS else ()
+    far = np.abs(np.log(mass_ratios)) > _MIN_LOG_RATIO_TO_BOUND * np.log(MAX_MASS_RATIO)
+    links = np.flatnonzero(far & (far.sum() >= _MIN_LINKS_AT_BOUND))
+    return _diagnosis_of_joints(MassesAtBound, links, mass_ratios)
 
 
 def _diagnosis_of_joints(
-    kind: type[Fault], joints: NDArray[np.intp], values: Array
+    fault_class: type[Fault], joints: NDArray[np.intp], values: Array
 ) -> Sequence[Diagnosis]:
     """Return one diagnosis of the given joints and their values in a list; () without joints."""
     if not len(joints):
         return ()
-    return [Diagnosis(kind.kind, tuple(joints.tolist()), tuple(values[joints].tolist()))]
+    return [Diagnosis(fault_class.kind, tuple(joints.tolist()), tuple(values[joints].tolist()))]
 
 
-def wrong_unit_or_sign(gains: tuple[float, float]) -> Sequence[Diagnosis]:
+def wrong_unit_or_sign(gain_range: tuple[float, float]) -> Sequence[Diagnosis]:
     """Return a list of one gain fault if efforts' factor shows a wrong unit or sign, else ()."""
-    low, high = gains
+    low, high = gain_range
     if high < 0.0 or low > _MAX_EFFORT_FACTOR or (high < 1.0 / _MAX_EFFORT_FACTOR and low > 0.0):
-        return [Diagnosis(EffortGain.kind, (), (float(np.mean(gains)),))]
+        return [Diagnosis(EffortGain.kind, (), (float(np.mean(gain_range)),))]
     return ()
 
 
@@ -157,4 +158,4 @@ def unmeasured_efforts(gains: tuple[float, float], fault_suspected: bool) -> Seq
 
 def unexplained_efforts(error: float) -> Sequence[Diagnosis]:
     """Return a list of one fault if `error`, torque error E / rms effort, is large, else ()."""
-    return [Diagnosis(UnexplainedEfforts.kind, (), (error,))] if error > _MAX_REL_ERROR else ()
+    return [Diagnosis(UnexplainedEfforts.kind, (), (error,))] if error > _MAX_ERROR_TO_RMS else ()

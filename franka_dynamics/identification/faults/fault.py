@@ -80,11 +80,11 @@ class TorqueSamples:
         elapsed = np.linspace(0.0, 1.0, len(motion), endpoint=False)
         return cls(model, dynamics, motion, rigid, total, rate, jerk, elapsed)
 
-    def select(self, chosen: slice | NDArray[np.bool_]) -> 'TorqueSamples':
+    def select(self, slice_or_mask: slice | NDArray[np.bool_]) -> 'TorqueSamples':
         """Return the samples that a slice or a mask (N,) selects."""
         names = 'rigid_torque', 'total_torque', 'torque_rate', 'jerk', 'time_fraction'
-        arrays = {name: getattr(self, name)[chosen] for name in names}
-        return replace(self, motion=self.motion.select(chosen), **arrays)
+        arrays = {name: getattr(self, name)[slice_or_mask] for name in names}
+        return replace(self, motion=self.motion.select(slice_or_mask), **arrays)
 
     @cached_property
     def regressor(self) -> Array:

@@ -21,7 +21,7 @@ _WRONG_SIGN_TEXT = (
 )
 # Gravity whose size changes by more than so many times its turn is not turned: other times change
 # it by 0.36 and more beside a turn of 0.004 to 0.011 rad.
-_MAX_SIZE_CHANGE_TO_ANGLE = 10.0
+_MAX_GRAVITY_CHANGE_TO_ANGLE = 10.0
 # Gravity of less than this share of its size is left out. One of 0.25 is that of recorded times
 # that are twice real ones.
 _MAX_REMAINING_GRAVITY_RATIO = 0.16
@@ -227,7 +227,7 @@ class WrongGravity(Fault):
         if size < _MAX_REMAINING_GRAVITY_RATIO * real:
             return [0.0, 0.0, 0.0]
         direction = turned * real / size
-        most = _MAX_SIZE_CHANGE_TO_ANGLE * gravity_angle(direction.tolist(), gravity)
+        most = _MAX_GRAVITY_CHANGE_TO_ANGLE * gravity_angle(direction.tolist(), gravity)
         return (gravity if abs(size / real - 1.0) > most else direction).tolist()
 
     def is_possible(self, values: Sequence[float], gravity: Array) -> bool:
@@ -242,9 +242,9 @@ class WrongGravity(Fault):
         return super().sentence(diagnosis, joint_names, scales)
 
 
-def lacks_gravity(values: Sequence[float]) -> bool:
+def lacks_gravity(gravity: Sequence[float]) -> bool:
     """Return whether a diagnosed gravity vector is zero, because efforts lack gravity."""
-    return not any(values)
+    return not any(gravity)
 
 
 def gravity_axes(gravity: Array) -> Array:
@@ -253,12 +253,12 @@ def gravity_axes(gravity: Array) -> Array:
     return np.concatenate([level, gravity[None, :]])
 
 
-def gravity_angle(values: Sequence[float], gravity: Array) -> float:
+def gravity_angle(diagnosed: Sequence[float], declared: Array) -> float:
     """Return the angle [rad] between a diagnosed and the declared gravity, pi for no gravity."""
-    if lacks_gravity(values):
+    if lacks_gravity(diagnosed):
         return np.pi
-    sizes = np.linalg.norm(values) * np.linalg.norm(gravity)
-    return float(np.arccos(np.clip(gravity @ values / sizes, -1.0, 1.0)))
+    sizes = np.linalg.norm(diagnosed) * np.linalg.norm(declared)
+    return float(np.arccos(np.clip(declared @ diagnosed / sizes, -1.0, 1.0)))
 
 
 class UndeclaredLoad(Fault):
