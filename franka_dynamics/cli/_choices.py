@@ -30,35 +30,35 @@ def was_option_given(name: str) -> bool:
     return source is ParameterSource.COMMANDLINE
 
 
-def require_installed(use: str, extra: str, *modules: str) -> None:
-    """Raise MissingDependencyError if one of the modules needed for a `use` is not installed."""
-    with require_extra(use, extra):
+def require_installed(purpose: str, extra: str, *modules: str) -> None:
+    """Raise MissingDependencyError if a module needed for a `purpose` is not installed."""
+    with require_extra(purpose, extra):
         for name in modules:
             import_module(name)
 
 
-def forbid_options(use: str, *names: str) -> None:
+def forbid_options(conflict: str, *names: str) -> None:
     """
     Raise click.UsageError if one of the named parameters was given on the command line.
 
-    `use` is the option or input with which they have no effect, and the reason.
+    `conflict` is the option or input with which they have no effect, and the reason.
     """
     for name in filter(was_option_given, names):
         typed = _option_name(name)
-        raise click.UsageError(f'{typed} has no meaning with {use}. Leave one of them out.')
+        raise click.UsageError(f'{typed} has no meaning with {conflict}. Leave one of them out.')
 
 
-def forbid_without(needed: str, *names: str) -> None:
-    """Raise click.UsageError, asking for the missing `needed`, if a named option was given."""
+def forbid_without(needed_option: str, *names: str) -> None:
+    """Raise click.UsageError, asking for `needed_option`, if a named option was given."""
     for name in filter(was_option_given, names):
         typed = _option_name(name)
-        raise click.UsageError(f'{typed} needs {needed}; add it, or leave {typed} out.')
+        raise click.UsageError(f'{typed} needs {needed_option}; add it, or leave {typed} out.')
 
 
-def _option_name(name: str) -> str:
+def _option_name(parameter_name: str) -> str:
     """Return the name of a parameter of the running command as users type it."""
     params = click.get_current_context().command.params
-    param = next((one for one in params if one.name == name), None)
+    param = next((one for one in params if one.name == parameter_name), None)
     if param is None:
         return 'NAME:=VALUE'
     return param.opts[0] if isinstance(param, click.Option) else f'{param.human_readable_name}'
@@ -181,9 +181,9 @@ class BagReader:
             )
         return names
 
-    def read_recording(self, bag: str, arm: 'ArmDescription', bar: Any) -> 'Recording':
+    def read_recording(self, bag: str, arm: 'ArmDescription', progress_bar: Any) -> 'Recording':
         """Read an arm's joint states from a bag as a Recording, with a progress bar."""
         from ..recordings.recording import read_recording
 
-        names, progress = self.joint_names_in_bag(arm), bar.new_task(f'reading {bag}')
+        names, progress = self.joint_names_in_bag(arm), progress_bar.new_task(f'reading {bag}')
         return read_recording(bag, names, topic=self.topic, stamps=self.stamps, progress=progress)

@@ -21,7 +21,7 @@ class Command(click.Command):
     """
     A command that calls a function of another module, which is imported when the command runs.
 
-    `work` is MODULE.FUNCTION; by default it is `run` of the module named after the command's
+    `func` is MODULE.FUNCTION; by default it is `run` of the module named after the command's
     words, as cli/bag_replay.py. The function that declares the command has its options
     and help alone. The other function gets the values of the options that `options_as` has added
     as dataclasses, and those of all others as one argument `options`.
@@ -30,10 +30,10 @@ class Command(click.Command):
     of a xacro file, as xacro itself takes them.
     """
 
-    def __init__(self, *arguments: Any, work: str = '', **more: Any) -> None:
-        """Make a command that calls `work`, 'module.function' of cli/; the rest is click's."""
-        super().__init__(*arguments, **more)
-        self.work = work
+    def __init__(self, *arguments: Any, func: str = '', **click_options: Any) -> None:
+        """Make a command that calls `func`, 'module.function' of cli/; the rest is click's."""
+        super().__init__(*arguments, **click_options)
+        self.func = func
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the command line; where the command takes NAME:=VALUE, these become `xacro`."""
@@ -48,10 +48,10 @@ class Command(click.Command):
         return rest
 
     def import_function(self, command_path: str) -> Any:
-        """Import and return the function that `work` names, by default `run` in its own file."""
+        """Import and return the function that `func` names, by default `run` in its own file."""
         words = '_'.join(command_path.split()[1:]).replace('-', '_')
-        module, _, function = (self.work or f'{words}.run').partition('.')
-        return getattr(import_module(f'.{module}', __package__), function)
+        module, _, name = (self.func or f'{words}.run').partition('.')
+        return getattr(import_module(f'.{module}', __package__), name)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; raise MissingDependencyError if it needs ROS 2, which is missing."""
@@ -60,8 +60,8 @@ class Command(click.Command):
             own = [field.name for field in fields(kind) if field.name in values]
             grouped[name] = kind(**{field: values.pop(field) for field in own})
         try:
-            work = self.import_function(ctx.command_path)
-            return ctx.invoke(work, options=Options(**values), **grouped)
+            function = self.import_function(ctx.command_path)
+            return ctx.invoke(function, options=Options(**values), **grouped)
         except ImportError as error:
             missing = (error.name or '').partition('.')[0]
             ends = ('_msgs', '_srvs', '_interfaces')

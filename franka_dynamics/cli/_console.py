@@ -101,7 +101,7 @@ class ProgressBar(Progress):
         line, console = TextColumn('{task.description}', markup=False), make_console()
         parts = line, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
         super().__init__(*parts, console=console, transient=True, disable=not console.is_terminal)
-        self._last_line_s = time.monotonic()
+        self._last_line_time = time.monotonic()
 
     def new_task(self, description: str, total: float | None = None) -> Callable[..., None]:
         """Add a task to the bar; return a function that sets how much of `total` is done."""
@@ -110,8 +110,8 @@ class ProgressBar(Progress):
         def set_progress(done: float, total: float | None = total, **changes: Any) -> None:
             """Set how much of the task is done; without a terminal print that every 10 s."""
             self.update(task_id, completed=done, total=total, **changes)
-            if self.disable and time.monotonic() - self._last_line_s > _PROGRESS_LINE_PERIOD_S:
-                self._last_line_s = time.monotonic()
+            if self.disable and time.monotonic() - self._last_line_time > _PROGRESS_LINE_PERIOD_S:
+                self._last_line_time = time.monotonic()
                 task = self.tasks[self.task_ids.index(task_id)]
                 line = f'{task.description}: {task.completed:.0f} of {task.total or 0.0:.0f}'
                 print(line, file=sys.stderr)

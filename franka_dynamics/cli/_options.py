@@ -21,7 +21,7 @@ from ..recordings.options import HEADER_STAMP, SignalOptions, STAMP_KINDS
 from ..ros import COMMAND_TOPIC
 
 STDOUT_PATH = Path('-')  # path that stands for standard output
-_EARTH_GRAVITY_RANGE = 9.75, 9.85  # [m/s^2], rounded outwards
+_EARTH_GRAVITY_RANGE_M_S2 = 9.75, 9.85  # [m/s^2], rounded outwards
 _PICTURE_SUFFIXES = ('.png', '.svg', '.pdf')
 # Arm options that change inertias, not kinematics; a hand only adds its inertia to the last link.
 MASS_OPTION_NAMES = ('hand', 'inertial_set', 'payload')
@@ -84,18 +84,18 @@ class CommaList(click.ParamType):
 
 
 class ShippedNameOrPath(click.Path):
-    """Option type of a path or the name of a file shipped in a `folder` of config/."""
+    """Option type of a path or the name of a file shipped in a folder of config/."""
 
-    def __init__(self, folder: str) -> None:
-        """Make the type of names of files in config/`folder`, and of paths."""
+    def __init__(self, config_folder: str) -> None:
+        """Make the type of names of files in config/`config_folder`, and of paths."""
         super().__init__()
-        self.folder = folder
+        self.config_folder = config_folder
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         """Return files and names of shipped files as shell completions of the typed text."""
-        shipped = (share_directory() / 'config' / self.folder).glob(f'{incomplete}*.yaml')
+        shipped = (share_directory() / 'config' / self.config_folder).glob(f'{incomplete}*.yaml')
         names = [CompletionItem(path.stem) for path in sorted(shipped)]
         return super().shell_complete(ctx, param, incomplete) + names
 
@@ -113,24 +113,24 @@ class OutputPath(click.Path):
         return self.check_path(f'{value}')
 
 
-def option(flags: str, help: str, kind: Any = None, dest: str = '', **more: Any) -> Any:
+def option(flags: str, help: str, value_type: Any = None, dest: str = '', **options: Any) -> Any:
     """
     Return a decorator that adds an option to a command, as `click.option` does.
 
-    `flags` are separated by spaces; a tuple or a list as `kind` is a choice. Values of a repeated
-    option with a list of any length are joined.
+    `flags` are separated by spaces; a tuple or a list as `value_type` is a choice. Values of a
+    repeated option with a list of any length are joined.
     """
 
     def join_values(_context: Any, _parameter: Any, given: tuple[tuple[Any, ...], ...]) -> Any:
         """Return the values of a repeated option's lists as one tuple."""
         return tuple(value for each in given for value in each)
 
-    if isinstance(kind, (tuple, list)):
-        kind = click.Choice(kind)
-    if isinstance(kind, CommaList):
-        more['metavar'] = kind.metavar
-        more |= {'multiple': True, 'callback': join_values} if kind.count is None else {}
-    return click.option(*flags.split(), *dest.split(), type=kind, help=help, **more)
+    if isinstance(value_type, (tuple, list)):
+        value_type = click.Choice(value_type)
+    if isinstance(value_type, CommaList):
+        options['metavar'] = value_type.metavar
+        options |= {'multiple': True, 'callback': join_values} if value_type.count is None else {}
+    return click.option(*flags.split(), *dest.split(), type=value_type, help=help, **options)
 
 
 def flag(name: str, help: str, dest: str = '') -> Any:
@@ -158,17 +158,17 @@ def with_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return decorate
 
 
-def options_as(name: str, cls: type, *options: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def options_as(argument: str, cls: type, *options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """
     Return a decorator that adds options and passes their values as one dataclass `cls`.
 
-    `run` of the command's module gets the argument `name` of type `cls` in place of all values
+    `run` of the command's module gets an `argument` of type `cls` in place of all values
     that are named as a field of `cls`.
     """
 
     def decorate(command: Any) -> Any:
         """Add the options and the dataclass of their values to a command, and return it."""
-        command.dataclasses = {name: cls, **getattr(command, 'dataclasses', {})}
+        command.dataclasses = {argument: cls, **getattr(command, 'dataclasses', {})}
         return with_options(*options)(command)
 
     return decorate
@@ -179,7 +179,7 @@ def _check_gravity(_context: Any, _option: Any, gravity: tuple[float, ...]) -> t
     note, strength = '', math.hypot(*gravity)
     if gravity[2] > 0.0:
         note = 'points up, as for an arm that hangs; for an upright arm it is 0,0,-9.81'
-    elif strength and not _EARTH_GRAVITY_RANGE[0] <= strength <= _EARTH_GRAVITY_RANGE[1]:
+    elif strength and not _EARTH_GRAVITY_RANGE_M_S2[0] <= strength <= _EARTH_GRAVITY_RANGE_M_S2[1]:
         note = f"has the strength {strength:.3g} m/s^2; the Earth's is 9.81"
     if note:
         print(f'note: gravity {",".join(f"{one:g}" for one in gravity)} {note}.', file=sys.stderr)
@@ -251,9 +251,9 @@ json_option = option(
 force_option = flag('--force', 'overwrite an existing file')
 
 
-def require_not_existing(output: Path | None, force: bool) -> None:
-    """Raise OutputError if the output file exists, unless `force` (--force) is true."""
-    if output is not None and output.exists() and not force:
+def require_not_existing(output: Path | None, overwrite: bool) -> None:
+    """Raise OutputError if the output file exists, unless `overwrite` (--force) is true."""
+    if output is not None and output.exists() and not overwrite:
         raise OutputError(f'{output} exists; choose another name, or add --force.')
 
 

@@ -48,18 +48,18 @@ def _rates_text(node: NodeSnapshot) -> str:
     return f'states {rate} Hz, {age}; commands {commands} Hz; latency p50 {p50} us, p99 {p99} us'
 
 
-def _state_age_text(age: float) -> str:
+def _state_age_text(age_ms: float) -> str:
     """Return the age of joint states [ms] as text, or a note of late stamps or simulated time."""
-    if abs(age) >= _MIN_OTHER_CLOCK_AGE_MS:
+    if abs(age_ms) >= _MIN_OTHER_CLOCK_AGE_MS:
         return 'simulated time'
-    if age > _MAX_STAMP_AGE_MS:
-        return f'stamps {1e-3 * age:.1f} s late'
-    return f'{_decimal_text(age, 1)} ms old'
+    if age_ms > _MAX_STAMP_AGE_MS:
+        return f'stamps {1e-3 * age_ms:.1f} s late'
+    return f'{_decimal_text(age_ms, 1)} ms old'
 
 
-def _decimal_text(value: float, digits: int = 0) -> str:
-    """Return a number as text with `digits` decimals, or - if it is not finite."""
-    return f'{value:.{digits}f}' if math.isfinite(value) else '-'
+def _decimal_text(value: float, decimals: int = 0) -> str:
+    """Return a number as text with some `decimals`, or - if it is not finite."""
+    return f'{value:.{decimals}f}' if math.isfinite(value) else '-'
 
 
 def _torque_table(node: NodeSnapshot) -> Table:

@@ -160,19 +160,19 @@ def compare_arms(options: Options) -> int:
 
 
 def _print_differences(
-    shown: Sequence[ParameterDifference], labels: str, joints: Sequence[str], *, passed: bool
+    differences: Sequence[ParameterDifference], title: str, joints: Sequence[str], *, passed: bool
 ) -> int:
     """Print two arms' largest difference in each part; return how many of all affect torques."""
-    effective = sum(diff.has_effect for diff in shown)
-    count = f'{len(shown)} {"difference" if len(shown) == 1 else "differences"}'
+    effective = sum(diff.has_effect for diff in differences)
+    count = f'{len(differences)} {"difference" if len(differences) == 1 else "differences"}'
     echo(
-        f'{labels}: {count}, {effective} with an effect on torque. Compared are base, flange, '
+        f'{title}: {count}, {effective} with an effect on torque. Compared are base, flange, '
         "friction and, for each joint, its axis, rotor and limits, and its link's mass, centre of "
         "mass and tensor, in the space frame at zero; each place's largest difference:",
         PASS if passed else MISMATCH,
     )
     for place in ('base', *joints, 'flange', 'arm'):
-        here = [diff for diff in shown if diff.owner == place]
+        here = [diff for diff in differences if diff.owner == place]
         if here:
             more = f' {len(here) - 1} more there (--json lists all).' if len(here) > 1 else ''
             echo(f'- {here[0]}{more}', style='red' if here[0].has_effect else 'dim')
@@ -181,6 +181,6 @@ def _print_differences(
     return effective
 
 
-def _arm_label(given: str, arm: ArmDescription) -> str:
+def _arm_label(name: str, arm: ArmDescription) -> str:
     """Return an arm's name or file as the user typed it, with set and hand unless it is a URDF."""
-    return given if is_urdf_or_mjcf(given) else f'{given} ({arm.inertial_set}, hand {arm.hand})'
+    return name if is_urdf_or_mjcf(name) else f'{name} ({arm.inertial_set}, hand {arm.hand})'

@@ -104,8 +104,8 @@ def _positions_from_words(arm: ArmDescription, words: Sequence[str]) -> Array:
     return q
 
 
-def _print_expressions(choice: ArmChoice, gravity: str, form: str) -> int:
-    """Print each base parameter as an expression, as text or LaTeX (`form`); return 0."""
+def _print_expressions(choice: ArmChoice, gravity_direction: str, text_format: str) -> int:
+    """Print each base parameter as an expression, as text or LaTeX; return 0."""
     forbid_options('--symbolic: the relations hold for any masses', *MASS_OPTION_NAMES)
     forbid_options('--symbolic, which writes the relations alone', 'json')
     from ..identification.symbolic_parameters import symbolic_base_parameters  # needs sympy
@@ -118,18 +118,18 @@ def _print_expressions(choice: ArmChoice, gravity: str, form: str) -> int:
             "equivalent modified rows, whose z axes are the joints' axes.",
             file=sys.stderr,
         )
-    symbols = symbolic_base_parameters(modified, np.array(_GRAVITY_VECTORS[gravity]))
-    sys.stdout.write(getattr(symbols, f'as_{form}')())
+    symbols = symbolic_base_parameters(modified, np.array(_GRAVITY_VECTORS[gravity_direction]))
+    sys.stdout.write(getattr(symbols, f'as_{text_format}')())
     return 0
 
 
-def _print_base_parameters(choice: ArmChoice, gravity: str, json: Path | None) -> int:
+def _print_base_parameters(choice: ArmChoice, gravity_direction: str, path: Path | None) -> int:
     """Print an arm's base parameters; return 1 if torques at random states contradict them."""
     arm = choice.load()
-    parameters = base_parameters(arm, np.array(_GRAVITY_VECTORS[gravity]))
+    parameters = base_parameters(arm, np.array(_GRAVITY_VECTORS[gravity_direction]))
     rank, lost = parameters.check_at_random_states()
-    write_json(json, {'rank': rank, 'values': parameters.values(), 'parameters': parameters})
-    title = f'{choice.title(arm)}: base parameters, gravity {gravity}'
+    write_json(path, {'rank': rank, 'values': parameters.values(), 'parameters': parameters})
+    title = f'{choice.title(arm)}: base parameters, gravity {gravity_direction}'
     print_rich(report.base_parameter_table(parameters, title))
     echo_each(report.identifiability_sentences(parameters))
     agree = rank == len(parameters) and lost < _MAX_REGROUPING_ERROR
@@ -170,11 +170,11 @@ def import_arm(options: Options) -> int:
     return 0 if passed else 1
 
 
-def _reloaded_arm(content: str, arm: ArmDescription) -> ArmDescription:
+def _reloaded_arm(file_text: str, arm: ArmDescription) -> ArmDescription:
     """Return an arm as it is loaded again from its arm file's text, for a comparison."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / 'arm.yaml'
-        file.write_text(content, encoding='utf-8')
+        file.write_text(file_text, encoding='utf-8')
         return replace(load(file).with_joint_names(arm.joint_names), urdf=arm.urdf)
 
 

@@ -85,10 +85,10 @@ def arm_of_node(client: NodeClient) -> ArmChoice:
     return ArmChoice(arm, hand or AS_LISTED, inertial_set or None, payload, prefix)
 
 
-def _arm_choice_with_node_values(arm: ArmChoice, node: str) -> ArmChoice:
+def _arm_choice_with_node_values(arm: ArmChoice, node_name: str) -> ArmChoice:
     """Return options that select a node's arm, overridden by the command line's options."""
     try:
-        with NodeClient(node) as client:
+        with NodeClient(node_name) as client:
             node_arm = arm_of_node(client)
         if node_arm.load().joint_names != arm.load().joint_names:
             return arm
@@ -97,7 +97,7 @@ def _arm_choice_with_node_values(arm: ArmChoice, node: str) -> ArmChoice:
     defaulted = [one.name for one in fields(arm) if not was_option_given(one.name)]
     merged = replace(arm, **{name: getattr(node_arm, name) for name in defaulted})
     if merged != arm:
-        echo(f'{node} has {merged.title(merged.load())}', 'note')
+        echo(f'{node_name} has {merged.title(merged.load())}', 'note')
     return merged
 
 

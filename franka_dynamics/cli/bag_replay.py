@@ -53,15 +53,15 @@ def run(
 
 
 def _save_plots(
-    folder: Path, result: ReplayEvaluation, errors: TrackingPrediction | None
+    folder: Path, result: ReplayEvaluation, tracking: TrackingPrediction | None
 ) -> list[Path]:
-    """Save a plot of torques and, if `errors` are given, of tracking errors; return the paths."""
+    """Save a plot of torques and, if given, of `tracking` errors; return the paths."""
     paths = [folder / 'torques.png']
     title = f'{Path(result.recording.source).name} on {result.predictions[0].arm.name}'
     report.plot_torques(result, title, paths[0])
-    if errors is not None:
+    if tracking is not None:
         paths.append(folder / 'tracking.png')
-        report.plot_tracking(errors, title, paths[1])
+        report.plot_tracking(tracking, title, paths[1])
     return paths
 
 

@@ -42,9 +42,9 @@ def run(arm: ArmChoice, options: Options) -> int:
     with catch_end_signals() as keep_running, ProgressBar() as bar:
         follow = bar.new_task('starting', 100.0)
 
-        def show_progress(text: str, share: float) -> None:
+        def show_progress(task: str, fraction: float) -> None:
             """Show the step and the share done; raise KeyboardInterrupt after a signal to end."""
-            follow(100.0 * share, description=text)
+            follow(100.0 * fraction, description=task)
             if not keep_running():
                 echo(f'logs: {folder}')
                 raise KeyboardInterrupt

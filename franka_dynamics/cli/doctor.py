@@ -38,14 +38,14 @@ def run(arm: ArmChoice, options: Options) -> int:
     return 1 if any(check.level == TO_DO for check in checks) else 0
 
 
-def _robot_checks(choice: ArmChoice, address: str) -> Iterator[CheckResult]:
+def _robot_checks(choice: ArmChoice, robot_address: str) -> Iterator[CheckResult]:
     """Yield the results of comparing a robot at an address with an arm's model, by quantity."""
     arm = choice.load()
     # What a URDF holds cannot be taken off.
     hand = AS_LISTED if is_urdf_or_mjcf(choice.arm) else NO_HAND
     bare = replace(choice, hand=hand, payload=None).load()
     try:
-        for result in compare_with_robot(*read_robot_state(address), arm, bare):
+        for result in compare_with_robot(*read_robot_state(robot_address), arm, bare):
             # A wrong pose has the level NOTE, because the flange pose that franka-sim serves
             # is 0.1 m off although its Jacobians are correct.
             wrong = NOTE if result.subject == POSE_SUBJECT else TO_DO
@@ -56,7 +56,7 @@ def _robot_checks(choice: ArmChoice, address: str) -> Iterator[CheckResult]:
         yield CheckResult('robot', TO_DO, str(error))
 
 
-def _running_node_checks(topic: str, command: str) -> list[CheckResult]:
+def _running_node_checks(state_topic: str, command_topic: str) -> list[CheckResult]:
     """Return the checks of the running nodes, or one that says why ROS 2 cannot be imported."""
     try:
         from ..ros.system_checks import system_checks
@@ -64,4 +64,4 @@ def _running_node_checks(topic: str, command: str) -> list[CheckResult]:
         return [CheckResult('ROS 2', TO_DO, f'cannot be imported ({error}); {ROS_INSTALL_HINT}')]
     if sys.stdout.isatty():
         print(f'listening for {_LISTENING_TIME_S:g} s ...', file=sys.stderr)
-    return list(system_checks(topic, command, _LISTENING_TIME_S))
+    return list(system_checks(state_topic, command_topic, _LISTENING_TIME_S))

@@ -38,7 +38,7 @@ def arm() -> None:
     """Show, check, import and export arms."""
 
 
-@arm.command(work='arm_files.show_arm')
+@arm.command(func='arm_files.show_arm')
 @click.argument('positional', type=shared.ARM_TYPE, required=False, metavar='[ARM]')
 @option('--q', 'show inertias in the space frame at this pose', CommaList('zero|home|Q1,...'))
 @choice_or_flag('--base-parameters', 'print the base parameters', GRAVITY_DIRECTIONS)
@@ -55,7 +55,7 @@ def show() -> None:
     """
 
 
-@arm.command(work='arm_check.check_arms')
+@arm.command(func='arm_check.check_arms')
 @click.argument('arms', type=click.Path(), nargs=-1, metavar='[ARM]...')
 @option('--states', 'number of random states', click.IntRange(1, 1000000), default=1000)
 @shared.gravity_option
@@ -72,7 +72,7 @@ def check() -> None:
     """
 
 
-@arm.command(work='arm_check.compare_arms')
+@arm.command(func='arm_check.compare_arms')
 @click.argument('first', type=click.Path())
 @click.argument('second', type=click.Path())
 @option('--set', "inertial set (default: a shipped arm's nearest to a URDF)", dest='inertial_set')
@@ -92,7 +92,7 @@ def compare() -> None:
     """
 
 
-@arm.command('import', work='arm_files.import_arm')
+@arm.command('import', func='arm_files.import_arm')
 @click.argument('urdf', type=click.Path())
 @option('--output', 'the arm file to write (.yaml)', shared.FILE_TYPE, required=True)
 @shared.force_option
@@ -112,7 +112,7 @@ def import_urdf() -> None:
     """
 
 
-@arm.command(work='arm_files.export_arm')
+@arm.command(func='arm_files.export_arm')
 @option('--output', 'file to write (default: print)', shared.FILE_TYPE)
 @shared.force_option
 @option('--format', 'format of the output', EXPORT_FORMATS, 'form', default=EXPORT_FORMATS[0])
@@ -133,7 +133,7 @@ def bag() -> None:
     """Record, import and replay bags."""
 
 
-@bag.command(work='bag_record.record_and_check')
+@bag.command(func='bag_record.record_and_check')
 @option('--output', 'the new bag (default: recording-DATE-TIME)', shared.NEW_BAG_TYPE)
 @option('--duration', 'end after this time [s] (default: at Ctrl-C)', Number(1e-3, 86400.0))
 @shared.node_option
@@ -231,7 +231,7 @@ def identify() -> None:
     """Identify an arm or a payload from recordings of it."""
 
 
-@identify.command('arm', work='identify.run')
+@identify.command('arm', func='identify.run')
 @click.argument('bags', type=click.Path(), nargs=-1, required=True, metavar='BAG...')
 @option('--test', 'bags that decide, not fitted (default: parts of BAGs)', _BAGS_TYPE, 'tests')
 @option('--output', 'new file for the identified arm', shared.NEW_FILE_TYPE)
@@ -263,7 +263,7 @@ def identify_arm() -> None:
     """
 
 
-@identify.command('payload', work='payload.identify_payload_from_bags')
+@identify.command('payload', func='payload.identify_payload_from_bags')
 @option('--without', 'recordings without the payload', _BAGS_TYPE, required=True)
 @option('--with', 'the same motion with the payload', _BAGS_TYPE, 'loaded', required=True)
 @option('--known-mass', 'real mass of the payload [kg]: tells the scale of efforts', Number(1e-3))
@@ -277,7 +277,7 @@ def identify_payload() -> None:
     """Identify a payload from recordings with and without it."""
 
 
-@identify.command(work='identify.plan')
+@identify.command(func='identify.plan')
 @shared.gravity_option
 @option('--output', 'a JointTrajectory as YAML', shared.FILE_TYPE, default='excitation.yaml')
 @option('--period', 'duration of the motion [s]', Number(), default=10.0)
@@ -315,7 +315,7 @@ def node() -> None:
     """
 
 
-@node.command(work='node_requests.print_or_change_state')
+@node.command(func='node_requests.print_or_change_state')
 @click.argument('transition', type=click.Choice(_TRANSITIONS), required=False)
 @shared.json_option
 @_node_options
@@ -325,7 +325,7 @@ def state() -> None:
 
 # A payload of -1,0,0,0 is no option.
 @node.command(
-    'set', work='node_requests.set_parameter', context_settings={'ignore_unknown_options': True}
+    'set', func='node_requests.set_parameter', context_settings={'ignore_unknown_options': True}
 )
 @click.argument('parameter')
 @click.argument('value')
@@ -338,7 +338,7 @@ def set_() -> None:
     """
 
 
-@node.command(work='node_requests.play_motion')
+@node.command(func='node_requests.play_motion')
 @click.argument('file', type=click.Path())
 @option('--lead', "time to the motion's beginning [s]", Number(0.0, 60.0), default=0.0)
 @option('--record', 'record all topics in this new bag', shared.NEW_BAG_TYPE)
@@ -353,7 +353,7 @@ def play() -> None:
     """
 
 
-@node.command(work='node_requests.clear_fault')
+@node.command(func='node_requests.clear_fault')
 @_node_options
 def clear() -> None:
     """Clear a node's fault; exit 1 if it remains."""

@@ -94,12 +94,12 @@ def _used_motions(result: Identification, bags: Sequence[Bag]) -> Iterator[tuple
             yield name, bag.motion(scale)
 
 
-def _arm_file_sentence(output: Path | None, count: int) -> str:
+def _arm_file_sentence(output_path: Path | None, bag_count: int) -> str:
     """Return a sentence on where the arm file is, and how many bags it was fitted to."""
-    if output is None:
+    if output_path is None:
         return 'no arm file was written: name one with --output'
-    what = f'all {count} bags' if count > 1 else 'all of the bag'
-    return f'arm file: {output} (set {IDENTIFIED_SET_NAME}, fitted to {what})'
+    what = f'all {bag_count} bags' if bag_count > 1 else 'all of the bag'
+    return f'arm file: {output_path} (set {IDENTIFIED_SET_NAME}, fitted to {what})'
 
 
 def _refusal_sentence(result: Identification) -> str:

@@ -116,7 +116,7 @@ def view() -> None:
 
 
 @root_command.command(
-    work='payload.payload_from_mesh', short_help="A tool's payload from its mesh (STL, OBJ, PLY)."
+    func='payload.payload_from_mesh', short_help="A tool's payload from its mesh (STL, OBJ, PLY)."
 )
 @click.argument('mesh', type=click.Path())
 @option('--density', 'density of the material [kg/m^3]', Number(_MIN_MASS_OR_DENSITY))
@@ -215,10 +215,10 @@ def _show_warning(message: Any, category: Any, *place: Any, **_: Any) -> None:
     print(f'warning: {message}' if issubclass(category, UrdfWarning) else text, file=sys.stderr)
 
 
-def _print_error(sentence: str, status: int) -> int:
+def _print_error(sentence: str, exit_status: int) -> int:
     """Print an error sentence to standard error; return the given exit status."""
     print(f'{PROGRAM_NAME}: {sentence}', file=sys.stderr)
-    return status
+    return exit_status
 
 
 if __name__ == '__main__':

@@ -72,29 +72,29 @@ def print_or_change_state(options: Options) -> int:
 
 
 def _wait_for_nodes(
-    feed: TopicListener, namespaces: list[str], timeout: float, wait: float
+    listener: TopicListener, namespaces: list[str], timeout: float, max_wait: float
 ) -> list[NodeSnapshot]:
     """
-    Return nodes heard in `namespaces` (all if empty), with torques arriving within `wait` [s].
+    Return nodes heard in `namespaces` (all if empty), with torques arriving within `max_wait` [s].
 
     A node that falls silent meanwhile, as on a busy machine, has its time-out to be heard again.
     """
 
-    def feedforward_nodes() -> list[NodeSnapshot]:
+    def heard_nodes() -> list[NodeSnapshot]:
         """Return the feedforward nodes heard so far."""
-        return [node for node in feed.package_nodes(namespaces) if node.is_feedforward_node]
+        return [node for node in listener.package_nodes(namespaces) if node.is_feedforward_node]
 
     def all_heard() -> bool:
         """Return whether every node in `namespaces` still sends messages."""
         now = time.monotonic()
-        return not any(node.is_silent(now) for node in feed.package_nodes(namespaces))
+        return not any(node.is_silent(now) for node in listener.package_nodes(namespaces))
 
-    if feed.wait_until(lambda: bool(feedforward_nodes()), timeout):
+    if listener.wait_until(lambda: bool(heard_nodes()), timeout):
         terms = len(TERM_HEADINGS)
-        feed.wait_until(lambda: all(len(x.torques) == terms for x in feedforward_nodes()), wait)
-        feed.poll_for(_SETTLING_TIME_S)
-    feed.wait_until(all_heard, timeout)
-    return feed.package_nodes(namespaces)
+        listener.wait_until(lambda: all(len(x.torques) == terms for x in heard_nodes()), max_wait)
+        listener.poll_for(_SETTLING_TIME_S)
+    listener.wait_until(all_heard, timeout)
+    return listener.package_nodes(namespaces)
 
 
 def set_parameter(options: Options) -> None:
@@ -128,17 +128,17 @@ def play_motion(options: Options) -> int:
         topic, command = (one if one.startswith('/') else f'{space}/{one}' for one in typed)
         given = {'node': client.name, 'topic': topic, 'command': command, 'output': options.record}
 
-        def play(meanwhile: Callable[[], None]) -> str:
-            """Send the motion, calling `meanwhile` until it ends; return the node's answer."""
-            client.on_wait = meanwhile
+        def play(on_wait: Callable[[], None]) -> str:
+            """Send the motion, calling `on_wait` until it ends; return the node's answer."""
+            client.on_wait = on_wait
             return send_motion(file, lead, client)
 
         return record_and_check(arm, Options(duration=None, **given), file, play)
 
 
-def send_motion(file: str, lead: float, client: NodeClient) -> str:
+def send_motion(file: str, lead_s: float, client: NodeClient) -> str:
     """Send a trajectory to the node, wait until it ends, and return what the node answers."""
-    motion = read_trajectory_file(Path(file), lead)
+    motion = read_trajectory_file(Path(file), lead_s)
     last = motion.points[-1].time_from_start
     print(f'{len(motion.points)} points, {last.sec + 1e-9 * last.nanosec:g} s ...', flush=True)
     try:

@@ -63,17 +63,17 @@ def payload_from_mesh(options: Options) -> int:
     return 0
 
 
-def _write_payload(payload: Array, comment: str, name: str, options: Options) -> None:
+def _write_payload(payload: Array, comment: str, tool_name: str, options: Options) -> None:
     """
     Write a payload, shape (10,), to the files of --output and --desk.
 
     They are written before results are printed, because `| head` can end this program.
-    `comment` is the first line of the parameter file, `name` the tool's name in Desk.
+    `comment` is the first line of the parameter file, `tool_name` its name in Desk.
     """
     if options.output is not None:
         print_or_write(payload_parameter_text(payload, comment), options.output)
     if options.desk is not None:
-        print_or_write(desk_json(payload, name), options.desk)
+        print_or_write(desk_json(payload, tool_name), options.desk)
 
 
 def _print_payload(arm: ArmDescription, payload: Array) -> None:

@@ -23,7 +23,7 @@ from ..ros import SIMULATION_NAMESPACE
 from ..ros.node_group import NodeEndedError, NodeGroup
 from ..ros.topic_listener import TopicListener
 
-_RANGE_VARIABLE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
+_DISCOVERY_RANGE_VARIABLE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 _POLL_PERIOD_S = 0.2
 _MAX_DAMPING_RATE_PER_S = 300.0  # of velocities by the PD; torques are 1 ms late
 _DISCOVERY_TIMEOUT_S = 1.0  # wait for another simulated arm to be discovered [s]
@@ -51,7 +51,7 @@ def run(arm: ArmChoice, options: Options) -> int:
     description, target = arm.load(), options.target
     # Unless the user sets another range, ROS 2 discovers only this machine's nodes, because a
     # real arm may listen on the network.
-    os.environ.setdefault(_RANGE_VARIABLE, 'LOCALHOST')
+    os.environ.setdefault(_DISCOVERY_RANGE_VARIABLE, 'LOCALHOST')
     _require_no_simulated_arm()
     driven = description
     if not options.ideal and description.simulated_armature is not None:
@@ -73,7 +73,7 @@ def run(arm: ArmChoice, options: Options) -> int:
                     {**model, 'target': target, **gains},
                     _SIMULATION_RATE_HZ * options.real_time_factor,
                 )
-                where = f'{_RANGE_VARIABLE}={os.environ[_RANGE_VARIABLE]}'
+                where = f'{_DISCOVERY_RANGE_VARIABLE}={os.environ[_DISCOVERY_RANGE_VARIABLE]}'
                 echo(f'{arm.arm}, target {target}, {where}; Ctrl-C ends it.')
                 return _run_until_end(description, nodes, keep_running, options)
             except NodeEndedError:

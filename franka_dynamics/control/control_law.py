@@ -161,9 +161,9 @@ class ControlLaw:
         if np.abs(motion.accelerations[-1]).max() < MAX_ROUNDING_ERROR:
             return motion, self.trajectory_efforts(motion)
         end, rest = motion.times[-1:], rest_states(motion.positions[-1:])
-        efforts = self.trajectory_efforts(motion.with_segments(end + MAX_STEP_S, rest))
+        efforts = self.trajectory_efforts(motion.extended_by(end + MAX_STEP_S, rest))
         lasts = np.abs(efforts[-1] - efforts[-2]).max() / MAX_TORQUE_RATE_NM_S
-        return motion.with_segments(end + max(MAX_STEP_S, lasts), rest), efforts
+        return motion.extended_by(end + max(MAX_STEP_S, lasts), rest), efforts
 
 
 class TorqueRamp:

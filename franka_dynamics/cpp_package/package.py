@@ -25,7 +25,7 @@ _LIMIT_NAMES = ('lower', 'upper', 'velocity', 'acceleration', 'effort', 'effort_
 _FORBIDDEN_NAME_CHARACTERS = re.compile(r'[\s#,:\[\]"]')
 
 
-def copy_package(output: Path) -> Path:
+def copy_package(output_folder: Path) -> Path:
     """
     Copy the ament_cmake package into a folder, and return its own folder there.
 
@@ -35,12 +35,12 @@ def copy_package(output: Path) -> Path:
         If there is such a folder already, or it cannot be written; nothing is left then.
 
     """
-    folder = output / PACKAGE_NAME
+    folder = output_folder / PACKAGE_NAME
     if folder.exists():
         raise OutputError(f'{folder} exists already; remove it first, or choose another --output.')
     try:
-        output.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=output) as beside:
+        output_folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=output_folder) as beside:
             # A build in the source tree is no part of the package.
             ignored = shutil.ignore_patterns('build', 'install', 'log')
             whole = Path(beside, PACKAGE_NAME)

@@ -11,8 +11,8 @@ from ..motion.planning import TrajectoryRequest
 # Cycles per motion of each joint's two sines. No two of seven joints have the same pair, so that
 # no two joints move in proportion.
 _CYCLE_COUNTS = ((2, 3), (3, 5), (4, 5), (3, 7), (5, 6), (4, 7), (6, 7))
-_FADE_TO_DURATION = 0.2  # fraction of the duration, at each end, in which the amplitude fades
-_USED_SHARE_OF_LIMITS = 0.8  # usable fraction of every limit
+_FADE_TIME_TO_DURATION = 0.2  # fraction of the duration, at each end, in which the amplitude fades
+_USABLE_FRACTION_OF_LIMITS = 0.8  # usable fraction of every limit
 POINT_RATE_HZ = 25.0
 # Samples at which motion and limits are computed, per point of the trajectory.
 _SAMPLES_PER_POINT = 40
@@ -35,7 +35,7 @@ def multisine(arm: ArmDescription, duration: float, amplitude: float) -> Traject
     count = max(3, round(duration * POINT_RATE_HZ) + 1)
     time = np.linspace(0.0, duration, _SAMPLES_PER_POINT * (count - 1) + 1)
     share = time / duration
-    x = np.minimum(1.0, np.minimum(share, 1.0 - share) / _FADE_TO_DURATION)
+    x = np.minimum(1.0, np.minimum(share, 1.0 - share) / _FADE_TIME_TO_DURATION)
     fade = x**3 * (10.0 - 15.0 * x + 6.0 * x**2)
     cycles = np.resize(_CYCLE_COUNTS, (arm.n, 2)).astype(float)
     waves = 0.5 * np.sin(2.0 * np.pi * share[:, None, None] * cycles).sum(axis=-1)
@@ -47,7 +47,7 @@ def multisine(arm: ArmDescription, duration: float, amplitude: float) -> Traject
     room = np.minimum(arm.limit('upper') - pose, pose - arm.limit('lower'))
     low, high = arm.velocity_bounds(pose)
     most = room, np.minimum(high, -low), arm.limit('acceleration')
-    scales = [_USED_SHARE_OF_LIMITS * limit / size for limit, size in zip(most, largest)]
+    scales = [_USABLE_FRACTION_OF_LIMITS * limit / size for limit, size in zip(most, largest)]
     scale = np.minimum.reduce([amplitude / largest[0], *scales])
     q, *rates = (scale * rows[::_SAMPLES_PER_POINT] for rows in (position, velocity, acceleration))
     return TrajectoryRequest(arm.joint_names, time[::_SAMPLES_PER_POINT], pose + q, *rates)

@@ -17,7 +17,7 @@ from ..simulation.joint_elasticity import franka_elasticity
 
 # Of a real arm's inertias about the published ones: about 10 %, as identification from the public
 # recording of a bare FER suggests for gaz2019.
-INERTIA_STD_RATIO = 0.1
+RELATIVE_INERTIA_STD = 0.1
 # Friction identified from a 1 kHz recording of a real FER (viscous, Coulomb, offset), rounded.
 _VISCOUS_FRICTION_NM_S_PER_RAD = (0.05, 0.11, 0.06, 0.10, 0.07, 0.005, 0.065)
 _COULOMB_FRICTION_NM = (0.22, 0.17, 0.19, 0.48, 0.25, 0.16, 0.21)
@@ -44,25 +44,25 @@ class Plant:
 
 
 def random_plant(
-    published: ArmDescription, seed: int = 0, deviation: float = INERTIA_STD_RATIO
+    published: ArmDescription, seed: int = 0, relative_std: float = RELATIVE_INERTIA_STD
 ) -> Plant:
     """
     Return a simulated arm with inertias drawn at random near those of a published arm.
 
     Every link's pseudo-inertia P = L L^T becomes L exp(S) L^T, which is physically consistent. S
-    is symmetric and Gaussian, with standard deviation `deviation` on the diagonal and `deviation`
-    / sqrt(2) off the diagonal. To second order and up to a constant, the negative logarithm of the
-    probability density of S is the log-determinant divergence that identification uses as prior,
-    divided by the square of `deviation` (Lee, Wensing and Park 2020, "Geometric robot dynamic
-    identification", IEEE T-RO 36(2)). An arm of seven joints gets a Franka arm's elastic gears;
-    sensors on the link side of the gears do not measure the torque that accelerates the motors.
+    is symmetric and Gaussian, with standard deviation `relative_std` on the diagonal, and
+    1 / sqrt(2) of it off the diagonal. To second order and up to a constant, the negative
+    logarithm of the probability density of S is the log-determinant divergence that identification
+    uses as prior, divided by the square of `relative_std` (Lee, Wensing and Park 2020, "Geometric
+    robot dynamic identification", IEEE T-RO 36(2)). An arm of seven joints gets a Franka arm's
+    elastic gears; sensors on their link side do not measure what accelerates the motors.
 
     `seed` is the seed of the random links, vibration and noise. Raises InertiaError if a link of
     the published arm is not physical.
     """
     published.require_physical('a plant drawn about it')
     rng = np.random.default_rng(seed)
-    links = tuple(_random_link(link, rng, deviation) for link in published.links)
+    links = tuple(_random_link(link, rng, relative_std) for link in published.links)
     n = published.n
     values = _VISCOUS_FRICTION_NM_S_PER_RAD, _COULOMB_FRICTION_NM, _FRICTION_OFFSET_NM
     viscous, coulomb, offset = (np.resize(row, n) for row in values)
@@ -82,11 +82,11 @@ def random_plant(
     return Plant(drawn, settings)
 
 
-def _random_link(link: LinkInertia, rng: np.random.Generator, deviation: float) -> LinkInertia:
+def _random_link(link: LinkInertia, rng: np.random.Generator, relative_std: float) -> LinkInertia:
     """Return a physically consistent link inertia drawn at random near a given one."""
-    raw = rng.normal(0.0, deviation, (4, 4))
+    raw = rng.normal(0.0, relative_std, (4, 4))
     # Off the diagonal `change` is the mean of two independent values, with standard deviation
-    # `deviation` / sqrt(2); on the diagonal `change` is one value, with the whole `deviation`.
+    # `relative_std` / sqrt(2); on the diagonal it is one value, with the whole `relative_std`.
     values, vectors = np.linalg.eigh(0.5 * (raw + raw.T))
     root = np.linalg.cholesky(link.pseudo_inertia())
     drawn = root @ (vectors * np.exp(values)) @ vectors.T @ root.T

@@ -49,18 +49,18 @@ class DemoMetrics(NamedTuple):
 
 
 def demo_metrics(
-    steps: Recording, hold: tuple[float, float], motions: tuple[Trajectory, Trajectory]
+    steps: Recording, hold_interval: tuple[float, float], motions: tuple[Trajectory, Trajectory]
 ) -> DemoMetrics:
     """
     Return drift and tracking errors, computed from the steps of a demonstration.
 
-    `steps` are all steps of the simulated arm. `hold` is the start and the end of the time in
-    which the arm was held by feedforward alone [s since the first step]. `motions` are the desired
+    `steps` are all steps of the simulated arm. `hold_interval` is from when to when the arm
+    was held by feedforward alone [s since the first step]. `motions` are the desired
     motions, followed with the same PD: the first with gravity, Coriolis and inertia torques, the
     second with gravity torque alone. Raises RecordingError if no step lies within the hold or
     within a motion.
     """
-    during = _interval_mask(steps.time, *hold)
+    during = _interval_mask(steps.time, *hold_interval)
     stamps = np.asarray(1e-9 * steps.stamp_ns, dtype=float)
     positions, errors = steps.q[during], {}
     for name, motion in zip(('g + PD', 'M ddq + C dq + g + PD'), motions[::-1]):
@@ -198,7 +198,7 @@ def inexact_model_report(errors: Mapping[str, TrackingErrorSeries]) -> DemoRepor
     `errors` are those of each controller, in this order: PD with gravity, PD with the published
     model, PD with the identified model without and with its friction.
     """
-    return DemoReport(_tracking_rows(errors, MAX_IDENTIFIED_TO_PUBLISHED_ERROR, reference=1))
+    return DemoReport(_tracking_rows(errors, MAX_IDENTIFIED_TO_PUBLISHED_ERROR, reference_row=1))
 
 
 def _plot_errors(
@@ -252,14 +252,14 @@ def _bounded_row(name: str, value: float, bound: float, unit: str) -> ReportRow:
 
 
 def _tracking_rows(
-    errors: Mapping[str, TrackingErrorSeries], ratio: float, reference: int = 0
+    errors: Mapping[str, TrackingErrorSeries], max_error_ratio: float, reference_row: int = 0
 ) -> tuple[ReportRow, ...]:
-    """Return rows of rms tracking errors, the last bounded by `ratio` times row `reference`."""
+    """Return rows of rms errors, the last at most `max_error_ratio` times the `reference_row`."""
     rows = []
     for name, (_, error) in errors.items():
         rms = _rms_error(error)
         rows.append(ReportRow(f'tracking error, {name}', rms, f'{1e3 * rms:.2f} mrad rms'))
-    bound = ratio * rows[reference].value
+    bound = max_error_ratio * rows[reference_row].value
     good = rows[-1].value <= bound
     return *rows[:-1], rows[-1]._replace(bound=f'{1e3 * bound:.2f} mrad', good=good)
 

@@ -190,7 +190,7 @@ class MotionPlanner:
     `request` is a single set-point if `is_setpoint`, the next points of a stream if `is_chunk`.
     The arm is at `measured_q`, None if that is not known. `has_kp` says that it is pulled to where
     it is desired: by `present_motion`, from which the requested one begins, at the stamp
-    `stamp` [s] of the latest joint state.
+    `state_stamp` [s] of the latest joint state.
     """
 
     arm: ArmDescription
@@ -200,7 +200,7 @@ class MotionPlanner:
     measured_q: Array | None
     has_kp: bool
     present_motion: Trajectory
-    stamp: float
+    state_stamp: float
 
     def require_start_allowed(self) -> None:
         """
@@ -208,7 +208,7 @@ class MotionPlanner:
 
         Without kp nothing pulls the arm to where the points begin.
         """
-        points, stamp, q = self.request, self.stamp, self.measured_q
+        points, stamp, q = self.request, self.state_stamp, self.measured_q
         lateness = 0.0 if points.start_time is None else stamp - points.start_time
         if points.start_time is not None and self.is_chunk:
             lateness -= points.times[-1]  # some points are past
@@ -225,7 +225,7 @@ class MotionPlanner:
             self._require_start_near(q, self.present_motion.at(stamp).q, None, 'The arm stands')
 
     def _require_start_near(
-        self, q: Array, desired: Array, measured: Array | None, what: str = 'The reference starts'
+        self, q: Array, desired: Array, measured: Array | None, text: str = 'The reference starts'
     ) -> None:
         """Raise StartTooFarError if q, (n,), is far from both the desired and the measured q."""
         others = [desired] if measured is None else [desired, measured]
@@ -237,13 +237,13 @@ class MotionPlanner:
             away, most = errors.distinct_texts(distance[i], MAX_START_DISTANCE_RAD)
             where = 'is not desired' if measured is None else 'neither is nor is desired'
             raise errors.StartTooFarError(
-                f'{what} where the arm {where}: {self.arm.joint_names[i]} is {away} rad '
+                f'{text} where the arm {where}: {self.arm.joint_names[i]} is {away} rad '
                 f'away ({q[i]:.4g} instead of {other[i]:.4g}), more than {most} rad{hint}; '
                 'give the first point a time by which the arm can move there.'
             )
 
     def plan_motion(
-        self, lead: float, stream: Array | None
+        self, lead_time: float, stream: Array | None
     ) -> tuple[Trajectory, Array | None, bool]:
         """
         Return the motion, its stream's points or None, and whether its start may lie in the past.
@@ -252,27 +252,27 @@ class MotionPlanner:
         """
         points, single, continued = self.request, self.is_setpoint, None
         time_zero = self.present_motion.time_zero
-        begin = (self.stamp if single else self.stamp + lead) - time_zero
+        begin = (self.state_stamp if single else self.state_stamp + lead_time) - time_zero
         t0 = begin if points.start_time is None else points.start_time - time_zero
         try:
             if single and points.velocities is None:
-                continued = _stream_with_point(stream, self.stamp, points.positions[0])
+                continued = _stream_with_point(stream, self.state_stamp, points.positions[0])
                 if points.times[0] == 0.0:
-                    return self._motion_along_stream(continued, begin, lead), continued, False
+                    return self._motion_along_stream(continued, begin, lead_time), continued, False
                 points = replace(points, velocities=_last_stream_velocity(continued))
             return self._motion_via_points(points, begin, t0), continued, single
         except errors.LimitExceededError as error:
             raise errors.LimitExceededError(error.excess, error.time - t0) from None
 
     # Both return a motion, with the time zero of the present one; times are seconds after it.
-    def _motion_along_stream(self, stream: Array, now: float, lead: float) -> Trajectory:
+    def _motion_along_stream(self, stream: Array, now: float, lead_time: float) -> Trajectory:
         """Return a smooth motion through the last points of a stream."""
         if len(stream) == 1:
             first = stream[0, _POSITION_COLUMN:]
             self._require_start_near(first, self.present_motion.states_at(now)[0], self.measured_q)
         rows, present = _averaged_points(stream), self.present_motion
         due = now + PLANNING_TIME_CANDIDATES_S[0] + rows[:, 0]
-        return spline_through_points(self.arm, present, now + lead, due, rows[:, 1:], True)
+        return spline_through_points(self.arm, present, now + lead_time, due, rows[:, 1:], True)
 
     def _motion_via_points(self, points: TrajectoryRequest, begin: float, t0: float) -> Trajectory:
         """

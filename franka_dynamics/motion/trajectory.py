@@ -27,11 +27,11 @@ BLEND_DURATIONS_S = tuple(0.15 * 1.2**k for k in range(20))
 _MAX_SMOOTHING_COUNT = 6
 MAX_SMOOTHING_SHIFT_RAD = 0.02
 # A stream that is joined slowly falls behind, and leads far beyond its last point: only the first
-# _MAX_STREAM_BLEND_COUNT durations are tried. It may use _MAX_STREAM_ACCELERATION_RATIO times the
-# limit of acceleration: else benchmarks/streams.py refuses 5 points of a stream of an FR3, or
+# _MAX_STREAM_BLEND_COUNT durations are tried. It may use _MAX_STREAM_ACCELERATION_TO_LIMIT times
+# the limit of acceleration: else benchmarks/streams.py refuses 5 points of a stream of an FR3, or
 # errors of streams with lost points are ten times as large.
 _MAX_STREAM_BLEND_COUNT = 5
-_MAX_STREAM_ACCELERATION_RATIO = 2.0
+_MAX_STREAM_ACCELERATION_TO_LIMIT = 2.0
 # Rounding [rad, rad/s, rad/s^2]: beyond a limit that is just reached, of states that are equal.
 MAX_ROUNDING_ERROR = 1e-6
 # Number of samples at which limits are checked: in all if possible, and in each segment.
@@ -108,7 +108,7 @@ class Trajectory:
         powers = np.asarray(times - self.times[k - 1])[..., None, None, None] ** np.arange(6.0)
         return np.asarray((powers @ self._coefficients[k])[..., 0, :])
 
-    def with_segments(self, times: Array, states: Array) -> 'Trajectory':
+    def extended_by(self, times: Array, states: Array) -> 'Trajectory':
         """Return the motion, extended by segments to `states` at `times` [s after `time_zero`]."""
         states = np.concatenate((self.states, states))
         return Trajectory(np.append(self.times, times), states, self.time_zero)
@@ -121,12 +121,12 @@ class Trajectory:
         return Trajectory(np.append(self.times[kept], other.times), states, self.time_zero)
 
     def require_within_limits(
-        self, arm: ArmDescription, share: float = 1.0, end: float = np.inf, q0: Array | None = None
+        self, arm: ArmDescription, ratio: float = 1.0, end: float = np.inf, q0: Array | None = None
     ) -> 'Trajectory':
         """
         Return the motion; raise LimitExceededError if it leaves the arm's limits.
 
-        They are the limits of position, of velocity (at its position) and `share` times that of
+        They are the limits of position, of velocity (at its position) and `ratio` times that of
         acceleration, of segments that begin earlier than `end`, a time after `time_zero` [s].
         Where the arm stands beyond a limit of position, at `q0`, (n,), the motion may lead back
         from there, but not further out. The error names joint and limit.
@@ -136,7 +136,7 @@ class Trajectory:
         since = np.outer(h, samples)
         powers = since[:, None, :, None] ** np.arange(6.0)
         q, dq, ddq = np.moveaxis(powers @ self._coefficients[1 : len(h) + 1], 1, 0)
-        most = share * arm.limit('acceleration')
+        most = ratio * arm.limit('acceleration')
         lower, upper = arm.limit('lower'), arm.limit('upper')
         if q0 is not None:
             lower, upper = np.minimum(lower, q0), np.maximum(upper, q0)
@@ -160,15 +160,15 @@ class Trajectory:
         return self
 
     def braked_to_rest(
-        self, arm: ArmDescription, share: float = 1.0, q0: Array | None = None
+        self, arm: ArmDescription, ratio: float = 1.0, q0: Array | None = None
     ) -> 'Trajectory':
         """
         Return the motion, braked to rest within the arm's limits if it does not end at rest.
 
-        The motion itself may use `share` times the limit of acceleration; `q0` is that of
+        The motion itself may use `ratio` times the limit of acceleration; `q0` is that of
         `require_within_limits`.
         """
-        self.require_within_limits(arm, share, q0=q0)
+        self.require_within_limits(arm, ratio, q0=q0)
         last, end = self.states[-1:], self.times[-1:]
         q, dq, ddq = last[0]
         if np.abs(dq).max() <= MAX_ROUNDING_ERROR:
@@ -178,8 +178,8 @@ class Trajectory:
             """Return the motion, braked to rest in a duration [s] within the arm's limits."""
             # The velocity falls to zero as a cubic of time.
             rest = rest_states(q + duration * dq / 2.0 + duration**2 * ddq / 12.0)[None]
-            Trajectory(end, last).with_segments(end + duration, rest).require_within_limits(arm)
-            return self.with_segments(end + duration, rest)
+            Trajectory(end, last).extended_by(end + duration, rest).require_within_limits(arm)
+            return self.extended_by(end + duration, rest)
 
         return _first_within_limits(braked_within, BLEND_DURATIONS_S)
 
@@ -194,7 +194,7 @@ class Trajectory:
         def extrapolated_for(h: float) -> Trajectory:
             """Return the motion with an acceleration that fades in h [s], then braked to rest."""
             end = np.array([[q + h * dq + h**2 * ddq / 3.0, dq + h * ddq / 2.0, 0.0 * ddq]])
-            return self.with_segments(self.times[-1:] + h, end).braked_to_rest(arm)
+            return self.extended_by(self.times[-1:] + h, end).braked_to_rest(arm)
 
         return _first_within_limits(extrapolated_for, durations)
 
@@ -204,23 +204,23 @@ class Trajectory:
         present: 'Trajectory',
         begin: float,
         blend_durations: Iterable[float] = BLEND_DURATIONS_S,
-        share: float = 1.0,
+        ratio: float = 1.0,
     ) -> 'Trajectory':
         """
         Return the motion blended from `present` at `begin` [s after `time_zero`], ending at rest.
 
         If its first point comes late enough, the arm moves there from its present state. Otherwise
         the distance between the present motion and this one, with its rates, is added to this one
-        and fades to zero. Accelerations stay within `share` times their limit.
+        and fades to zero. Accelerations stay within `ratio` times their limit.
         """
         now, early = present.states_at(begin), self.times[0] - begin
-        motion = self.braked_to_rest(arm, share, now[0])
+        motion = self.braked_to_rest(arm, ratio, now[0])
         if early > 0.0:
             first, (q, dq, ddq) = now, self.states[0]
             if early < BLEND_DURATIONS_S[0]:  # extended backwards at constant acceleration
                 first = np.array((q - early * dq + early**2 * ddq / 2.0, dq - early * ddq, ddq))
             before = Trajectory(np.array([begin]), first[None], self.time_zero)
-            motion = before.with_segments(motion.times, motion.states)
+            motion = before.extended_by(motion.times, motion.states)
         distance = now - motion.states_at(begin)
         distance *= np.abs(distance[:2]).max() > MAX_ROUNDING_ERROR  # accelerations may step
 
@@ -231,7 +231,7 @@ class Trajectory:
             times = times[np.diff(times, append=np.inf) > _MIN_SEGMENT_DURATION_S]
             e = Trajectory(ends, np.array([distance, 0.0 * distance]))
             path = Trajectory(times, motion.states_at(times) + e.states_at(times), self.time_zero)
-            return path.require_within_limits(arm, share, max(ends[1], self.times[0]), now[0])
+            return path.require_within_limits(arm, ratio, max(ends[1], self.times[0]), now[0])
 
         return _first_within_limits(blended_over, blend_durations)
 
@@ -256,8 +256,8 @@ def spline_through_points(
         points[1:-1] = (points[1:-1] + lines) / 2.0
         smoothed.append(points)
     if streamed:
-        options = [*product((1.0, _MAX_STREAM_ACCELERATION_RATIO), smoothed, (False,))]
-        options.append((_MAX_STREAM_ACCELERATION_RATIO, q[-1:], True))
+        options = [*product((1.0, _MAX_STREAM_ACCELERATION_TO_LIMIT), smoothed, (False,))]
+        options.append((_MAX_STREAM_ACCELERATION_TO_LIMIT, q[-1:], True))
         durations = BLEND_DURATIONS_S[:_MAX_STREAM_BLEND_COUNT]
     else:
         near = [one for one in smoothed if np.abs(one - q).max() <= MAX_SMOOTHING_SHIFT_RAD]
@@ -273,7 +273,7 @@ def spline_through_points(
     return _first_within_limits(make_spline, options)
 
 
-def _spline_states(times: Array, q: Array, stops: bool) -> Array:
+def _spline_states(times: Array, q: Array, ends_at_rest: bool) -> Array:
     """
     Return the states of a cubic spline through positions q, (k, n), in shape (k, 3, n).
 
@@ -283,14 +283,14 @@ def _spline_states(times: Array, q: Array, stops: bool) -> Array:
     if len(times) == 1:
         return rest_states(q)
     dq = np.asarray(np.gradient(q, times, axis=0, edge_order=2 if len(times) > 2 else 1))
-    dq[-1] *= not stops
+    dq[-1] *= not ends_at_rest
     h, slope = np.diff(times)[:, None], np.diff(q, axis=0) / np.diff(times)[:, None]
     right = 3.0 * (h[1:] * slope[:-1] + h[:-1] * slope[1:])
     # Continuous acceleration gives a tridiagonal system for the inner velocities. Each step of
     # Jacobi's iteration at least halves the largest error.
     for _ in range(25):
         dq[1:-1] = (right - h[1:] * dq[:-2] - h[:-1] * dq[2:]) / (2.0 * (h[1:] + h[:-1]))
-    last = 0.0 if stops else (4.0 * dq[-1] + 2.0 * dq[-2] - 6.0 * slope[-1]) / h[-1]
+    last = 0.0 if ends_at_rest else (4.0 * dq[-1] + 2.0 * dq[-2] - 6.0 * slope[-1]) / h[-1]
     ddq = np.vstack(((6.0 * slope - 4.0 * dq[:-1] - 2.0 * dq[1:]) / h, last + 0.0 * dq[-1]))
     return np.stack((q, dq, ddq), axis=1)
 

@@ -28,8 +28,8 @@ _COMMON_STAMP_NAMES = ('t', 'time', 'stamp', 'timestamp')
 # Parts of the names of columns that hold no measured torques: external ones, and commands.
 _NO_TORQUE_WORDS = set('cmd command commanded control ctrl d des desired ext external ref'.split())
 # An episode begins within this many sampling periods of the first stamp, and has as many rows.
-_EPISODE_PERIOD_COUNT = 10.0
-_STAMP_LIMIT_S = 2.0**31  # of the seconds of a message's stamp, which has 32 bits
+_MIN_EPISODE_ROW_COUNT = 10.0
+_MAX_STAMP_S = 2.0**31  # of the seconds of a message's stamp, which has 32 bits
 # With a longer sampling period a remark suggests that stamps are in ms.
 _MAX_PLAUSIBLE_PERIOD_S = 0.15
 
@@ -210,16 +210,16 @@ def _stamp_column(log: LogTable, columns: ColumnMap) -> Array:
 
 
 def _incomplete_mask(
-    parts: Mapping[str, Array], source: str, joint_names: Sequence[str], columns: ColumnMap
+    arrays: Mapping[str, Array], source: str, joint_names: Sequence[str], columns: ColumnMap
 ) -> NDArray[np.bool_]:
     """Return a mask of rows that lack a value; raise RecordingError if these are not skipped."""
-    empty = {k: np.any(np.isnan(part.reshape(len(part), -1)), axis=1) for k, part in parts.items()}
+    empty = {k: np.any(np.isnan(one.reshape(len(one), -1)), axis=1) for k, one in arrays.items()}
     rows: NDArray[np.bool_] = np.any(list(empty.values()), axis=0)
     if rows.all() or (rows.any() and not columns.skip_incomplete):
         first = int(np.argmax(rows))
         what = next(name for name, part in empty.items() if part[first])
-        if parts[what].ndim == 2:
-            what = f'{what} of {joint_names[int(np.argmax(np.isnan(parts[what][first])))]}'
+        if arrays[what].ndim == 2:
+            what = f'{what} of {joint_names[int(np.argmax(np.isnan(arrays[what][first])))]}'
         advice = 'leave such rows, as of merged topics, out by --skip-incomplete'
         if rows.all():
             advice = 'bring all quantities to the same rows first, such as by pandas.merge_asof'
@@ -231,43 +231,43 @@ def _incomplete_mask(
 
 
 def _episode_mask(
-    stamp: Array | None, count: int, number: int | None, source: str
+    stamps: Array | None, row_count: int, episode: int | None, source: str
 ) -> NDArray[np.bool_]:
-    """Return a mask of the rows of episode `number`, where stamps begin anew for each episode."""
-    step = np.diff(stamp) if stamp is not None else np.zeros(0)
-    begins = np.zeros(count, dtype=np.int64)
-    if stamp is not None and np.any(step > 0.0):
+    """Return a mask of the rows of an `episode`, where stamps begin anew for each episode."""
+    step = np.diff(stamps) if stamps is not None else np.zeros(0)
+    begins = np.zeros(row_count, dtype=np.int64)
+    if stamps is not None and np.any(step > 0.0):
         # Back at the first stamp; a step back by less is a fault, which is refused later.
-        near = stamp[0] + _EPISODE_PERIOD_COUNT * np.median(step[step > 0.0])
-        begins[1:] = np.cumsum((step < 0.0) & (stamp[1:] < near))
+        near = stamps[0] + _MIN_EPISODE_ROW_COUNT * np.median(step[step > 0.0])
+        begins[1:] = np.cumsum((step < 0.0) & (stamps[1:] < near))
     # Fewer rows in order are no episode; their stamps are refused later, with the rows' numbers.
     in_order = np.append(False, (step > 0.0) & (np.diff(begins) == 0)) if len(step) else begins
-    several = np.flatnonzero(np.bincount(begins, in_order) >= _EPISODE_PERIOD_COUNT)
-    if number is None and len(several) <= 1:
-        return np.ones(count, dtype=bool)
-    if number is None or number not in several or len(several) == 1:
-        what = 'the stamps begin anew, so' if number is None else f'there is no episode {number};'
+    several = np.flatnonzero(np.bincount(begins, in_order) >= _MIN_EPISODE_ROW_COUNT)
+    if episode is None and len(several) <= 1:
+        return np.ones(row_count, dtype=bool)
+    if episode is None or episode not in several or len(several) == 1:
+        what = 'the stamps begin anew, so' if episode is None else f'no episode {episode};'
         raise RecordingError(f'{source}: {what} {episode_hint(several.tolist())}')
-    return begins == number
+    return begins == episode
 
 
 def _stamps_ns(
-    count: int, stamp: ArrayLike | None, rate: float | None, source: str
+    row_count: int, stamps: ArrayLike | None, rate_hz: float | None, source: str
 ) -> NDArray[np.int64]:
-    """Return checked time stamps [ns] of `count` rows, from a stamp column [s] or a rate [Hz]."""
-    if (stamp is None) == (rate is None):
+    """Return checked time stamps [ns] of rows, from a column of stamps [s] or a rate [Hz]."""
+    if (stamps is None) == (rate_hz is None):
         raise RecordingError(f'{source}: give either the stamp column or the rate [Hz], not both.')
-    if rate is not None:
-        if not 0.0 < rate <= 1e9:
-            raise RecordingError(f'{source}: the rate is {rate} Hz; it must be positive.')
-        return np.round(np.arange(count) * (1e9 / rate)).astype(np.int64)
-    times = as_array(stamp, (count,), f'{source}: stamp', RecordingError, finite=False)
+    if rate_hz is not None:
+        if not 0.0 < rate_hz <= 1e9:
+            raise RecordingError(f'{source}: the rate is {rate_hz} Hz; it must be positive.')
+        return np.round(np.arange(row_count) * (1e9 / rate_hz)).astype(np.int64)
+    times = as_array(stamps, (row_count,), f'{source}: stamp', RecordingError, finite=False)
     bad = np.flatnonzero(~np.isfinite(times) | (times < 0.0))
     if len(bad):
         raise RecordingError(
             f'{source}, row {bad[0] + 1}: the stamp is {times[bad[0]]}, not a time from 0 on.'
         )
-    if times.max(initial=0.0) >= _STAMP_LIMIT_S:
+    if times.max(initial=0.0) >= _MAX_STAMP_S:
         raise RecordingError(
             f'{source}: a stamp is {times.max():g} s, some {times.max() / 3.2e7:.0f} years; its '
             'unit is probably ms, us or ns, or it counts from before 1970: subtract the first.'

@@ -33,7 +33,7 @@ class LogTable:
     columns: Mapping[str, Array]
     remarks: tuple[str, ...] = ()
 
-    def select(self, columns: str, count: int, what: str) -> Array:
+    def select(self, columns: str, count: int, quantity: str) -> Array:
         """
         Return the columns that the text `columns` selects, shape (rows, count).
 
@@ -44,7 +44,7 @@ class LogTable:
             (q1, q2, ...; `q{0}` counts from 0), `q1,q2,...`, or `2-8` (numbers from 1).
         count : int
             Number of columns needed.
-        what : str
+        quantity : str
             Name of the quantity, for error messages.
 
         Raises
@@ -56,15 +56,15 @@ class LogTable:
         zeroth = columns.replace('{}', '0')
         if zeroth != columns and zeroth in self.columns:
             raise RecordingError(
-                f'{self.source}: {what} {columns!r} begins at 1, and there is a column {zeroth}; '
-                f'begin there by {columns.replace("{}", "{0}")!r}, or name each column.'
+                f'{self.source}: {quantity} {columns!r} begins at 1, and there is a column '
+                f'{zeroth}; begin there by {columns.replace("{}", "{0}")!r}, or name each column.'
             )
         found = []
-        for name in _column_names(columns, count):
-            array = self._column_named(name)
+        for one in _column_names(columns, count):
+            array = self._column_named(one)
             if array is None:
                 raise RecordingError(
-                    f'{self.source} has no column {name!r} for {what}; it has {self.names_text()}.'
+                    f'{self.source}: no column {one!r} for {quantity}; it has {self.names_text()}.'
                     + (f' {episode_hint(own)}' if (own := self._episode_numbers()) else '')
                 )
             # Some files have one row per joint.
@@ -75,7 +75,7 @@ class LogTable:
         if len(lengths) > 1 or total != count:
             rows = ' and '.join(map(str, lengths))
             raise RecordingError(
-                f'{self.source}: {what} {columns!r} names {total} columns of {rows} rows, but '
+                f'{self.source}: {quantity} {columns!r} names {total} columns of {rows} rows, but '
                 f'{count} of equal length are needed.'
             )
         return np.column_stack(found)

@@ -15,11 +15,11 @@ from ..errors import RecordingError
 _MAX_POSITION_TO_LIMIT = 2.0
 # Integrals of velocities over windows of _CHANGE_WINDOW_S differ from the changes of the positions
 # by the share _MAX_VELOCITY_ERROR_RATIO of these at most (rms): of exchanged velocities by more in
-# 257 of 264 logs, of fourteen sound logs by less. Joints count that move by _MIN_MOVED_RAD per
+# 257 of 264 logs, of fourteen sound logs by less. Joints count that move by _MIN_MOTION_RAD per
 # window (rms); of others the integrals may be _MAX_STUCK_RAD.
 _CHANGE_WINDOW_S = 0.3
 _MAX_VELOCITY_ERROR_RATIO = 0.35
-_MIN_MOVED_RAD = 2e-3
+_MIN_MOTION_RAD = 2e-3
 _MAX_STUCK_RAD = 0.02
 # The median over joints of the ratio of both is within 1.2 % of one in twelve sound logs.
 _MAX_TIME_RATIO_ERROR = 0.05
@@ -36,7 +36,7 @@ _MIN_FROZEN_TIME_S = 0.25
 _MAX_EFFORT_TO_LIMIT = 1.5
 _MIN_JUMP_SPEED_TO_LIMIT = 3.0
 # Efforts beyond this many torque limits in most messages are not in N m; the node's bound, too.
-_MAX_MEDIAN_TO_LIMIT = 10.0
+_MAX_MEDIAN_EFFORT_TO_LIMIT = 10.0
 # Shorter intervals count as this long: stamps are not exact times of measurement.
 _MIN_INTERVAL_S = 0.02
 # Velocities or stamps have another unit if the median, over the joints that move, of the ratio of
@@ -111,7 +111,7 @@ def _moving_mask(recording: Recording) -> NDArray[np.bool_]:
     """Return the mask of the joints that move at each message's time, (messages, n)."""
     half = max(1, round(0.5 * _CHANGE_WINDOW_S / float(np.median(np.diff(recording.time)))))
     q = np.pad(recording.q, ((half, half), (0, 0)), mode='edge')
-    return np.asarray(np.abs(q[2 * half :] - q[: -2 * half]) > _MIN_MOVED_RAD)
+    return np.asarray(np.abs(q[2 * half :] - q[: -2 * half]) > _MIN_MOTION_RAD)
 
 
 def _clipping_faults(recording: Recording, moving: NDArray[np.bool_]) -> Iterator[str]:
@@ -130,7 +130,7 @@ def _clipping_faults(recording: Recording, moving: NDArray[np.bool_]) -> Iterato
                 )
 
 
-def _freeze_faults(recording: Recording, what: str, values: Array) -> Iterator[str]:
+def _freeze_faults(recording: Recording, quantity: str, values: Array) -> Iterator[str]:
     """Yield a message for each joint whose `values` stay constant while it moves, then jump."""
     time, lag = recording.time, int(np.searchsorted(recording.time, _MIN_INTERVAL_S, 'right'))
     for joint, name in enumerate(recording.joint_names):
@@ -150,7 +150,7 @@ def _freeze_faults(recording: Recording, what: str, values: Array) -> Iterator[s
         stuck &= (path[end] - path[first] > _MAX_STUCK_RAD) & jump & onward & inside
         for k in np.flatnonzero(stuck)[:1]:
             yield (
-                f'the {what} of {name} is frozen: it is exactly {column[first[k]]:.4g} from '
+                f'the {quantity} of {name} is frozen: it is exactly {column[first[k]]:.4g} from '
                 f'{time[first[k]]:.2f} to {time[end[k] - 1]:.2f} s while the joint moves '
                 f'({np.count_nonzero(stuck)} such times); cut them out, or record again'
             )
@@ -224,7 +224,7 @@ def _velocity_faults(recording: Recording, arm: ArmDescription) -> Iterator[str]
     size, difference, summed = (
         np.sqrt(np.mean(one * one, axis=0)) for one in (moved, moved - integrated, integrated)
     )
-    moves = size > _MIN_MOVED_RAD
+    moves = size > _MIN_MOTION_RAD
     ratio = np.sum(moved * integrated, axis=0) / np.maximum(np.sum(moved * moved, axis=0), 1e-300)
     wrong = np.where(moves, difference > _MAX_VELOCITY_ERROR_RATIO * size, summed > _MAX_STUCK_RAD)
     times = float(np.median(summed[moves] / size[moves])) if moves.any() else 1.0
@@ -265,11 +265,11 @@ def _effort_size_faults(recording: Recording, arm: ArmDescription) -> Iterator[s
     """Yield a message if a joint's efforts exceed its limit by far in most messages."""
     usual = np.median(_effort_ratios(recording.effort, arm), axis=0)
     joint = int(np.argmax(usual))
-    if usual[joint] > _MAX_MEDIAN_TO_LIMIT:
+    if usual[joint] > _MAX_MEDIAN_EFFORT_TO_LIMIT:
         yield (
-            f'the effort of {recording.joint_names[joint]} is beyond {_MAX_MEDIAN_TO_LIMIT:g} '
-            f'times its limit of {arm.limit("effort")[joint]:g} N m in most messages, '
-            'so it is not in N m; give the unit by --effort-scale, such as 0.001 for mN m'
+            f'the effort of {recording.joint_names[joint]} is beyond '
+            f'{_MAX_MEDIAN_EFFORT_TO_LIMIT:g} times its limit of {arm.limit("effort")[joint]:g} '
+            'N m in most messages: give its unit by --effort-scale, such as 0.001 for mN m'
         )
 
 

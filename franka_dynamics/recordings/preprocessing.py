@@ -34,7 +34,7 @@ _MIN_IDLE_DURATION_S = 0.1  # efforts that are exactly zero for so long were not
 # Efforts are held at a steady rate if this part of their values lasts as many messages as the
 # usual one, or one more or less: 0.95 of a Sawyer's, which come at 100 Hz; of those of ten logs,
 # rounded to 0.1 to 2 N m, up to 0.85 where they are held at all.
-_MIN_STEADY_SHARE = 0.9
+_MIN_STEADY_FRACTION = 0.9
 # Slower joints rest [rad/s or m/s]. Sensors with 1 mrad/s of noise make a resting arm's filtered
 # velocity less than 1e-3; no sample of the two FER recordings, which never rest, is slower.
 _MAX_REST_SPEED_RAD_S = 0.005
@@ -89,9 +89,9 @@ class Motion:
         """Return the number of samples."""
         return len(self.time)
 
-    def select(self, chosen: slice | NDArray[np.bool_]) -> 'Motion':
+    def select(self, selection: slice | NDArray[np.bool_]) -> 'Motion':
         """Return the motion with only the chosen samples."""
-        return _with_arrays(self, lambda name: getattr(self, name)[chosen])
+        return _with_arrays(self, lambda name: getattr(self, name)[selection])
 
     def pieces(self) -> 'list[Motion]':
         """Return one motion for each stretch without gaps."""
@@ -119,10 +119,10 @@ SignalFunction = Callable[[Array, Array], Array]
 _ARRAY_FIELDS = ('time', 'q', 'dq', 'ddq', 'effort', 'effort_unfiltered', 'piece_ids', 'row_ids')
 
 
-def _with_arrays(motion: Motion, array_of: Callable[[str], Any]) -> Motion:
-    """Return a motion with each array replaced by `array_of` of the array's name."""
+def _with_arrays(motion: Motion, new_array: Callable[[str], Any]) -> Motion:
+    """Return a motion with each array replaced by `new_array` of the array's name."""
     names = [name for name in _ARRAY_FIELDS if getattr(motion, name) is not None]
-    return replace(motion, **{name: array_of(name) for name in names})
+    return replace(motion, **{name: new_array(name) for name in names})
 
 
 def to_motion(recording: Recording, options: SignalOptions | None = None) -> Motion:
@@ -172,17 +172,17 @@ def to_motion(recording: Recording, options: SignalOptions | None = None) -> Mot
 
 
 def _filter_pieces(
-    recording: Recording, begin: float, period: float, options: SignalOptions
+    recording: Recording, begin_time: float, period: float, options: SignalOptions
 ) -> 'tuple[list[PieceFilter], list[Motion], list[str]]':
     """
     Return filters and motions of the pieces without gaps that are long enough, and remarks.
 
     The remarks are on gaps and on pieces left out. Times [s] count from the first recorded
-    message; `begin` is that of the first message used. Raises RecordingError if no piece is long
-    enough.
+    message; `begin_time` is that of the first message used. Raises RecordingError if no piece is
+    long enough.
     """
     motions, filters, short, remarks = [], [], [], []
-    time, shortest = recording.time + begin, 2.0 * options.trim + _MIN_PIECE_DURATION_S
+    time, shortest = recording.time + begin_time, 2.0 * options.trim + _MIN_PIECE_DURATION_S
     gaps = np.flatnonzero(np.diff(time) > max(_MAX_GAP_PERIODS * period, 0.5 / options.cutoff))
     if len(gaps):
         widest = gaps[np.argmax(np.diff(time)[gaps])]
@@ -253,7 +253,7 @@ def with_interpolated_effort(recording: Recording) -> Recording:
     rows = np.flatnonzero(new)
     held = np.diff(rows)
     usual = float(np.median(held)) if len(held) else 1.0
-    if usual < 2.0 or np.mean(np.abs(held - usual) <= 1.0) < _MIN_STEADY_SHARE:
+    if usual < 2.0 or np.mean(np.abs(held - usual) <= 1.0) < _MIN_STEADY_FRACTION:
         return recording
     # What is held for longer is constant until one period before it changes.
     before = rows[1:] - round(usual)
@@ -292,7 +292,7 @@ class PieceFilter:
     """Filters and resamples all signals of one piece of a recording in the same way."""
 
     piece: Recording
-    period: float
+    recorded_period: float
     options: SignalOptions
 
     @property
@@ -303,14 +303,14 @@ class PieceFilter:
         count = int(np.floor(self.piece.duration * self.options.rate + 5e-7)) + 1
         return np.arange(count) / self.options.rate
 
-    def filtered_motion(self, start: float, number: int) -> Motion:
-        """Return the motion of piece `number`, which starts at `start` [s]."""
+    def filtered_motion(self, start_s: float, piece_id: int) -> Motion:
+        """Return the motion of piece `piece_id`, which starts at `start_s`."""
         piece, time, rate = self.piece, self.time, self.options.rate
         q, dq, effort = (self._low_pass(one) for one in (piece.q, piece.dq, piece.effort))
         unfiltered = _resample(piece.time, piece.effort, time)
-        arrays = (start + time, q, dq, np.gradient(dq, 1.0 / rate, axis=0), effort, unfiltered)
+        arrays = (start_s + time, q, dq, np.gradient(dq, 1.0 / rate, axis=0), effort, unfiltered)
         time, q, dq, ddq, effort, unfiltered = (self._trim(one) for one in arrays)
-        numbers = np.full(len(time), number)
+        numbers = np.full(len(time), piece_id)
         return Motion(time, q, dq, ddq, effort, unfiltered, numbers, self.options)
 
     def filter(self, signals: SignalFunction) -> Array:
@@ -334,7 +334,7 @@ class PieceFilter:
 
     def _anti_alias(self, values: Array) -> tuple[Array, Array]:
         """Return times and values, low-pass filtered if recorded at over 1.5 times `rate`."""
-        own_rate, piece = 1.0 / self.period, self.piece
+        own_rate, piece = 1.0 / self.recorded_period, self.piece
         # At recording rates up to 1.5 times the new rate, aliases stay above half the new Nyquist
         # frequency, where the low-pass filter with Metric E's cut-off attenuates them.
         if own_rate <= 1.5 * self.options.rate:

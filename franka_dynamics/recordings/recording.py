@@ -81,10 +81,10 @@ class Recording:
         """Seconds from the first to the last message."""
         return float(self.time[-1])
 
-    def select(self, chosen: slice | NDArray[np.bool_]) -> 'Recording':
+    def select(self, selection: slice | NDArray[np.bool_]) -> 'Recording':
         """Return the chosen messages as a recording of their own."""
         names = 'stamp_ns', 'q', 'dq', 'effort'
-        return replace(self, **{name: getattr(self, name)[chosen] for name in names})
+        return replace(self, **{name: getattr(self, name)[selection] for name in names})
 
     def with_scaled_effort(self, effort_scale: ArrayLike) -> 'Recording':
         """Return the recording with efforts times a scale, one number or one per joint."""
@@ -189,7 +189,7 @@ def _arm_state(
     message: Any,
     joints: Sequence[str],
     indices: dict[tuple[str, ...], NDArray[np.intp] | None],
-    where: str,
+    source: str,
 ) -> Array | None:
     """
     Return the positions, velocities and efforts (3, n) of an arm's joints in a message.
@@ -200,7 +200,7 @@ def _arm_state(
     """
     names = tuple(message.name)
     if names not in indices:
-        indices[names] = rosbag.joint_indices(names, joints, where)
+        indices[names] = rosbag.joint_indices(names, joints, source)
     columns = indices[names]
     if columns is None:
         return None
@@ -208,14 +208,14 @@ def _arm_state(
         count = len(getattr(message, field))
         if count != len(names):
             raise RecordingError(
-                f'{where}: {field} has {count} of {len(names)} values; {_field_fix(field, count)}'
+                f'{source}: {field} has {count} of {len(names)} values; {_field_fix(field, count)}'
             )
     state = [np.asarray(getattr(message, field))[columns] for field in STATE_FIELDS]
     return np.array(state, dtype=float)
 
 
 def _require_states(
-    count: int, expected: int, joints: Sequence[str], named: Collection[Sequence[str]], where: str
+    count: int, expected: int, joints: Sequence[str], named: Collection[Sequence[str]], source: str
 ) -> None:
     """
     Raise RecordingError unless all `expected` messages were read and some have an arm's joints.
@@ -223,18 +223,18 @@ def _require_states(
     `named` are the joint names in each kind of message.
     """
     if count == 0:
-        raise RecordingError(f'{where} holds no messages; record again while the arm moves.')
+        raise RecordingError(f'{source} holds no messages; record again while the arm moves.')
     if count != expected:
         raise RecordingError(
-            f'{where}: the index promises {expected} messages, but {count} are there, so the bag '
+            f'{source}: the index promises {expected} messages, but {count} are there, so the bag '
             f'is cut short or damaged. {rosbag.UNCLOSED_BAG_HINT}.'
         )
     if not any(joint in names for names in named for joint in joints):
         most = max(named, key=len)  # a gripper's own messages may come first
         raise RecordingError(
-            f'{where}: none of the {count} messages has the joints {", ".join(joints)}; one names '
-            f'{", ".join(most) or "no joints"}. Choose the topic by --topic, the arm by --arm or '
-            '--arm-prefix, or name its joints with --joint-names.'
+            f'{source}: none of the {count} messages has the joints {", ".join(joints)}; one '
+            f'names {", ".join(most) or "no joints"}. Choose the topic by --topic, the arm by '
+            '--arm or --arm-prefix, or name its joints with --joint-names.'
         )
 
 
@@ -254,43 +254,43 @@ def _reorder_delayed(rows: list[_StateRow]) -> int:
     return int(delayed.sum())
 
 
-def require_finite(recording: Recording, where: str, rows: Sequence[str] = ()) -> None:
+def require_finite(recording: Recording, source: str, labels: Sequence[str] = ()) -> None:
     """Raise RecordingError, naming field, joint and rows, if a value is not finite."""
     for field, values in zip(STATE_FIELDS, (recording.q, recording.dq, recording.effort)):
         bad = np.argwhere(~np.isfinite(values))
         if len(bad):
             row, joint = bad[0]
             raise RecordingError(
-                f'{where}, {_row_text(rows, np.unique(bad[:, 0]))}: {field} of '
+                f'{source}, {_row_text(labels, np.unique(bad[:, 0]))}: {field} of '
                 f'{recording.joint_names[joint]} is {values[row, joint]}; every value of the arm '
                 'must be a finite number. Cut the recording before it, or mend what wrote it.'
             )
 
 
-def require_valid_rows(recording: Recording, where: str, rows: Sequence[str], advice: str) -> None:
+def require_valid_rows(recording: Recording, source: str, labels: Sequence[str], fix: str) -> None:
     """
     Raise RecordingError for a value not finite, stamps that do not increase, or a single row.
 
-    The error message names the recording by `where`, a row by its name in `rows` ('message 1',
-    ..., by default 'row 1', ...), joint and value; `advice` tells the user how to repair stamps
+    The error message names the recording by `source`, a row by its label ('message 1', ...,
+    by default 'row 1', ...), joint and value; `fix` tells the user how to repair stamps
     that do not increase.
     """
-    require_finite(recording, where, rows)
+    require_finite(recording, source, labels)
     if len(recording) < 2:
-        raise RecordingError(f'{where} holds a single state of the arm; a motion needs many.')
+        raise RecordingError(f'{source} holds a single state of the arm; a motion needs many.')
     stopped = np.flatnonzero(np.diff(recording.stamp_ns) <= 0)
     if len(stopped):
         row = int(stopped[0])
         before, after = recording.stamp_ns[row : row + 2]
         raise RecordingError(
-            f'{where}, {_row_text(rows, stopped + 1)}: the stamp {_time_text(after)} does not '
-            f'come after {_time_text(before)} of {_row_text(rows, [row])}; {advice}.'
+            f'{source}, {_row_text(labels, stopped + 1)}: the stamp {_time_text(after)} does not '
+            f'come after {_time_text(before)} of {_row_text(labels, [row])}; {fix}.'
         )
 
 
-def _row_text(names: Sequence[str], rows: NDArray[np.intp] | Sequence[int]) -> str:
+def _row_text(labels: Sequence[str], rows: NDArray[np.intp] | Sequence[int]) -> str:
     """Return text that names one row, or the first and last of several rows and their number."""
-    first, last = (names[row] if names else f'row {row + 1}' for row in (rows[0], rows[-1]))
+    first, last = (labels[row] if labels else f'row {row + 1}' for row in (rows[0], rows[-1]))
     return first if len(rows) == 1 else f'{first} (of {len(rows)} such, the last is {last})'
 
 
@@ -303,9 +303,9 @@ def require_effort(recording: Recording) -> None:
         )
 
 
-def _field_fix(field: str, count: int) -> str:
-    """Return advice on a message field that has `count` values in place of one per joint."""
-    if count:
+def _field_fix(field: str, value_count: int) -> str:
+    """Return advice on a message field that has `value_count` values in place of one per joint."""
+    if value_count:
         return 'the message is malformed, fix its publisher.'
     if field == 'effort':
         return (

@@ -73,9 +73,9 @@ class ResidualRms:
         return cls.from_squares(np.sum(residual * residual, axis=0), len(residual), unit)
 
     @classmethod
-    def from_squares(cls, squares: Array, count: int, unit: TorqueErrorUnit) -> 'ResidualRms':
+    def from_squares(cls, square_sums: Array, count: int, unit: TorqueErrorUnit) -> 'ResidualRms':
         """Return the rms errors from each joint's sum of squared residuals, (n,), of N samples."""
-        mean = squares / count
+        mean = square_sums / count
         return cls(float(np.sqrt(mean @ np.square(unit.factors))), np.sqrt(mean))
 
 

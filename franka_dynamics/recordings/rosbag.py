@@ -33,7 +33,7 @@ UNCLOSED_BAG_HINT = (
 _MCAP_MAGIC = b'\x89MCAP0\r\n'
 _MCAP_RECORD_HEAD = struct.Struct('<BQ')
 _MCAP_DATA_END, _MCAP_FOOTER = 0x0F, 0x02
-_CLOSING_RECORDS = (
+_MCAP_CLOSING_RECORDS = (
     _MCAP_RECORD_HEAD.pack(_MCAP_DATA_END, 4)
     + bytes(4)  # no checksum
     + _MCAP_RECORD_HEAD.pack(_MCAP_FOOTER, 20)
@@ -90,7 +90,7 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
         ) from error
 
 
-def _joint_state_decoder(reader: Any, types: Any, bag: Path) -> Callable[[bytes, str], Any]:
+def _joint_state_decoder(reader: Any, typestore: Any, bag: Path) -> Callable[[bytes, str], Any]:
     """Return a function that reads a JointState from a JointState or FrankaRobotState message."""
     from rosbags.typesys import get_types_from_msg
 
@@ -99,15 +99,15 @@ def _joint_state_decoder(reader: Any, types: Any, bag: Path) -> Callable[[bytes,
     def joint_state(data: bytes, type_name: str) -> Any:
         """Return the JointState in serialized `data` of a message of type `type_name`."""
         if type_name != ROBOT_STATE_TYPE:
-            return types.deserialize_cdr(data, type_name)
+            return typestore.deserialize_cdr(data, type_name)
         if not definition:
             raise RecordingError(
                 f'{bag} lacks the definition of {ROBOT_STATE_TYPE}, which bags of MCAP have; '
                 'convert it by `ros2 bag convert` where franka_msgs is installed.'
             )
-        if type_name not in types.types:
-            types.register(get_types_from_msg(definition, type_name))
-        whole = types.deserialize_cdr(data, type_name)
+        if type_name not in typestore.types:
+            typestore.register(get_types_from_msg(definition, type_name))
+        whole = typestore.deserialize_cdr(data, type_name)
         return replace(whole.measured_joint_state, header=whole.header)
 
     return joint_state
@@ -157,26 +157,26 @@ def joint_names_in_bag(bag: Path, topic: str | None = None) -> list[str]:
 
 
 def joint_indices(
-    names: Sequence[str], joints: Sequence[str], where: str
+    names: Sequence[str], arm_joints: Sequence[str], source: str
 ) -> NDArray[np.intp] | None:
     """
     Return the indices of the arm's joints in a message, or None if all of them are missing.
 
-    `names` are the joint names of the message in its order, `joints` the arm's from base to tip;
-    `where` names bag, topic and message in error messages. RecordingError is raised if some, not
+    `names` are the joint names of the message in its order, `arm_joints` the arm's, base to tip;
+    `source` names bag, topic and message in error messages. RecordingError is raised if some, not
     all, of the arm's joints are missing, or one of these joints appears twice.
     """
-    if not any(name in names for name in joints):
+    if not any(name in names for name in arm_joints):
         return None
-    for name in joints:
+    for name in arm_joints:
         if name not in names:
             raise RecordingError(
-                f'{where} has no joint {name}; it names {", ".join(names)}. Every message must '
-                f'have all {len(joints)} joints of the arm.'
+                f'{source} has no joint {name}; it names {", ".join(names)}. Every message must '
+                f'have all {len(arm_joints)} joints of the arm.'
             )
         if list(names).count(name) > 1:
-            raise RecordingError(f'{where} names the joint {name} twice; fix the publisher.')
-    return np.array([names.index(name) for name in joints])
+            raise RecordingError(f'{source} names the joint {name} twice; fix the publisher.')
+    return np.array([names.index(name) for name in arm_joints])
 
 
 def mcap_in_folder(bag: Path) -> Path:
@@ -210,7 +210,7 @@ def closed_copy(path: Path) -> Iterator[Path]:
                 shutil.copyfileobj(file, written)
                 written.truncate(end)
                 written.seek(end)
-                written.write(_CLOSING_RECORDS)
+                written.write(_MCAP_CLOSING_RECORDS)
         yield copy
 
 

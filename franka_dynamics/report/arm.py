@@ -112,10 +112,10 @@ def _round_values(values: Array) -> list[float]:
     return [float(value) for value in np.round(values, 12) + 0.0]
 
 
-def _dh_cells(row: dict[str, Any], angles: Sequence[str]) -> list[str]:
+def _dh_cells(row: dict[str, Any], angle_names: Sequence[str]) -> list[str]:
     """Return a DH row's cells as text, with the joint coordinate, such as 'pi/2 + q3'."""
     cells = {key: f'{row[key]:g}' for key in ('a', 'd')}
-    cells |= {key: _angle_text(row[key]) for key in angles}
+    cells |= {key: _angle_text(row[key]) for key in angle_names}
     moving = {'revolute': 'theta', 'prismatic': 'd'}.get(row['kind'])
     if moving is not None:
         offset = '' if row[moving] == 0.0 else f'{cells[moving]} + '

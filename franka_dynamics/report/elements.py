@@ -211,12 +211,12 @@ def paragraph_html(text: str, style: str = '') -> str:
     return f'<p class="{style}">{escape(text)}</p>' if style else f'<p>{escape(text)}</p>'
 
 
-def picture_html(figure: Any, description: str) -> str:
-    """Return a matplotlib figure as an HTML image with its data; `description` is the alt text."""
+def picture_html(figure: Any, alt_text: str) -> str:
+    """Return a matplotlib figure as an HTML image with its data and an alternative text."""
     data = io.BytesIO()
     figure.savefig(data, format='png', dpi=100)
     text = base64.b64encode(data.getvalue()).decode('ascii')
-    return f'<img alt="{escape(description)}" src="data:image/png;base64,{text}"/>'
+    return f'<img alt="{escape(alt_text)}" src="data:image/png;base64,{text}"/>'
 
 
 def to_json_types(value: Any) -> Any:

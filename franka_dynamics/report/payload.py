@@ -19,7 +19,7 @@ _PAYLOAD_UNITS = ('kg', *('m',) * 3, *('kg m^2',) * 6)
 _AXIS_COLOURS = ('tab:red', 'tab:green', 'tab:blue')
 # Of a mesh with at least twice as many faces only every k-th face is drawn, because matplotlib
 # sorts all drawn faces.
-_MAX_DRAWN_FACES = 20000
+_MAX_DRAWN_FACE_COUNT = 20000
 
 
 def payload_table(estimate: PayloadEstimate) -> Table:
@@ -88,7 +88,7 @@ def draw_payload(mesh: TriangleMesh, inertia: LinkInertia, path: str | Path, tit
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
     axes = figure.add_subplot(projection='3d')
-    shown = mesh.faces[:: max(1, len(mesh.faces) // _MAX_DRAWN_FACES)]
+    shown = mesh.faces[:: max(1, len(mesh.faces) // _MAX_DRAWN_FACE_COUNT)]
     colours: Any = {'facecolor': (0.6, 0.65, 0.7, 0.25), 'edgecolor': (0.3, 0.3, 0.35, 0.25)}
     axes.add_collection3d(Poly3DCollection(mesh.vertices[shown] * 1e3, **colours, linewidth=0.3))
     half_axes, directions = ellipsoid_axes(inertia)

@@ -33,28 +33,28 @@ PREDICTION_SENTENCE = (
 )
 
 
-def verdict_lines(found: RecordingVerdict, joints: Sequence[str], effort_scale: Any) -> list[str]:
+def verdict_lines(verdict: RecordingVerdict, names: Sequence[str], effort_scale: Any) -> list[str]:
     """
     Return sentences on sure and possible faults of recordings, each with what to do.
 
     `effort_scale` (n,) are the scales with which the recordings were read [N m per unit].
     """
-    lines = [_diagnosis_sentence(one, joints, effort_scale) for one in found.causes]
-    for one in found.causes:
+    lines = [_diagnosis_sentence(one, names, effort_scale) for one in verdict.causes]
+    for one in verdict.causes:
         if np.isfinite(one.error_after):
             lines.append(
                 f'With this in the fit, E on left-out parts falls from {one.error_before:.3f} to '
                 f'{one.error_after:.3f}, with the next best fault to {one.second_error:.3f}.'
             )
-    if found.suspected_joints:
-        names = [joints[joint] for joint in found.suspected_joints]
+    if verdict.suspected_joints:
+        names = [names[joint] for joint in verdict.suspected_joints]
         lines.append(
             f'Cause unknown, joint{"s" * (len(names) > 1)} {", ".join(names)}: faults that would '
             'change the identified torques explain the recordings better, but none is clear. Look '
             'at these joints in the plots: sign, unit, gear, zero, order of the columns.'
         )
-    lines += [_diagnosis_sentence(one, joints, effort_scale) for one in found.questions]
-    return [*lines, *_scale_question(found)]
+    lines += [_diagnosis_sentence(one, names, effort_scale) for one in verdict.questions]
+    return [*lines, *_scale_question(verdict)]
 
 
 def _scale_question(verdict: RecordingVerdict) -> Iterator[str]:
@@ -100,15 +100,15 @@ def ambiguity_sentences(verdict: RecordingVerdict, names: Sequence[str]) -> Iter
         yield f'By this motion, {", ".join(hidden)}. `identify plan` plans one for more.'
 
 
-def _range_text(kind: str, name: str, least: float, most: float) -> str:
+def _range_text(property_name: str, joint_name: str, least: float, most: float) -> str:
     """Return text on the range of a joint's effort gain or encoder zero that a motion allows."""
-    if kind == 'gain':
+    if property_name == 'gain':
         if least <= 0.0:
-            return f'the effort of {name} is not known'
-        return f'the effort of {name} may be {least:.2f} to {most:.2f} times its torque'
+            return f'the effort of {joint_name} is not known'
+        return f'the effort of {joint_name} may be {least:.2f} to {most:.2f} times its torque'
     if most - least > np.pi:
-        return f'the zero of {name} is not known'
-    return f'the zero of {name} may be off by {least:.2f} to {most:.2f} rad'
+        return f'the zero of {joint_name} is not known'
+    return f'the zero of {joint_name} may be off by {least:.2f} to {most:.2f} rad'
 
 
 def verdict_headline(verdict: RecordingVerdict) -> str:
@@ -278,7 +278,7 @@ def _number_texts(count: int) -> list[str]:
     return [str(i) for i in range(1, count + 1)]
 
 
-def save_external_torque(output: Path, result: ReplayEvaluation, gravity: list[float]) -> str:
+def save_external_torque(path: Path, result: ReplayEvaluation, gravity: list[float]) -> str:
     """
     Write external torques and wrenches to a CSV file, and return a sentence on the torques' rms.
 
@@ -310,12 +310,12 @@ def save_external_torque(output: Path, result: ReplayEvaluation, gravity: list[f
     }
     names = [f'{name}{k}' for name, rows in columns.items() for k in range(1, 1 + rows.shape[1])]
     lines = [*(f'# {key}: {text}' for key, text in about.items()), ','.join(['time', *names])]
-    with atomic_write(output) as scratch:
+    with atomic_write(path) as scratch:
         table = np.column_stack([motion.time, *columns.values()])
         np.savetxt(scratch, table, '%.12g', ',', header='\n'.join(lines), comments='')
     size = ', '.join(f'{one:.2f}' for one in np.sqrt(np.mean(torque**2, axis=0)))
     normal = ', '.join(f'{one:.2f}' for one in estimator.torque_std)
     return (
-        f'{output}: external torque, set {arm.inertial_set}, hand {arm.hand}; root mean '
+        f'{path}: external torque, set {arm.inertial_set}, hand {arm.hand}; root mean '
         f'square {size} N m; an arm that nobody touches shows about {normal} N m'
     )

@@ -163,7 +163,7 @@ class ArmSimulation:
             raise SettingsError(f'{arm.name} has no friction model; switch friction off.')
         self._friction_state = FrictionState(friction, relaxed=True) if settings.friction else None
         self._rng = np.random.default_rng(settings.seed)
-        self._vibration_tones = self._random_vibration()
+        self._vibration_tones = self._draw_vibration()
         self.flange_site = self.model.site(FLANGE_SITE).id
         unstable = ('mjWARN_BADQPOS', 'mjWARN_BADQVEL', 'mjWARN_BADQACC')
         self._unstable_codes = [int(getattr(self._mujoco.mjtWarning, name)) for name in unstable]
@@ -180,7 +180,7 @@ class ArmSimulation:
         if settings.gravity_compensation:
             self._effort = self._gravity_torque()
         self._step_count = 0
-        self._commanded_since = 0.0
+        self._command_stream_start = 0.0
         self._last_command_time = -np.inf
 
     @property
@@ -267,7 +267,7 @@ class ArmSimulation:
         values = self.data.qpos, speed, self._effort
         return SensorReading(self.time, *map(np.add, values, noises))
 
-    def _random_vibration(self) -> tuple[Array, Array, Array]:
+    def _draw_vibration(self) -> tuple[Array, Array, Array]:
         """Return frequencies [rad/s], phases and amplitudes [N m] of vibration, (5, n) each."""
         n, limit = self.description.n, self.description.limit('effort')
         bands = np.array(VIBRATION_BANDS_HZ)
@@ -293,9 +293,9 @@ class ArmSimulation:
             return
         gap = self.time - self._last_command_time
         if gap > _MAX_COMMAND_GAP_S:
-            self._commanded_since = self.time
+            self._command_stream_start = self.time
         self._last_command_time = self.time
-        if self.time - self._commanded_since >= self.settings.brake_release_after:
+        if self.time - self._command_stream_start >= self.settings.brake_release_after:
             self.is_braked = False
 
     def _close_brakes_for_good(self, position: Array, speed: Array) -> None:

@@ -31,9 +31,9 @@ def holding_torque(arm: ArmDescription) -> Array:
     return NewtonEulerModel(arm).gravity(arm.home_position)
 
 
-def shift_joint_zeros(arm: ArmDescription, zeros: ArrayLike) -> ArmDescription:
-    """Return an arm whose joint positions are measured from the positions `zeros`, (n,)."""
-    start = arm.joint_vector(zeros, 'position')
+def shift_joint_zeros(arm: ArmDescription, zero_positions: ArrayLike) -> ArmDescription:
+    """Return an arm whose joint positions are measured from `zero_positions`, (n,)."""
+    start = arm.joint_vector(zero_positions, 'position')
     joints = tuple(_shifted_joint(joint, at) for joint, at in zip(arm.joints, start))
     return replace(arm, joints=joints, home=None if arm.home is None else arm.home - start)
 

@@ -21,7 +21,7 @@ TIMESTEP_S = 1e-3
 FLANGE_SITE = 'flange'
 # A joint stop is critically damped and as stiff as MuJoCo's integration allows (a time constant of
 # two steps); under the joint's torque limit it yields by less than 1 mrad.
-_STOP_TIME_STEPS, _STOP_SOLIMP = 2.0, (0.99, 0.999, 1e-3, 0.5, 2.0)
+_STOP_TIME_CONSTANT_STEPS, _STOP_SOLIMP = 2.0, (0.99, 0.999, 1e-3, 0.5, 2.0)
 
 
 def import_mujoco() -> Any:
@@ -72,7 +72,7 @@ def build_mujoco_model(
             element.limited = mujoco.mjtLimited.mjLIMITED_TRUE
             # A missing position limit becomes a position that no joint reaches.
             element.range = np.clip(limits, -1e6, 1e6)
-            element.solref_limit = (_STOP_TIME_STEPS * dt, 1.0)
+            element.solref_limit = (_STOP_TIME_CONSTANT_STEPS * dt, 1.0)
             element.solimp_limit = _STOP_SOLIMP
     spec.bodies[-1].sites[0].name = FLANGE_SITE
     return spec.compile()

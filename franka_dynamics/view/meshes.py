@@ -70,38 +70,38 @@ def arm_meshes(arm: ArmDescription) -> ArmMeshes:
 
 
 def urdf_meshes(
-    text: str, joint_names: Sequence[str], folders: Sequence[Path] | None = None
+    urdf: str, joint_names: Sequence[str], folders: Sequence[Path] | None = None
 ) -> ArmMeshes:
     """
     Return the visual meshes and shapes of a URDF, placed by Pinocchio.
 
-    `text` is the URDF, xacro expanded, `joint_names` are the arm's joints from base to tip, and
+    `urdf` is its text, xacro expanded, `joint_names` are the arm's joints from base to tip, and
     `folders` contain each package in a folder of its name (default: the share folders of
     AMENT_PREFIX_PATH). Raises MeshesError if the text is no URDF, lacks a joint or shows nothing,
     or if a package is not installed.
     """
     places = ros_share_folders() if folders is None else folders
-    for name in sorted(set(_PACKAGE_URL_PATTERN.findall(text))):
+    for name in sorted(set(_PACKAGE_URL_PATTERN.findall(urdf))):
         if not any((folder / name).is_dir() for folder in places):
             raise MeshesError(
                 f'package {name[:_MAX_MESSAGE_LENGTH]}, which has the meshes, is not installed '
                 'here: source the workspace that has it.'
             )
-    found = _read_meshes(text, joint_names, places)
+    found = _read_meshes(urdf, joint_names, places)
     if not found.joint_numbers:
         raise MeshesError('the URDF has no mesh.')
     return found
 
 
-def _read_meshes(text: str, joint_names: Sequence[str], folders: Sequence[Path]) -> ArmMeshes:
+def _read_meshes(urdf: str, joint_names: Sequence[str], folders: Sequence[Path]) -> ArmMeshes:
     """Return the meshes of a URDF; raise MeshesError if it cannot be read or lacks a joint."""
     import pinocchio as pin
 
     try:
-        text = ElementTree.tostring(urdf_for_pinocchio(text), encoding='unicode')
-        model = pin.buildModelFromXML(text)
+        urdf = ElementTree.tostring(urdf_for_pinocchio(urdf), encoding='unicode')
+        model = pin.buildModelFromXML(urdf)
         visual = pin.buildGeomFromUrdfString(
-            model, text, pin.GeometryType.VISUAL, package_dirs=[str(folder) for folder in folders]
+            model, urdf, pin.GeometryType.VISUAL, package_dirs=[str(folder) for folder in folders]
         )
     except (ValueError, RuntimeError, ElementTree.ParseError) as error:
         raise MeshesError(f'the meshes cannot be read: {_error_text(error)}.') from error

@@ -75,7 +75,7 @@ class ViewState:
     torques: Mapping[TorqueColumn, Array] = field(default_factory=dict)
 
 
-def torque_limit_shares(state: ViewState, arm: ArmDescription) -> Array | None:
+def torque_limit_ratios(state: ViewState, arm: ArmDescription) -> Array | None:
     """
     Return each joint's |torque| / torque limit, (n,); None if the state has no torque.
 
@@ -86,26 +86,26 @@ def torque_limit_shares(state: ViewState, arm: ArmDescription) -> Array | None:
     return None if torque is None else np.abs(torque) / np.where(limit > 0.0, limit, np.inf)
 
 
-def _limit_share_mark(share: float) -> Mark:
+def _limit_ratio_mark(ratio: float) -> Mark:
     """Return 'good', 'warning' or 'bad' for the ratio of a torque to its limit."""
-    return 'bad' if share >= AT_LIMIT_RATIO else 'warning' if share >= NEAR_LIMIT_RATIO else 'good'
+    return 'bad' if ratio >= AT_LIMIT_RATIO else 'warning' if ratio >= NEAR_LIMIT_RATIO else 'good'
 
 
-def limit_share_colour(share: float) -> tuple[int, int, int]:
+def limit_ratio_colour(ratio: float) -> tuple[int, int, int]:
     """Return the RGB colour of a link for the ratio of its joint's torque to the torque limit."""
-    return MARK_COLOURS[_limit_share_mark(share)]
+    return MARK_COLOURS[_limit_ratio_mark(ratio)]
 
 
 def torque_table(state: ViewState, arm: ArmDescription) -> str:
     """Return an HTML table of a state's joint torques, with a dash for a missing value."""
-    shares = torque_limit_shares(state, arm)
+    shares = torque_limit_ratios(state, arm)
     rows = []
     for i, q in enumerate(state.q):
         known = {column: torque[i] for column, torque in state.torques.items()}
         # Adding zero makes 0.0 of -0.0: a minus sign before a zero torque would flicker.
         texts = [np.round(known[one], 1) + 0.0 if one in known else _DASH for one in TorqueColumn]
         share = np.nan if shares is None else float(shares[i])
-        percent = Cell(f'{100.0 * share:.0f} %', _limit_share_mark(share))
+        percent = Cell(f'{100.0 * share:.0f} %', _limit_ratio_mark(share))
         rows.append((i + 1, q, *texts, percent if np.isfinite(share) else _DASH))
     columns = [Header(name, format='.1f') for name in TorqueColumn]
     heads: list[Header | str] = ['', Header('q', format='.2f'), *columns, 'limit']
@@ -241,10 +241,10 @@ class ArmPage:
 
     def _colour_links(self, state: ViewState) -> None:
         """Colour each link by its joint's torque relative to the torque limit."""
-        shares = torque_limit_shares(state, self.arm)
+        shares = torque_limit_ratios(state, self.arm)
         for joint, handle in zip(self._meshes.joint_numbers, self.link_handles):
             if joint:
-                colour = limit_share_colour(0.0 if shares is None else float(shares[joint - 1]))
+                colour = limit_ratio_colour(0.0 if shares is None else float(shares[joint - 1]))
                 if tuple(handle.color) != colour:
                     handle.color = colour
 
@@ -289,9 +289,9 @@ class Playback:
         return ViewState(float(times[i] - times[0]), self._motion.q[i], torques)
 
 
-def show_playback(window: ArmPage, playback: Playback, keep_running: Callable[[], bool]) -> None:
+def show_playback(page: ArmPage, playback: Playback, keep_running: Callable[[], bool]) -> None:
     """Show a recording in a loop, a state every 0.05 s, until `keep_running` returns False."""
-    gui = window.server.gui
+    gui = page.server.gui
     playing = gui.add_checkbox('play', True)
     slider = gui.add_slider('time [s]', 0.0, round(playback.duration, 2), 0.01, 0.0)
     shown = None
@@ -302,5 +302,5 @@ def show_playback(window: ArmPage, playback: Playback, keep_running: Callable[[]
             slider.value = later if later <= playback.duration else 0.0
         if slider.value != shown:
             shown = slider.value
-            window.show_state(playback.state(shown))
+            page.show_state(playback.state(shown))
         time.sleep(max(0.0, UPDATE_PERIOD_S - (time.monotonic() - began)))

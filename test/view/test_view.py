@@ -198,10 +198,10 @@ def test_the_share_of_the_limit_is_the_commands_the_measured_torques_or_unknown(
         ({TorqueColumn.GRAVITY: zero, TorqueColumn.MEASURED: six}, shares),
         ({TorqueColumn.GRAVITY: six}, np.nan),
     ):
-        found = views.torque_limit_shares(ViewState(0.0, FER.home, torques), arm)
+        found = views.torque_limit_ratios(ViewState(0.0, FER.home, torques), arm)
         np.testing.assert_allclose(np.nan if found is None else found, expected, rtol=1e-14)
-    free, near, at = (views.limit_share_colour(share) for share in (0.69, 0.71, 1.0))
-    assert views.limit_share_colour(0.0) == free and len({free, near, at}) == 3
+    free, near, at = (views.limit_ratio_colour(share) for share in (0.69, 0.71, 1.0))
+    assert views.limit_ratio_colour(0.0) == free and len({free, near, at}) == 3
 
 
 # Another formulation of the same terms: 1e-13 measured.
