@@ -87,6 +87,29 @@ class CrossValidation:
         self.given_faults = given_faults or (EffortGain(), UndeclaredLoad(), *offsets)
 
     @cached_property
+    def eliminated(self) -> tuple[list[int], Array, Array, Array]:
+        """
+        What all fits share: the k columns beside the model's and those of `given_faults`.
+
+        Their indices, effort last, the coefficients (folds + 2, c, k) of those others that fit
+        them, the normal equations (folds + 2, k, k) of what is left of them then, and matrices
+        (folds, n, k, k) whose quadratic forms are the sums of its squares on left-out folds.
+        """
+        rows, free = self.equations.copy(), self.free_columns()
+        # A column of the model, such as an offset's, loses its prior.
+        known = [k for k in free if k < self.parameter_count]
+        rows[:, known, known] -= self.prior.std[known] ** -2.0 - _FAULT_PRIOR_PRECISION
+        own = sorted({*range(self.parameter_count), *free})
+        others = [k for k in range(rows.shape[-1]) if k not in own]
+        right, grams = rows[:, own][:, :, others], self.matrices[..., own, :]
+        fitted = np.zeros((*rows.shape[:2], len(others)))
+        fitted[:, own] = found = np.linalg.solve(rows[:, own][:, :, own], right)
+        left = rows[:, others][:, :, others] - right.swapaxes(1, 2) @ found
+        part = found[: len(grams), None]
+        cross = part.swapaxes(2, 3) @ (grams[..., own] @ part - 2.0 * grams[..., others])
+        return others, fitted, left, self.matrices[..., others, :][..., others] + cross
+
+    @cached_property
     def base_fits(self) -> 'FoldFits':
         """The fits with the regressor columns of `given_faults`, but of no other fault."""
         return FoldFits(self)
@@ -138,7 +161,8 @@ class CrossValidation:
     def with_given_fault(self, fit: 'FoldFits') -> 'CrossValidation':
         """Return a copy of the cross-validation whose fits all include the fault of `fit`."""
         extended = copy(self)
-        vars(extended).pop('base_fits', None)
+        for name in ('base_fits', 'eliminated'):
+            vars(extended).pop(name, None)
         extended.given_faults = (*self.given_faults, fit.fault)
         extended.questions = (*self.questions, fit.as_question())
         return extended
@@ -162,24 +186,19 @@ class FoldFits:
     def __init__(self, system: CrossValidation, fault: Fault | None = None) -> None:
         """Solve the fits with the columns of `fault`, and predict the left-out folds."""
         self.system, self._fault = system, fault
-        own = [*range(system.parameter_count)]
-        rows = system.equations.copy()
-        for k in system.free_columns(fault):
-            # A column of the model, such as an offset's, loses its prior.
-            if k < system.parameter_count:
-                rows[:, k, k] -= system.prior.std[k] ** -2.0 - _FAULT_PRIOR_PRECISION
-            else:
-                own.append(k)
-        theta = np.zeros(rows.shape[:2])
-        matrices, right = rows[:, own][:, :, own], rows[:, own, TORQUE_COLUMN]
-        theta[:, own] = np.linalg.solve(matrices, right[..., None])[..., 0]
+        others, fitted, equations, squares = system.eliminated
+        columns = () if fault is None else system.grams.column_indices(fault.column_names)
+        own = [others.index(k) for k in columns if k in others]
+        size = np.linalg.solve(equations[:, own][:, :, own], equations[:, own, TORQUE_COLUMN:])
+        theta = fitted[..., TORQUE_COLUMN] - (fitted[..., own] @ size)[..., 0]
+        theta[:, [others[k] for k in own]] = size[..., 0]
         *folds, self.total_theta, self.arm_theta = theta
         self.fold_thetas = np.array(folds)
-        residual = self.fold_thetas.copy()
-        residual[:, TORQUE_COLUMN] = -1.0
-        found = residual[:, None, None] @ system.matrices @ residual[:, None, :, None]
-        squares = found[..., 0, 0] / system.sample_counts[:, None]
-        self.squared_residuals = np.maximum(squares, system.min_residual**2)
+        residual = np.append(-size[: len(folds)], np.ones((len(folds), 1, 1)), axis=1)[:, None]
+        own.append(TORQUE_COLUMN)
+        found = residual.swapaxes(2, 3) @ squares[..., own, :][..., own] @ residual
+        means = found[..., 0, 0] / system.sample_counts[:, None]
+        self.squared_residuals = np.maximum(means, system.min_residual**2)
 
     @property
     def fault(self) -> Fault:

@@ -119,8 +119,7 @@ class GramStack:
             for fault in faults:  # those without columns, or with the model's, add none
                 columns.update(zip(fault.column_names, fault.columns(block)))
             more = np.stack([*columns.values(), block.motion.effort], axis=-1)
-            rows = model.regressor(block.regressor, friction[chosen])
-            rows = np.concatenate([rows, more], axis=-1)
+            rows = np.append(model.regressor(block.regressor, friction[chosen]), more, axis=-1)
             split = (rows[part[chosen] == k].swapaxes(0, 1) for k in range(FOLD_COUNT))
             blocks.append(np.stack([one.swapaxes(1, 2) @ one for one in split]))
         counts = np.bincount(part, minlength=FOLD_COUNT)
@@ -146,9 +145,8 @@ class GramStack:
 
     def with_folds(self, numbers: Sequence[int]) -> 'GramStack':
         """Return the Gram matrices of the folds with the chosen numbers only."""
-        folds = list(numbers)
-        counts = self.sample_counts[folds]
-        return replace(self, matrices=self.matrices[folds], sample_counts=counts)
+        kept = list(numbers)
+        return replace(self, matrices=self.matrices[kept], sample_counts=self.sample_counts[kept])
 
     @property
     def sample_count(self) -> int:

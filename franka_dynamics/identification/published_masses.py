@@ -210,30 +210,29 @@ class StateFaultFit(NamedTuple):
 
 def state_fault_fits(grams: Array, sample_count: int, prior: Prior) -> list[StateFaultFit]:
     """
-    Return the fits at states corrected for each harmful state fault, the likeliest first.
+    Return the fits for state faults that are likelier than the recorded states, likeliest first.
 
-    If one is likelier than the recorded states, fits for harmless faults are returned, too.
-    `grams` are those of `corrected_state_grams`, of `sample_count` samples.
+    Fits for harmless faults are returned if one for a harmful fault is. `grams` are those of
+    `corrected_state_grams`, of `sample_count` samples.
     """
     (own, *others), (plain, *rest) = grams
     theta = fit_theta_to_gram(own, prior, DEFAULT_PRIOR_PRECISION)
     before, known = _torque_error(plain, theta, sample_count), _log_evidence_of(own, prior)
 
     def fits(harmful: bool) -> Iterator[StateFaultFit]:
-        """Yield fits for faults that raise E by over 50 % if `harmful`, else for the others."""
+        """Yield likelier fits for faults that raise E by over 50 % if `harmful`, else others."""
         for fault, weighted, common in zip(state_faults_of(prior.model.n), others, rest):
             corrected = fit_theta_to_gram(weighted, prior, DEFAULT_PRIOR_PRECISION)
             after = _torque_error(common, corrected, sample_count)
             effect = _torque_error(common, theta, sample_count) / after
             # One that fits worse than the recorded states by more than their E is none.
             if (effect > MIN_HARMFUL_ERROR_RATIO) is harmful and after < 2.0 * before:
-                evidence = _log_evidence_of(weighted, prior) - known
-                yield StateFaultFit(fault, effect, evidence, before, after)
+                gain = _log_evidence_of(weighted, prior, known) - known
+                if gain > 0.0:
+                    yield StateFaultFit(fault, effect, gain, before, after)
 
     found = [*fits(True)]
-    if any(fit.log_bayes_factor > 0.0 for fit in found):
-        found += fits(False)
-    return sorted(found, key=lambda fit: -fit.log_bayes_factor)
+    return sorted([*found, *(fits(False) if found else ())], key=lambda fit: -fit.log_bayes_factor)
 
 
 def _torque_error(gram: Array, theta: Array, sample_count: int) -> float:
@@ -242,20 +241,23 @@ def _torque_error(gram: Array, theta: Array, sample_count: int) -> float:
     return float(np.sqrt(max(residual @ gram @ residual, 0.0) / sample_count))
 
 
-def _log_evidence_of(gram: Array, prior: Prior) -> float:
+def _log_evidence_of(gram: Array, prior: Prior, least: float = -np.inf) -> float:
     """
     Return the largest log evidence of a prior's masses, with effort offsets and factor unknown.
 
     A load is free where that is likelier. Masses are known as well as in the fit, or better:
-    those of a set that is good for nothing would explain the recorded states, too.
+    those of a set that is good for nothing would explain the recorded states, too. Evidence that
+    residuals alone make less than `least` is not computed: -inf is returned.
     """
     triangle, effort = least_squares.sqrt_equations(gram, [*range(len(prior.std))], prior.std)
+    of_residuals = -0.5 * float(gram[-1, -1] - effort @ effort)
+    if of_residuals < least:  # no prior makes it more
+        return -np.inf
     load = prior.model.payload_matrix[:, MASS_AND_MOMENT_INDICES]
     b = len(prior.model.base)
     offsets = [name.startswith(OFFSET_SYMBOL) for name in prior.model.parameter_names]
     free = np.column_stack([triangle[:, :b] @ prior.mean[:b], triangle[:, offsets]])
     unknowns = free, np.column_stack([free, triangle[:, :b] @ load])
-    equations, least = (triangle, effort), DEFAULT_PRIOR_PRECISION
-    tables = (log_evidence(equations, prior, one, min_mass_precision=least) for one in unknowns)
-    rest = float(gram[-1, -1] - effort @ effort)
-    return max(float(table.max()) for table in tables) - 0.5 * rest
+    equations, most = (triangle, effort), DEFAULT_PRIOR_PRECISION
+    tables = (log_evidence(equations, prior, one, min_mass_precision=most) for one in unknowns)
+    return max(float(table.max()) for table in tables) + of_residuals

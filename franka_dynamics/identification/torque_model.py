@@ -203,11 +203,8 @@ class TorqueModel:
 
     def regressor(self, base_columns: Array, friction_columns: Array) -> Array:
         """Return the regressor of all parameters, (..., n, p), from its two `regressor_blocks`."""
-        n, k = friction_columns.shape[-2:]
-        wide = np.zeros((*friction_columns.shape[:-1], n, k))
-        joints = np.arange(n)
-        wide[..., joints, joints, :] = friction_columns
-        return np.concatenate([base_columns, wide.reshape(*wide.shape[:-2], n * k)], axis=-1)
+        wide = friction_columns[..., None, :] * np.eye(self.n)[..., None]
+        return np.append(base_columns, wide.reshape(*base_columns.shape[:-1], -1), axis=-1)
 
     def torque(self, motion: Motion, theta: ArrayLike) -> Array:
         """Return the model's torque, Y theta, at every sample of a motion, shape (N, n) [N m]."""
