@@ -132,7 +132,7 @@ def compare_arms(options: Options) -> int:
         two = 'two URDFs or MJCFs, which are compared as they are written'
         forbid_options(two, 'inertial_set', 'hand')
     how = {name: getattr(options, name) for name in ('inertial_set', 'hand', 'prefix', 'xacro')}
-    one, other = read_pair(first, second, nearest=True, **how)
+    one, other = read_pair(first, second, use_nearest_set=True, **how)
     found = compare_descriptions(one, other)
     words = other.urdf.words if other.urdf else None
     empty = {

@@ -208,7 +208,7 @@ def file_notes(result: CrosscheckResult, unread: Sequence[str]) -> Iterator[str]
         yield (
             "Compared were three formulations of the arm's dynamics and "
             f"{result.description.urdf.words.reader}'s own reading of the file; largest "
-            f'differences from that: {", ".join(f"{one}" for one in result.urdf)}.'
+            f'differences from that: {", ".join(f"{one}" for one in result.urdf_differences)}.'
         )
     if unread:
         yield (

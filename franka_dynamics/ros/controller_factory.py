@@ -121,7 +121,7 @@ def make_controller(
     node.get_logger().info(
         f'{arm.name} ({arm.inertial_set}, hand {arm.hand}): Pinocchio '
         f'and Newton-Euler in DH frames agree to {report.largest:.1e} over {report.state_count} '
-        f'states{", and with the URDF as Pinocchio reads it" if report.urdf else ""}; '
+        f'states{", and with the URDF as Pinocchio reads it" if report.urdf_differences else ""}; '
         f'target {controller.settings.target}'
     )
     return controller, report.largest

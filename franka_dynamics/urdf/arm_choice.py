@@ -232,7 +232,7 @@ def _name_ends_with(name: str, ending: str) -> bool:
     return re.search(rf'(^|_){ending}$', words) is not None
 
 
-def _outward_axis(chain: SerialChain, flange: Array) -> str:
+def _outward_axis(chain: SerialChain, flange_pose: Array) -> str:
     """
     Return which axis of a flange, such as '+z', points away from the arm at position zero.
 
@@ -240,7 +240,7 @@ def _outward_axis(chain: SerialChain, flange: Array) -> str:
     the frame of the joint before; unless it is small, its part along the last joint's axis.
     """
     frames = [chain.mount_pose, *(chain.link_poses[joint.child] for joint in chain.joints)]
-    back, last = inverse_transform(flange), chain.joints[-1]
+    back, last = inverse_transform(flange_pose), chain.joints[-1]
     ways = [-(back @ frame[:, 3])[:3] for frame in (frames[-1], frames[-2])]
     away = ways[float(np.linalg.norm(ways[0])) < _MIN_ORIGIN_DISTANCE_M]
     axis = (back @ frames[-1])[:3, :3] @ last.axis

@@ -49,7 +49,7 @@ class JointAxis(NamedTuple):
 
 
 def dh_rows_from_axes(
-    axes: Sequence[JointAxis], near_pose: Array, flange: Array, convention: Convention
+    axes: Sequence[JointAxis], near_pose: Array, flange_pose: Array, convention: Convention
 ) -> tuple[Array, list[DHRow]]:
     """
     Return frame {0}'s pose (4, 4), and DH rows of joints with the given axes and of the flange.
@@ -61,20 +61,20 @@ def dh_rows_from_axes(
     """
     base = pose = _frame_on_axis(axes[0], near_pose)
     rows = list[DHRow]()
-    for line in (*axes, JointAxis(flange[:3, 2], flange[:3, 3])):
+    for line in (*axes, JointAxis(flange_pose[:3, 2], flange_pose[:3, 3])):
         normal, foot, a, alpha, beta = _common_normal(pose, line)
         along_x, along_y, _ = pose[:3, :3].T @ normal
         d = float((foot - pose[:3, 3]) @ pose[:3, 2])
         # A standard row has d and theta along one line, a and alpha of the normal to the next.
         rows.append(DHRow(a, alpha, d, math.atan2(along_y, along_x), beta))
         pose = pose @ rows[-1].transform(Convention.STANDARD)
-    rest = inverse_transform(pose) @ flange  # a turn about z and a way along it
+    rest = inverse_transform(pose) @ flange_pose  # a turn about z and a way along it
     rows.append(DHRow(d=float(rest[2, 3]), theta=math.atan2(rest[1, 0], rest[0, 0])))
     modified = [_row_without_rounding_errors(row) for row in to_modified_rows(rows)[0][1:]]
     return base, modified if convention is Convention.MODIFIED else to_standard_rows(modified)
 
 
-def _common_normal(frame: Array, line: JointAxis) -> tuple[Array, Array, float, float, float]:
+def _common_normal(frame: Array, axis: JointAxis) -> tuple[Array, Array, float, float, float]:
     """
     Return the normal (direction, foot on z) from a frame's z axis to a line, and a, alpha, beta.
 
@@ -82,22 +82,22 @@ def _common_normal(frame: Array, line: JointAxis) -> tuple[Array, Array, float, 
     to its z, to the line, and beta is the line's tilt about y (Hayati's parameters).
     """
     x, y, z, origin = frame[:3, 0], frame[:3, 1], frame[:3, 2], frame[:3, 3]
-    point = origin if line.has_free_position else line.point
-    cross, between = np.cross(z, line.direction), point - origin
-    sine, cosine = float(np.linalg.norm(cross)), float(z @ line.direction)
+    point = origin if axis.has_free_position else axis.point
+    cross, between = np.cross(z, axis.direction), point - origin
+    sine, cosine = float(np.linalg.norm(cross)), float(z @ axis.direction)
     if sine > MAX_NEARLY_PARALLEL_ANGLE_RAD:
         normal = cross / sine
-        foot = origin + (np.cross(between, line.direction) @ cross / sine**2) * z
+        foot = origin + (np.cross(between, axis.direction) @ cross / sine**2) * z
         normal = -normal if _is_reversed(normal, x, y) else normal
         alpha = math.atan2(float(cross @ normal), cosine)
         return normal, foot, float(between @ normal), alpha, 0.0
     # The point where the line crosses the plane through the origin of the frame across its z.
-    across = between - (between @ z) / cosine * line.direction
+    across = between - (between @ z) / cosine * axis.direction
     distance = float(np.linalg.norm(across))
     normal = x if distance <= COINCIDENCE_TOLERANCE_M else across / distance
     normal = -normal if _is_reversed(normal, x, y) else normal
-    along_y = float(np.cross(z, normal) @ line.direction)
-    alpha, beta = math.atan2(-along_y, cosine), math.asin(float(normal @ line.direction))
+    along_y = float(np.cross(z, normal) @ axis.direction)
+    alpha, beta = math.atan2(-along_y, cosine), math.asin(float(normal @ axis.direction))
     return normal, origin, float(across @ normal), alpha, beta
 
 
@@ -144,7 +144,7 @@ def _arm_in_links(chain: SerialChain, convention: Convention, tip: str | None) -
     document, tool, axes = chain.document, find_flange(chain, tip), []
     for joint in chain.joints:
         pose = chain.link_poses[joint.child]
-        direction, point = pose[:3, :3] @ joint.axis, pose[:3, :3] @ joint.point + pose[:3, 3]
+        direction, point = pose[:3, :3] @ joint.axis, pose[:3, :3] @ joint.axis_point + pose[:3, 3]
         axes.append(JointAxis(direction, point, joint.joint_kind is JointKind.PRISMATIC))
     tool_pose = chain.link_poses[tool.name]
     base, (*rows, flange) = dh_rows_from_axes(axes, chain.mount_pose, tool_pose, convention)
@@ -180,10 +180,10 @@ def _fixed_frame(name: str, joint: int, pose: Array) -> FixedFrame:
     return FixedFrame(name=name, joint=joint, xyz=xyz, rpy=rpy)
 
 
-def _frame_on_axis(line: JointAxis, near_pose: Array) -> Array:
+def _frame_on_axis(axis: JointAxis, near_pose: Array) -> Array:
     """Return the frame with its z on a line, and its x and origin nearest to those of a pose."""
-    z = near_pose[:3, :3].T @ line.direction
-    point = (inverse_transform(near_pose) @ [*line.point, 1.0])[:3]
+    z = near_pose[:3, :3].T @ axis.direction
+    point = (inverse_transform(near_pose) @ [*axis.point, 1.0])[:3]
     # Make the x of `near_pose`, or -z if x is nearly along the line, perpendicular to the line.
     candidate = np.eye(3)[0] if abs(z[0]) < _MIN_PARALLEL_COSINE else -np.eye(3)[2]
     x = candidate - (candidate @ z) * z

@@ -52,7 +52,7 @@ class UrdfJoint:
     A <joint> of a URDF with its type, links, origin, axis, limits and <mimic>.
 
     `origin`, shape (4, 4), is the pose of the child link in the parent link at position zero,
-    `axis` a unit vector in the child link's frame and `point` a point of the axis there, in a URDF
+    `axis` a unit vector in the child link's frame and `axis_point` a point of it there, in a URDF
     the origin. `limits` is None if `is_moving` is False, and for a joint without <limit>. A
     missing lower or upper bound is zero, as the URDF format says; if both are missing, or the
     joint is continuous, they are infinite. `leader` is the name of the joint that this joint
@@ -69,7 +69,7 @@ class UrdfJoint:
     leader: str | None = None
     multiplier: float = 1.0
     offset: float = 0.0
-    point: Array = field(default_factory=lambda: np.zeros(3))
+    axis_point: Array = field(default_factory=lambda: np.zeros(3))
 
     @property
     def is_moving(self) -> bool:
@@ -83,7 +83,7 @@ class UrdfJoint:
 
     def pose(self, position: float) -> Array:
         """Return the pose (4, 4) of the child link in the parent link at a position [rad or m]."""
-        twist = joint_twist(self.axis, self.point, self.joint_kind)
+        twist = joint_twist(self.axis, self.axis_point, self.joint_kind)
         return np.asarray(self.origin @ exp6(twist, position))
 
 

@@ -96,9 +96,9 @@ def _macro_link(link: Element, inertials: dict[str, Element | None]) -> Element:
     return new
 
 
-def _add_choice_check(macro: Element, variable: str, choices: Sequence[str], what: str) -> None:
+def _add_choice_check(macro: Element, variable: str, choices: Sequence[str], label: str) -> None:
     """Add to a macro an xacro error for a variable whose value is none of `choices`."""
-    refusal = f'{what} must be one of {", ".join(choices)}; it is '
+    refusal = f'{label} must be one of {", ".join(choices)}; it is '
     unless = _add_condition(macro, 'unless', f'{variable} in {list(choices)}')
     _add_property(unless, 'refusal', f"${{xacro.fatal('{refusal}' + {variable})}}")
 

@@ -57,8 +57,8 @@ def read_mjcf(text: str, source: str, path: Path | None = None) -> UrdfDocument:
     """
     mujoco, spec, model = compile_mjcf(text, source, path)
     tree = _TreeBuilder(mujoco, model)
-    tensors = _tensor_sources(spec, tree.bodies, spec.compiler.inertiafromgeom)
-    notes = notes_on_left_out_parts(mujoco, spec, model, tree.bodies, tree.joints)
+    tensors = _tensor_sources(spec, tree.body_names, spec.compiler.inertiafromgeom)
+    notes = notes_on_left_out_parts(mujoco, spec, model, tree.body_names, tree.joint_names)
     return tree.build_document(text, source, str(path or text), tensors, notes)
 
 
@@ -124,14 +124,14 @@ def _replace_missing_files(mujoco: Any, spec: Any, path: Path | None, size: floa
     return missing
 
 
-def _tensor_sources(spec: Any, names: Sequence[str], inertia_from_geom: Any) -> dict[str, str]:
+def _tensor_sources(spec: Any, bodies: Sequence[str], inertia_from_geom: Any) -> dict[str, str]:
     """Return, by body, the <inertial> attribute that states its tensor, or TENSOR_FROM_GEOMS."""
     stated = {}
     for body in spec.bodies:
         full = 'diaginertia' if np.isnan(body.fullinertia[0]) else 'fullinertia'
         by_geoms = int(inertia_from_geom) == 1 or not body.explicitinertial  # 1: always from geoms
-        if 0 < body.id < len(names) and (list(body.geoms) or not by_geoms):
-            stated[names[body.id]] = document.TENSOR_FROM_GEOMS if by_geoms else full
+        if 0 < body.id < len(bodies) and (list(body.geoms) or not by_geoms):
+            stated[bodies[body.id]] = document.TENSOR_FROM_GEOMS if by_geoms else full
     return stated
 
 
@@ -140,21 +140,21 @@ class _TreeBuilder:
 
     def __init__(self, mujoco: Any, model: Any) -> None:
         """Read the links, joints and named sites of a compiled model."""
-        self._mujoco, self._model = mujoco, model
-        self.bodies = [model.body(k).name or f'{UNNAMED_BODY}{k}' for k in range(model.nbody)]
-        self.joints = [model.joint(k).name or f'{UNNAMED_JOINT}{k}' for k in range(model.njnt)]
+        self._mujoco, self._model, joints = mujoco, model, map(model.joint, range(model.njnt))
+        self.body_names = [model.body(k).name or f'{UNNAMED_BODY}{k}' for k in range(model.nbody)]
+        self.joint_names = [one.name or f'{UNNAMED_JOINT}{k}' for k, one in enumerate(joints)]
         self._links, self._urdf_joints = dict[str, UrdfInertial](), dict[str, UrdfJoint]()
-        self._unique_link_name = document.UniqueNames(*self.bodies)
-        self._unique_joint_name = document.UniqueNames(*self.joints)
-        self._links[self.bodies[0]] = self._inertial(0)
+        self._unique_link_name = document.UniqueNames(*self.body_names)
+        self._unique_joint_name = document.UniqueNames(*self.joint_names)
+        self._links[self.body_names[0]] = self._inertial(0)
         for body in range(1, model.nbody):
             self._add_body(body)
         for site in map(model.site, range(model.nsite)):
             if site.name:
-                taken = site.name in self.bodies
+                taken = site.name in self.body_names
                 name = self._unique_link_name(f'{site.name}_site' if taken else site.name)
                 self._links[name] = UrdfInertial()
-                carrier = self.bodies[int(site.bodyid[0])]
+                carrier = self.body_names[int(site.bodyid[0])]
                 self._add_fixed_joint(carrier, name, _pose(site.pos, site.quat))
 
     def build_document(
@@ -163,15 +163,15 @@ class _TreeBuilder:
         """Return the UrdfDocument of the links and joints."""
         model = self._model
         name = model.names[: model.names.index(b'\0')].decode() or 'arm'
-        values = {one: self._simulation_values(k) for k, one in enumerate(self.joints)}
+        values = {one: self._simulation_values(k) for k, one in enumerate(self.joint_names)}
         tree = name, source, text, self._links, self._urdf_joints, tuple(self._links)
         said = UrdfDocument(*tree, tuple(notes.other_notes), tuple(notes.torque_notes), values)
         return replace(said, mjcf_text=mjcf, tensor_sources=tensors, loops=self._loop_joints())
 
     def _add_body(self, body: int) -> None:
         """Add a body and its joints, with a massless link between any two successive joints."""
-        model, name = self._model, self.bodies[body]
-        parent = self.bodies[int(model.body_parentid[body])]
+        model, name = self._model, self.body_names[body]
+        parent = self.body_names[int(model.body_parentid[body])]
         pose = _pose(model.body_pos[body], model.body_quat[body])
         first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
         for k in range(first, first + count):
@@ -196,36 +196,36 @@ class _TreeBuilder:
         name = self._unique_joint_name(f'{child}_fixed')
         self._urdf_joints[name] = UrdfJoint(name, 'fixed', parent, child, pose, np.eye(3)[0])
 
-    def _add_moving_joint(self, k: int, parent: str, child: str, pose: Array) -> None:
+    def _add_moving_joint(self, joint_id: int, parent: str, child: str, pose: Array) -> None:
         """Add a moving joint whose position 0 is where MuJoCo's qpos is 0, not at its `ref`."""
-        model, name, kinds = self._model, self.joints[k], self._mujoco.mjtJoint
-        slides = model.jnt_type[k] == kinds.mjJNT_SLIDE
-        axis, point = np.array(model.jnt_axis[k]), np.array(model.jnt_pos[k])
-        if not slides and model.jnt_type[k] != kinds.mjJNT_HINGE:
+        model, name, kinds = self._model, self.joint_names[joint_id], self._mujoco.mjtJoint
+        slides = model.jnt_type[joint_id] == kinds.mjJNT_SLIDE
+        axis, point = np.array(model.jnt_axis[joint_id]), np.array(model.jnt_pos[joint_id])
+        if not slides and model.jnt_type[joint_id] != kinds.mjJNT_HINGE:
             self._urdf_joints[name] = UrdfJoint(name, 'floating', parent, child, pose, axis)
             return
         motion = JointKind.PRISMATIC if slides else JointKind.REVOLUTE
-        reference = float(model.qpos0[model.jnt_qposadr[k]])
+        reference = float(model.qpos0[model.jnt_qposadr[joint_id]])
         origin = pose @ exp6(joint_twist(axis, point, motion), -reference)
-        limited = bool(model.jnt_limited[k])
+        limited = bool(model.jnt_limited[joint_id])
         kind = 'prismatic' if slides else 'revolute' if limited else 'continuous'
-        low, high = model.jnt_range[k].tolist() if limited else (-np.inf, np.inf)
-        effort = min(filter(None, [np.inf, *self._effort_limits(k)]))
+        low, high = model.jnt_range[joint_id].tolist() if limited else (-np.inf, np.inf)
+        effort = min(filter(None, [np.inf, *self._effort_limits(joint_id)]))
         limits = JointLimits(lower=low, upper=high, effort=effort)
-        others = {'limits': limits, 'point': point, **self._mimic_fields(k)}
+        others = {'limits': limits, 'axis_point': point, **self._mimic_fields(joint_id)}
         self._urdf_joints[name] = UrdfJoint(name, kind, parent, child, origin, axis, **others)
 
-    def _mimic_fields(self, k: int) -> dict[str, Any]:
+    def _mimic_fields(self, joint_id: int) -> dict[str, Any]:
         """Return <mimic> fields of a joint coupled to another by an equality constraint, or {}."""
         model, kinds = self._model, self._mujoco.mjtEq
         for e in range(model.neq):
             joints = model.eq_type[e] == kinds.mjEQ_JOINT and model.eq_active0[e]
-            if not joints or model.eq_obj1id[e] != k or model.eq_obj2id[e] < 0:
+            if not joints or model.eq_obj1id[e] != joint_id or model.eq_obj2id[e] < 0:
                 continue
-            at, other = (model.qpos0[model.jnt_qposadr[one]] for one in (k, model.eq_obj2id[e]))
+            at, other = (model.qpos0[model.jnt_qposadr[j]] for j in (joint_id, model.eq_obj2id[e]))
             offset, slope, *_ = model.eq_data[e]  # both joints counted from their `ref`
             law = {'multiplier': float(slope), 'offset': float(at + offset - slope * other)}
-            return {'leader': self.joints[model.eq_obj2id[e]], **law}
+            return {'leader': self.joint_names[model.eq_obj2id[e]], **law}
         return {}
 
     def _loop_joints(self) -> tuple[frozenset[str], ...]:
@@ -250,17 +250,17 @@ class _TreeBuilder:
         model = self._model
         while body > 0:
             first = int(model.body_jntadr[body])
-            yield from self.joints[first : first + int(model.body_jntnum[body])]
+            yield from self.joint_names[first : first + int(model.body_jntnum[body])]
             body = int(model.body_parentid[body])
 
-    def _effort_limits(self, joint: int) -> Iterator[float]:
+    def _effort_limits(self, joint_id: int) -> Iterator[float]:
         """Yield limits of a joint's torque by its `actuatorfrcrange` and its actuators' ranges."""
         model = self._model
-        if model.jnt_actfrclimited[joint]:
-            yield float(np.abs(model.jnt_actfrcrange[joint]).max())
+        if model.jnt_actfrclimited[joint_id]:
+            yield float(np.abs(model.jnt_actfrcrange[joint_id]).max())
         for k in range(model.nu):
             on_joint = model.actuator_trntype[k] == self._mujoco.mjtTrn.mjTRN_JOINT
-            if not on_joint or model.actuator_trnid[k][0] != joint:
+            if not on_joint or model.actuator_trnid[k][0] != joint_id:
                 continue
             gear = abs(float(model.actuator_gear[k][0]))
             if model.actuator_forcelimited[k]:
@@ -270,9 +270,9 @@ class _TreeBuilder:
                 gain = abs(float(model.actuator_gainprm[k][0]))
                 yield gear * gain * float(np.abs(model.actuator_ctrlrange[k]).max())
 
-    def _simulation_values(self, k: int) -> dict[str, float]:
+    def _simulation_values(self, joint_id: int) -> dict[str, float]:
         """Return armature, damping and friction of a joint, and its home position if stated."""
-        model, joint, names = self._model, self._model.joint(k), _SIMULATED_ATTRIBUTES
+        model, joint, names = self._model, self._model.joint(joint_id), _SIMULATED_ATTRIBUTES
         values = {name: float(np.ravel(getattr(joint, name))[0]) for name in names}
         for key in map(model.key, range(model.nkey)):
             if key.name == 'home':

@@ -115,7 +115,7 @@ def _add_bodies(
     links: Sequence[writer.LinkToWrite],
     shapes: Mapping[int, Sequence[Shape]],
     friction: Sequence[tuple[float, ...]],
-    empty: Collection[int],
+    empty_links: Collection[int],
 ) -> list[Element]:
     """Add the base's geoms and the bodies to a <worldbody>; return the body of each joint."""
     pose, bodies, place = np.asarray(description.base), [world], np.eye(4)
@@ -129,7 +129,7 @@ def _add_bodies(
         pose, place = back, place @ step
         waiting = [(one, inverse_transform(step) @ axis, rub) for one, axis, rub in waiting]
         waiting.append((joint, inverse_transform(at), joint_friction))
-        if link.joint in empty:
+        if link.joint in empty_links:
             bodies.append(bodies[-1])
             continue
         body = add_tag(bodies[-1], 'body', name=link.name, **_pose_attributes(place))
@@ -155,7 +155,7 @@ def _tensor_attributes(link: LinkInertia) -> dict[str, Any]:
     return {'diaginertia': moments, 'euler': rpy_from_rotation(axes)}
 
 
-def _require_mass_and_motion(description: ArmDescription, excluded: Collection[int]) -> None:
+def _require_mass_and_motion(description: ArmDescription, excluded_links: Collection[int]) -> None:
     """Raise InertiaError for a massless link, DescriptionError for a joint that cannot move."""
     for joint in description.joints:
         if joint.limits.lower == joint.limits.upper:
@@ -166,7 +166,7 @@ def _require_mass_and_motion(description: ArmDescription, excluded: Collection[i
     empty = [
         f'{name} ({link.mass:g} kg)'
         for i, (name, link) in enumerate(zip(description.link_names, description.links), 1)
-        if i not in excluded
+        if i not in excluded_links
         and min(link.mass, *np.linalg.eigvalsh(link.inertia_at_center_of_mass)) < _MUJOCO_MIN_VALUE
     ]
     if empty:

@@ -81,7 +81,7 @@ def pinocchio_model_of_document(document: UrdfDocument) -> pin.Model:
             kind = pin.JointModelFreeFlyer()
             if joint.is_moving:
                 kind = _UNALIGNED_JOINT_MODELS[joint.joint_kind](*joint.axis)
-            to_axis = pin.SE3(np.eye(3), joint.point)
+            to_axis = pin.SE3(np.eye(3), joint.axis_point)
             limits = joint.limits or JointLimits()
             ends = [np.full(kind.nv, one) for one in (limits.effort, limits.velocity)]
             ends += [np.full(kind.nq, one) for one in (limits.lower, limits.upper)]
@@ -96,7 +96,7 @@ def pinocchio_model_of_document(document: UrdfDocument) -> pin.Model:
 
 
 def shapes_by_link(
-    model: pin.Model, document: UrdfDocument, file: Path | None
+    model: pin.Model, document: UrdfDocument, urdf_path: Path | None
 ) -> tuple[dict[str, list[Array]], set[str], dict[str, list[str]]]:
     """
     Return each link's shapes as points (K, 3), the links with meshes, and the meshes not read.
@@ -113,7 +113,7 @@ def shapes_by_link(
             if (mesh := element.find('geometry/mesh')) is None:
                 continue
             name = mesh.get('filename', '')
-            if (path := _mesh_path(file, name)) is None:
+            if (path := _mesh_path(urdf_path, name)) is None:
                 unread.setdefault(link.get('name', ''), []).append(name)
                 link.remove(element)
                 continue
@@ -141,10 +141,10 @@ def shapes_by_link(
     return found, meshed, unread
 
 
-def _mesh_path(urdf: Path | None, filename: str) -> Path | None:
+def _mesh_path(urdf_path: Path | None, filename: str) -> Path | None:
     """Return a mesh file's path, seeking package://NAME/PATH above the URDF; None if absent."""
     name = filename.removeprefix('file://')
-    folders = [urdf.parent] if urdf else []
-    if urdf and name.startswith('package://'):
-        name, folders = name.removeprefix('package://'), [*urdf.resolve().parents]
+    folders = [urdf_path.parent] if urdf_path else []
+    if urdf_path and name.startswith('package://'):
+        name, folders = name.removeprefix('package://'), [*urdf_path.resolve().parents]
     return next((one / name for one in folders if os.path.isfile(one / name)), None)

@@ -71,7 +71,7 @@ class ImplausibleValue(NamedTuple):
         return f'{self.owner}, {self.entry}: {self.reason}{"" if self.reason[-1] == "?" else "."}'
 
 
-class _Link(NamedTuple):
+class _MassLink(NamedTuple):
     """
     A link with mass, the number of the joint that moves it, and points that enclose it.
 
@@ -101,70 +101,70 @@ class _Link(NamedTuple):
 
 
 def find_implausible_values(
-    document: UrdfDocument, file: Path | None = None
+    document: UrdfDocument, urdf_path: Path | None = None
 ) -> tuple[tuple[ImplausibleValue, ...], tuple[str, ...]]:
     """
     Return implausible masses, inertias and effort limits of a URDF, and names of unread meshes.
 
-    Meshes are read only if the URDF's `file` is given and scipy is installed.
+    Meshes are read only if `urdf_path` is given and scipy is installed.
     """
     model = pinocchio_model_of_document(document)
-    file = file if find_spec('scipy') else None
+    urdf_path = urdf_path if find_spec('scipy') else None
     try:
-        shapes, meshed, unread = shapes_by_link(model, document, file)
+        shapes, meshed, unread = shapes_by_link(model, document, urdf_path)
     except ValueError:  # a mesh is no mesh
         shapes, meshed, unread = shapes_by_link(model, document, None)
-    bodies: list[_Link] = []
+    links: list[_MassLink] = []
     found: list[ImplausibleValue] = []
     for k in range(1, model.njoints):
         frames = [one for one in model.frames if one.type == pin.BODY and one.parentJoint == k]
         group = _links_with_mass(document, model, k, frames, shapes, unread)
-        bodies += group
-        found += [doubt for body in group for doubt in _implausible_link_values(body)]
+        links += group
+        found += [doubt for link in group for doubt in _implausible_link_values(link)]
         shown = [one.name for one in frames if one.name in shapes]
         if group:
-            heaviest = max(group, key=lambda body: body.mass)
+            heaviest = max(group, key=lambda link: link.mass)
             if not any(map(_tensor_problem, group)):
                 found += _compact_links(heaviest, model.inertias[k])
             if shown and meshed.issuperset(shown) and unread.keys().isdisjoint(shown):
-                mass, solids = sum(body.mass for body in group), [shapes[name] for name in shown]
-                found += _odd_densities(heaviest, mass, [*map(np.vstack, solids)])
-    moving = {body.name for body in bodies}
+                mass, solids = sum(link.mass for link in group), [shapes[name] for name in shown]
+                found += _odd_density(heaviest, mass, [*map(np.vstack, solids)])
+    moving = {link.name for link in links}
     for name, link in document.links.items():
         if link.mass and name not in moving:
-            still = _Link(name, document.inertial_words(name), 0, link.mass, link.tensor)
+            still = _MassLink(name, document.inertial_words(name), 0, link.mass, link.tensor)
             found += _implausible_link_values(still)
-    found += (*_heavy_links(bodies), *_low_effort_limits(document, model))
-    found += _placeholder_tensors(document, model, bodies)
+    found += (*_heavy_links(links), *_low_effort_limits(document, model))
+    found += _placeholder_tensors(document, model, links)
     return tuple(found), tuple(dict.fromkeys(name for names in unread.values() for name in names))
 
 
 def _links_with_mass(
     document: UrdfDocument,
     model: pin.Model,
-    k: int,
+    joint: int,
     frames: Sequence[pin.Frame],
     shapes: Mapping[str, Sequence[Array]],
-    unread: Collection[str],
-) -> list[_Link]:
+    unread_links: Collection[str],
+) -> list[_MassLink]:
     """Return the links with mass among links with the given `frames`, all moved by joint k."""
     lengths = [float(np.linalg.norm(one.translation)) for one in model.jointPlacements]
     solids = [points for one in frames for points in shapes.get(one.name, ())]
     places = [one.placement.translation for one in frames]
-    places += [model.jointPlacements[j].translation for j in model.children[k]]
+    places += [model.jointPlacements[j].translation for j in model.children[joint]]
     bound_text, reach = 'its shapes and joints allow', _FALLBACK_REACH_M
     enclosing = np.vstack((*solids, *places))
     # A link of which nothing was read may be larger than what is fixed to it.
-    if not solids or any(one.name in unread and one.name not in shapes for one in frames):
+    if not solids or any(one.name in unread_links and one.name not in shapes for one in frames):
         bound_text = 'the distances of the joints near it allow'
         next_lengths = [[lengths[i] for i in children] for children in model.children]
-        behind = (lengths[j] + max(next_lengths[j], default=0.0) for j in model.children[k])
-        span = lengths[model.parents[k]] + lengths[k] + max(behind, default=0.0)
+        behind = (lengths[j] + max(next_lengths[j], default=0.0) for j in model.children[joint])
+        span = lengths[model.parents[joint]] + lengths[joint] + max(behind, default=0.0)
         span = max(span, *np.linalg.norm(places, axis=1), _MIN_SPAN_TO_ARM_LENGTH * sum(lengths))
         enclosing = CUBE_CORNERS * (span or _FALLBACK_REACH_M)
         if span:
             least = _MIN_REACH_TO_ARM_LENGTH * sum(lengths)
-            reach = max(least, lengths[k], *np.linalg.norm(places, axis=1))
+            reach = max(least, lengths[joint], *np.linalg.norm(places, axis=1))
     found = []
     for one in (one for one in frames if document.links[one.name].mass):
         link, words = document.links[one.name], document.inertial_words(one.name)
@@ -172,37 +172,37 @@ def _links_with_mass(
         points = (enclosing - pose[:3, 3]) @ pose[:3, :3]
         distance = float(np.linalg.norm(pose[:3, 3]))
         bounds = points, bound_text, distance, max(reach, distance)
-        found.append(_Link(one.name, words, k, link.mass, link.tensor, *bounds))
+        found.append(_MassLink(one.name, words, joint, link.mass, link.tensor, *bounds))
     return found
 
 
-def _heavy_links(bodies: Sequence[_Link]) -> Iterator[ImplausibleValue]:
+def _heavy_links(links: Sequence[_MassLink]) -> Iterator[ImplausibleValue]:
     """Yield an ImplausibleValue if one link far outweighs all other moving links together."""
-    total = sum(body.mass for body in bodies)
-    for body in bodies if len(bodies) > 1 else ():
-        if body.mass > _MAX_MASS_TO_OTHERS * (total - body.mass):
-            weighs = f'{body.mass:g} kg, and all other moving {body.words.links} together '
-            yield body.finding(body.words.mass, f'{weighs}{total - body.mass:.3g} kg')
+    total = sum(link.mass for link in links)
+    for link in links if len(links) > 1 else ():
+        if link.mass > _MAX_MASS_TO_OTHERS * (total - link.mass):
+            weighs = f'{link.mass:g} kg, and all other moving {link.words.links} together '
+            yield link.finding(link.words.mass, f'{weighs}{total - link.mass:.3g} kg')
 
 
 def _placeholder_tensors(
-    document: UrdfDocument, model: pin.Model, bodies: Sequence[_Link]
+    document: UrdfDocument, model: pin.Model, links: Sequence[_MassLink]
 ) -> Iterator[ImplausibleValue]:
     """Yield an ImplausibleValue for identity tensors, and for equal tensors of unlike links."""
-    alike = dict[bytes, list[_Link]]()
+    alike = dict[bytes, list[_MassLink]]()
 
-    def named_magnitudes(body: _Link) -> list[tuple[str, float]]:
+    def named_magnitudes(link: _MassLink) -> list[tuple[str, float]]:
         """Return named distances [m] of a link's centre of mass and next joints from its joint."""
-        joints = (model.jointPlacements[k].translation for k in model.children[body.joint])
+        joints = (model.jointPlacements[k].translation for k in model.children[link.joint])
         lengths = [('length', round(float(np.linalg.norm(one)), 6)) for one in joints]
-        return [('distance', round(body.center_distance, 6)), *lengths]
+        return [('distance', round(link.center_distance, 6)), *lengths]
 
-    for body in bodies:
-        alike.setdefault((body.tensor + 0.0).tobytes(), []).append(body)
+    for link in links:
+        alike.setdefault((link.tensor + 0.0).tobytes(), []).append(link)
     for first, *others in alike.values():
         if np.array_equal(first.tensor, np.eye(3)):
-            for body in (first, *others):
-                yield body.finding(body.words.tensor, 'it is the identity, as if not known')
+            for link in (first, *others):
+                yield link.finding(link.words.tensor, 'it is the identity, as if not known')
         elif others and first.tensor.any():
             joints = {one.joint for one in (first, *others)}
             deepest = max(len(joints.intersection(model.supports[k])) for k in joints)
@@ -221,7 +221,7 @@ def _placeholder_tensors(
             yield ImplausibleValue(first.words.links, names, first.words.tensor, reason)
 
 
-def _odd_densities(body: _Link, mass: float, points: list[Array]) -> Iterator[ImplausibleValue]:
+def _odd_density(link: _MassLink, mass: float, points: list[Array]) -> Iterator[ImplausibleValue]:
     """Yield an ImplausibleValue if links fixed together have a density that no material has."""
     from scipy.spatial import ConvexHull, QhullError
 
@@ -233,10 +233,10 @@ def _odd_densities(body: _Link, mass: float, points: list[Array]) -> Iterator[Im
         return
     than = 'denser than lead' if mass > size else 'lighter than foam'
     reason = f'{mass:.4g} kg in a hull of {1e3 * size:.3g} l, {than} ({mass / size:.3g} kg/m^3)'
-    yield body.finding(body.words.mass, reason)
+    yield link.finding(link.words.mass, reason)
 
 
-def _compact_links(heaviest: _Link, inertia: pin.Inertia) -> Iterator[ImplausibleValue]:
+def _compact_links(heaviest: _MassLink, inertia: pin.Inertia) -> Iterator[ImplausibleValue]:
     """Yield an ImplausibleValue if links fixed together are more compact than a ball of lead."""
     radius = (inertia.mass / (4.0 / 3.0 * np.pi * _MAX_DENSITY_KG_M3)) ** (1.0 / 3.0)
     variance, least = 0.5 * np.trace(inertia.inertia) / inertia.mass, 0.6 * radius**2
@@ -248,28 +248,28 @@ def _compact_links(heaviest: _Link, inertia: pin.Inertia) -> Iterator[Implausibl
         yield heaviest.finding(heaviest.words.tensor, reason)
 
 
-def _implausible_link_values(body: _Link) -> Iterator[ImplausibleValue]:
+def _implausible_link_values(link: _MassLink) -> Iterator[ImplausibleValue]:
     """Yield an ImplausibleValue if a link's tensor or centre of mass is implausible."""
-    outside, spread, most, axis = _mass_spread(body, body.tensor)
-    if impossible := _tensor_problem(body):
-        reason = impossible + _power_of_ten_hint(body)
-        yield body.finding(body.words.tensor, reason, impossible=True)
+    outside, spread, most, axis = _mass_spread(link, link.tensor)
+    if impossible := _tensor_problem(link):
+        reason = impossible + _power_of_ten_hint(link)
+        yield link.finding(link.words.tensor, reason, impossible=True)
     elif outside > 0.0:
         reason = (
-            f'the centre of mass, {body.center_distance:.3g} m from its joint, lies '
-            f'{outside:.2g} m beyond what {body.bound_text}'
+            f'the centre of mass, {link.center_distance:.3g} m from its joint, lies '
+            f'{outside:.2g} m beyond what {link.bound_text}'
         )
-        yield body.finding(body.words.center, reason)
+        yield link.finding(link.words.center, reason)
     elif spread > most:
         along = ', '.join(f'{one:.2f}' for one in axis)
         reason = (
             f'the mass spreads {spread:.2g} m (standard deviation) along ({along}), where '
-            f'{body.bound_text} {most:.2g} m'
+            f'{link.bound_text} {most:.2g} m'
         )
-        yield body.finding(body.words.tensor, reason + _power_of_ten_hint(body))
+        yield link.finding(link.words.tensor, reason + _power_of_ten_hint(link))
 
 
-def _mass_spread(body: _Link, tensor: Array) -> tuple[float, float, float, Array]:
+def _mass_spread(link: _MassLink, tensor: Array) -> tuple[float, float, float, Array]:
     """
     Return the centre of mass's distance outside the shape, the mass's spread, its bound, and axis.
 
@@ -277,54 +277,54 @@ def _mass_spread(body: _Link, tensor: Array) -> tuple[float, float, float, Array
     along an axis [m], the largest one that points and reach allow, and the axis, along which the
     first is largest relative to the second.
     """
-    spread = (0.5 * np.trace(tensor) * np.eye(3) - tensor) / body.mass
-    middle = body.shape_points.mean(axis=0)
+    spread = (0.5 * np.trace(tensor) * np.eye(3) - tensor) / link.mass
+    middle = link.shape_points.mean(axis=0)
     axes = np.vstack((np.eye(3), np.linalg.eigh(spread)[1].T))
     if length := float(np.linalg.norm(middle)):
         axes = np.vstack((axes, middle / length))
-    along = body.shape_points @ axes.T
+    along = link.shape_points @ axes.T
     beyond = _MAX_OVERHANG_M + _MAX_OVERHANG_TO_EXTENT * np.ptp(along, axis=0).max()
     low, high = along.min(axis=0) - beyond, along.max(axis=0) + beyond
     outside = float(max(low.max(), -high.min()))
-    most = np.sqrt((-low * high).clip(1e-12)).clip(max=body.reach)
+    most = np.sqrt((-low * high).clip(1e-12)).clip(max=link.reach)
     deviation = np.sqrt(np.einsum('ki,ij,kj->k', axes, spread, axes).clip(0.0))
     k = int((deviation / most).argmax())
     return outside, float(deviation[k]), float(most[k]), axes[k]
 
 
-def _is_possible_tensor(body: _Link, tensor: Array) -> bool:
+def _is_possible_tensor(link: _MassLink, tensor: Array) -> bool:
     """Return whether a body of the link's mass can have a tensor about its centre of mass."""
-    return LinkInertia.from_center_of_mass(body.mass, np.zeros(3), tensor).is_physical()
+    return LinkInertia.from_center_of_mass(link.mass, np.zeros(3), tensor).is_physical()
 
 
-def _tensor_problem(body: _Link) -> str:
+def _tensor_problem(link: _MassLink) -> str:
     """Return why no real body can have a link's tensor; '' if one can."""
-    if _is_possible_tensor(body, body.tensor):
+    if _is_possible_tensor(link, link.tensor):
         return ''
-    moments = dict(zip(('ixx', 'iyy', 'izz'), np.diag(body.tensor).tolist()))
+    moments = dict(zip(('ixx', 'iyy', 'izz'), np.diag(link.tensor).tolist()))
     if negative := next((f'{name}="{one:g}"' for name, one in moments.items() if one < 0.0), ''):
         return f'{negative} is negative'
     name = max(moments, key=moments.__getitem__)
     if (rest := sum(moments.values()) - moments[name]) < moments[name]:
         return f'{name}="{moments[name]:g}" is more than the other two together, {rest:.6g}'
-    principal = ', '.join(f'{one:.4g}' for one in np.linalg.eigvalsh(body.tensor))
+    principal = ', '.join(f'{one:.4g}' for one in np.linalg.eigvalsh(link.tensor))
     return f'of its principal moments {principal} the largest exceeds the sum of the others'
 
 
-def _power_of_ten_hint(body: _Link) -> str:
+def _power_of_ten_hint(link: _MassLink) -> str:
     """Return a question if powers of ten would make a tensor or an entry plausible, else ''."""
-    physical = _is_possible_tensor(body, body.tensor)
+    physical = _is_possible_tensor(link, link.tensor)
     entries = [('every entry', np.ones((3, 3)))] if physical else []
     for i, j in () if physical else zip(*np.triu_indices(3)):
         which = np.zeros((3, 3))
         which[i, j] = which[j, i] = 1.0
-        entries += [(f'i{"xyz"[i]}{"xyz"[j]}', which)] if body.tensor[i, j] else []
+        entries += [(f'i{"xyz"[i]}{"xyz"[j]}', which)] if link.tensor[i, j] else []
     powers = _TENSOR_POWERS_OF_TEN if physical else _ENTRY_POWERS_OF_TEN
     for power, (name, which) in product(powers, entries):
-        changed = body.tensor * 10.0 ** (power * which)
-        _, spread, most, _ = _mass_spread(body, changed)
+        changed = link.tensor * 10.0 ** (power * which)
+        _, spread, most, _ = _mass_spread(link, changed)
         least = _MIN_TO_MAX_SPREAD * most if physical else 0.0
-        if _is_possible_tensor(body, changed) and least <= spread <= most:
+        if _is_possible_tensor(link, changed) and least <= spread <= most:
             return f'; is {name} to be multiplied by 1e{power}?'
     return ''
 

@@ -98,9 +98,9 @@ def parse_robot(text: str, source: str = '', path: Path | None = None) -> UrdfDo
 class _XacroArguments(dict[str, str]):
     """A xacro file's arguments by name; `requested_names` has each name that was looked up."""
 
-    def __init__(self, given: Mapping[str, object]) -> None:
+    def __init__(self, arguments: Mapping[str, object]) -> None:
         """Store the arguments, their values converted to text."""
-        super().__init__({name: str(value) for name, value in given.items()})
+        super().__init__({name: str(value) for name, value in arguments.items()})
         self.requested_names = set[str]()
 
     def __contains__(self, name: object) -> bool:

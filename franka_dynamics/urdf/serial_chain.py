@@ -132,21 +132,21 @@ def read_chain(
 
 
 def _place_links(
-    document: UrdfDocument, names: Sequence[str], positions: Mapping[str, float]
+    document: UrdfDocument, names: Sequence[str], held_positions: Mapping[str, float]
 ) -> tuple[dict[str, Array], dict[str, str], tuple[str, ...]]:
     """
     Return each link's pose with the arm at q = 0, the arm's link that carries it, and tool links.
 
     Poses are in the root link. The carrier is the root for links that do not move, '' on other
-    branches. `names` are the arm's joints, `positions` those of the held joints. Tool links are
+    branches. `names` are the arm's joints, `held_positions` those of held ones. Tool links are
     the last joint's link and those fixed to it.
     """
     root = document.root
     poses, carrier, tools = {root: np.eye(4)}, {root: root}, [document.joints[names[-1]].child]
     # What the arm stands on counts as fixed, whatever its joints are.
-    still = {*positions, *document.moving_joints_to(names[0])}
+    still = {*held_positions, *document.moving_joints_to(names[0])}
     for joint in document.joints_from_root():
-        poses[joint.child] = poses[joint.parent] @ joint.pose(positions.get(joint.name, 0.0))
+        poses[joint.child] = poses[joint.parent] @ joint.pose(held_positions.get(joint.name, 0.0))
         carrier[joint.child] = carrier[joint.parent]
         if joint.name in names:
             carrier[joint.child] = joint.child

@@ -282,13 +282,13 @@ def links_to_write(
     for name in frames:
         unique_name(name)
 
-    def unique_link(wanted: str, place: FramePlacement) -> LinkToWrite:
-        """Return the link to write at a place, named `wanted`, or uniquely if this is taken."""
-        own = frames.get(wanted)
-        if own and own.joint == place.joint and np.array_equal(own.pose, place.pose):
-            del frames[wanted]
-            return LinkToWrite(wanted, *place)
-        return LinkToWrite(unique_name(wanted), *place)
+    def unique_link(name: str, placement: FramePlacement) -> LinkToWrite:
+        """Return the link to write at a place, called `name`, or uniquely if this is taken."""
+        own = frames.get(name)
+        if own and own.joint == placement.joint and np.array_equal(own.pose, placement.pose):
+            del frames[name]
+            return LinkToWrite(name, *placement)
+        return LinkToWrite(unique_name(name), *placement)
 
     moving = []
     own_frames = zip(arm.joints, link_placements(arm), arm.joint_placements(), arm.link_names)

@@ -109,10 +109,10 @@ def nearest_set(links: Sequence[LinkInertia], candidates: Sequence[ArmDescriptio
         distances = (_largest_entry(a.parameters() - b.parameters()) for a, b in pairs)
         return NearestSet(candidate, matches, tuple(distances))
 
-    def sort_key(one: NearestSet) -> tuple[int, float, float]:
+    def sort_key(candidate: NearestSet) -> tuple[int, float, float]:
         """Return the sort key of a candidate; the smallest key is that of the nearest one."""
-        apart = sum(distance for distance, same in zip(one.distances, one.matches) if same)
-        return one.matches.count(False), apart, sum(one.distances)
+        apart = sum(apart for apart, same in zip(candidate.distances, candidate.matches) if same)
+        return candidate.matches.count(False), apart, sum(candidate.distances)
 
     return min(map(compare_with, candidates), key=sort_key)
 
@@ -188,14 +188,14 @@ def read_pair(
     hand: str = AS_LISTED,
     prefix: str | None = None,
     xacro: Mapping[str, object] | None = None,
-    nearest: bool = False,
+    use_nearest_set: bool = False,
 ) -> tuple[ArmDescription, ArmDescription]:
     """
     Return two loaded arms; if the second is from a URDF, it gets the first's friction and rotors.
 
     `first` and `second` are arms as `compare` takes them, in the order of `with_urdf_second`.
-    `inertial_set` and `hand` choose those of an arm that is no URDF; with `nearest`, a shipped arm
-    gets the published set and the hand that are nearest to the URDF's, where they are not given.
+    `inertial_set` and `hand` choose those of an arm that is no URDF; with `use_nearest_set`,
+    a shipped arm gets the published set and the hand nearest to the URDF's, where not given.
     `prefix` is that of the joint names in the URDF, found if not given; `xacro` are a xacro file's
     arguments.
 
@@ -211,13 +211,13 @@ def read_pair(
         given = list_text([*xacro])
         raise DescriptionError(f'Neither arm is a xacro file with arguments; leave {given} out.')
 
-    def load_compared_arm(one: ArmLike) -> ArmDescription:
+    def load_compared_arm(arm: ArmLike) -> ArmDescription:
         """Return a loaded arm, with the given set and hand if it is a shipped arm or arm file."""
-        if is_urdf_or_mjcf(one):
-            return load_arm(f'{one}', xacro=xacro if _is_xacro(one) else None)
-        if isinstance(one, (str, Path)):
-            return load_arm(one, inertial_set, hand=hand)
-        return as_description(one)
+        if is_urdf_or_mjcf(arm):
+            return load_arm(f'{arm}', xacro=xacro if _is_xacro(arm) else None)
+        if isinstance(arm, (str, Path)):
+            return load_arm(arm, inertial_set, hand=hand)
+        return as_description(arm)
 
     reference = load_compared_arm(first)
     if not is_urdf_or_mjcf(second):
@@ -225,7 +225,7 @@ def read_pair(
     document = read_document(f'{second}', xacro=xacro if _is_xacro(second) else None)
     names = joint_names_of_arm(document, reference, prefix)
     arm = arm_of_chain(read_chain(document, names), reference)
-    shipped = nearest and not (is_urdf_or_mjcf(first) or is_file_name(f'{first}'))
+    shipped = use_nearest_set and not (is_urdf_or_mjcf(first) or is_file_name(f'{first}'))
     reference = reference_on_mount_of(reference, arm)
     if shipped:
         among = published_arms(reference, None if hand == AS_LISTED else hand, inertial_set)
@@ -266,9 +266,9 @@ def reference_on_mount_of(reference: ArmDescription, arm: ArmDescription) -> Arm
     mounted = replace(reference, base=arm.mount_pose @ reference.base)
     there = SpaceFrameArm.at_zero(arm).twists
 
-    def axes_distance(one: ArmDescription) -> float:
+    def axes_distance(candidate: ArmDescription) -> float:
         """Return the distance of an arm's joint axes from those of `arm`, summed over joints."""
-        here = SpaceFrameArm.at_zero(one).twists
+        here = SpaceFrameArm.at_zero(candidate).twists
         each = [np.abs(here + sign * there).sum(axis=1) for sign in (-1.0, 1.0)]
         return float(np.minimum(*each).sum())  # a line has two directions
 

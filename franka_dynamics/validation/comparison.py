@@ -83,14 +83,14 @@ def compare_descriptions(
             f'{first.file or first.name} has {first.n} joints, {second.file or second.name} '
             f'{second.n}; only arms with equally many joints can be compared.'
         )
-    differences = _DifferenceCollector(first, second, gravity)
+    collector = _DifferenceCollector(first, second, gravity)
     for i in range(first.n):
-        differences.add_joint(i)
-    differences.add_flange()
-    differences.add_friction()
-    differences.found.sort(key=lambda one: -one.torque_effect)
-    spaces = differences.first_space, differences.second_space
-    return Comparison(first, second, tuple(differences.found), differences.total_effect, spaces)
+        collector.add_joint(i)
+    collector.add_flange()
+    collector.add_friction()
+    collector.differences.sort(key=lambda one: -one.torque_effect)
+    spaces = collector.first_space, collector.second_space
+    return Comparison(first, second, tuple(collector.differences), collector.total_effect, spaces)
 
 
 class _DifferenceCollector:
@@ -98,10 +98,10 @@ class _DifferenceCollector:
 
     def __init__(self, first: ArmDescription, second: ArmDescription, gravity: ArrayLike) -> None:
         """Place both arms in {S}, and compute the effect of all differences at once."""
-        self.first, self.second, self.found = first, second, list[ParameterDifference]()
+        self.first, self.second, self.differences = first, second, list[ParameterDifference]()
         text = second.urdf is not None
-        self._rounding = MAX_TEXT_ROUNDING if text else _EQUALITY_TOLERANCE
-        self._tolerance = MAX_GEOMETRY_ROUNDING if text else _EQUALITY_TOLERANCE
+        self._value_bound = MAX_TEXT_ROUNDING if text else _EQUALITY_TOLERANCE
+        self._axis_bound = MAX_GEOMETRY_ROUNDING if text else _EQUALITY_TOLERANCE
         # A URDF's arm may have no link with the name of a flange.
         self._has_flange = second.urdf is None or not second.urdf.tip_is_guess
         self._probe = TorqueSensitivity(first, gravity)
@@ -109,7 +109,7 @@ class _DifferenceCollector:
         self.total_effect = self._probe.effect(self.second_space, self.first_space, other=second)
 
     def _add_pairs(
-        self, kind: str, place: str, pairs: list[_ValuePair], changed: SpaceFrameArm | None = None
+        self, kind: str, owner: str, pairs: list[_ValuePair], changed: SpaceFrameArm | None = None
     ) -> bool:
         """
         Add a ParameterDifference for each pair that differs; return whether there are any.
@@ -123,7 +123,8 @@ class _DifferenceCollector:
             space = self.first_space
             effect = self._probe.effect(changed or space, space, other=other).largest
         for name, unit, first, second, _ in differing:
-            self.found.append(ParameterDifference(kind, place, name, first, second, unit, effect))
+            found = ParameterDifference(kind, owner, name, first, second, unit, effect)
+            self.differences.append(found)
         return bool(differing)
 
     def _are_equal(self, pair: _ValuePair) -> bool:
@@ -131,7 +132,7 @@ class _DifferenceCollector:
         _, _, a, b, is_geometric = pair
         if isinstance(a, str) or isinstance(b, str):
             return a == b
-        room = self._tolerance if is_geometric else self._rounding
+        room = self._axis_bound if is_geometric else self._value_bound
         return a == b or (math.isnan(a) and math.isnan(b)) or abs(a - b) <= room
 
     def add_joint(self, i: int) -> None:
@@ -143,8 +144,8 @@ class _DifferenceCollector:
             kinds = [_ValuePair('kind', '', joint.kind.value, its.kind.value)]
             self._add_pairs('geometry', name, kinds, here.with_joint(i, there, 'twists'))
         else:
-            motion = here.transform_to(there, i, self._tolerance, flange=self._has_flange)
-            if not here.axes_agree(there, i, self._tolerance) or self._is_link_moved(motion, i):
+            motion = here.motion_to(there, i, self._axis_bound, with_flange=self._has_flange)
+            if not here.axes_agree(there, i, self._axis_bound) or self._is_link_moved(motion, i):
                 self._add_axis(motion, i, name)
             here = self.first_space
             against = bool(here.axis(i)[0] @ there.axis(i)[0] < 0.0)

@@ -98,7 +98,7 @@ class CrosscheckResult:
         Name of the reference formulation.
     differences : dict of dict of float
         By quantity and by name of the other formulation; at most `tolerance` if they agree.
-    urdf : tuple of FileDifference
+    urdf_differences : tuple of FileDifference
         Differences from the URDF that the arm was read from; empty for other arms.
 
     """
@@ -109,10 +109,10 @@ class CrosscheckResult:
     seed: int
     reference: str
     differences: dict[str, dict[str, float]]
-    urdf: tuple[FileDifference, ...] = ()
+    urdf_differences: tuple[FileDifference, ...] = field(default=(), metadata={'key': 'urdf'})
     json_fields = tuple(
-        'description gravity state_count seed reference tolerance passed largest differences urdf '
-        'findings'.split()
+        'description gravity state_count seed reference tolerance passed largest differences '
+        'urdf_differences findings'.split()
     )
 
     @property
@@ -159,8 +159,8 @@ class CrosscheckResult:
             differing = ', '.join(beyond)
             if differing:
                 found.append(f'{name} differs from {self.reference} in {differing}.')
-        if self.description.urdf and not all(one.passed for one in self.urdf):
-            differing = ', '.join(f'{one}' for one in self.urdf if not one.passed)
+        if self.description.urdf and not all(one.passed for one in self.urdf_differences):
+            differing = ', '.join(f'{one}' for one in self.urdf_differences if not one.passed)
             urdf = self.description.urdf
             reading = f"{urdf.words.reader}'s own reading of {urdf.source}"
             found.append(f'It differs from {reading} in {differing}.')
@@ -222,14 +222,14 @@ def crosscheck(
     Only the torque terms that `feedforward_node` commands are compared. The node calls this
     function whenever it is configured. Arguments, result and errors: see `compare_formulations`.
     """
-    return _compare_models(as_description(description), gravity, count, seed, of_node=True)
+    return _compare_models(as_description(description), gravity, count, seed, node_only=True)
 
 
 def _compare_models(
-    arm: ArmDescription, gravity: ArrayLike, count: int, seed: int, *, of_node: bool = False
+    arm: ArmDescription, gravity: ArrayLike, count: int, seed: int, *, node_only: bool = False
 ) -> CrosscheckResult:
-    """Return all formulations' differences from the first, or only the second's if `of_node`."""
-    names = list(FORMULATIONS)[: 2 if of_node else None]
+    """Return all formulations' differences from the first, or only the second's if `node_only`."""
+    names = list(FORMULATIONS)[: 2 if node_only else None]
     if count < 1:
         raise SettingsError(f'count is {count}; a comparison needs at least one random state.')
     states = sample_states(arm, count, seed)
@@ -253,7 +253,7 @@ def _compare_models(
 
     differences = {}
     for quantity in COMPARED_QUANTITIES:
-        if of_node and quantity.name not in _QUANTITIES_OF_NODE:
+        if node_only and quantity.name not in _QUANTITIES_OF_NODE:
             continue
         expected = quantity_values(reference, quantity)
         size = sizes.get(quantity.unit, float(np.abs(expected).max())) or 1.0

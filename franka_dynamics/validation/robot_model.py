@@ -102,7 +102,7 @@ def read_robot_state(address: str, timeout: float = 10.0) -> tuple[Any, Any]:
 
 
 def compare_with_robot(
-    state: Any, robot: Any, arm: ArmDescription, bare_arm: ArmDescription
+    state: Any, robot_model: Any, arm: ArmDescription, bare_arm: ArmDescription
 ) -> list[RobotDifference]:
     """
     Return differences between model and robot in M, C dq, g, Jacobian, load and tool.
@@ -110,9 +110,9 @@ def compare_with_robot(
     The load that is set on the robot is compared by its gravity torques: g of `bare_arm` with this
     load, and g of `arm`.
 
-    `read_robot_state` returns `state` and `robot`. `arm` has the hand and payload that should be
-    set on the robot, `bare_arm` neither. The models are compared at random states within the joint
-    limits.
+    `read_robot_state` returns `state` and `robot_model`. `arm` has the hand and payload that
+    should be set on the robot, `bare_arm` neither. The models are compared at random states within
+    the joint limits.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def compare_with_robot(
     loaded = PinocchioModel(bare_arm.with_payload(load), GRAVITY)
     base = np.array(state.O_ddP_O)
     q, dq, _ = sample_states(arm, COMPARED_STATE_COUNT)
-    mass, coriolis, gravity, jacobian = _terms_of_robot(state, robot, q, dq)
+    mass, coriolis, gravity, jacobian = _terms_of_robot(state, robot_model, q, dq)
     own, known = model.gravity(q), f'g by the load the robot knows ({state.m_total:.3g} kg)'
     compared: tuple[tuple[str, str, Any, Array, Array], ...] = (
         ('M', 'kg m^2', None, mass, model.mass_matrix(q)),
@@ -150,7 +150,7 @@ def compare_with_robot(
     return [*(_largest_difference(arm, *terms) for terms in compared), pose, base_gravity]
 
 
-def _terms_of_robot(state: Any, robot: Any, q: Array, dq: Array) -> tuple[Array, ...]:
+def _terms_of_robot(state: Any, robot_model: Any, q: Array, dq: Array) -> tuple[Array, ...]:
     """Return the robot's M, C dq, g and Jacobian of its end effector at states (S, n)."""
     n, rows, unchanged = q.shape[-1], [], (state.q, state.dq, state.O_ddP_O)
     try:
@@ -158,8 +158,8 @@ def _terms_of_robot(state: Any, robot: Any, q: Array, dq: Array) -> tuple[Array,
         state.O_ddP_O = list(GRAVITY)
         for position, velocity in zip(q.tolist(), dq.tolist()):
             state.q, state.dq = position, velocity
-            terms = robot.mass(state), robot.coriolis(state), robot.gravity(state)
-            rows.append((*terms, robot.zero_jacobian(state)))
+            terms = (getattr(robot_model, term)(state) for term in ('mass', 'coriolis', 'gravity'))
+            rows.append((*terms, robot_model.zero_jacobian(state)))
     finally:
         state.q, state.dq, state.O_ddP_O = unchanged
     mass, coriolis, gravity, jacobian = map(np.array, zip(*rows))
@@ -174,13 +174,13 @@ def _jacobian_of_tool(model: PinocchioModel, q: Array, tool: Array) -> Array:
 
 
 def _largest_difference(
-    arm: ArmDescription, subject: str, unit: str, bound: Any, robot: Array, model: Array
+    arm: ArmDescription, subject: str, unit: str, bound: Any, robot_term: Array, model_term: Array
 ) -> RobotDifference:
     """Return a term's largest difference between model and robot as a RobotDifference."""
     if bound is None:
-        bound = MAX_ROBOT_MODEL_DIFFERENCE_RATIO * np.abs(robot).max()
+        bound = MAX_ROBOT_MODEL_DIFFERENCE_RATIO * np.abs(robot_term).max()
     # If M or C dq is zero at all states, only rounding errors are allowed.
-    error = np.abs(robot - model)
+    error = np.abs(robot_term - model_term)
     allowed = np.broadcast_to(np.maximum(bound, np.finfo(float).eps), error.shape)
     worst = np.unravel_index(np.argmax(error / allowed), error.shape)
     return RobotDifference(

@@ -176,10 +176,10 @@ def mujoco_terms(arm: ArmDescription, gravity: ArrayLike, states: JointStates) -
     places, rows = model.jnt_qposadr[joints], model.jnt_dofadr[joints]
     tip = _flange_object(model, data, urdf.tip_link)
 
-    def torque(q: Array, dq: Array | float, ddq: Array | float, weight: ArrayLike) -> Array:
-        """Return the joint torques (n,) [N m] at a state under gravity `weight`, by MuJoCo."""
+    def torque(q: Array, dq: Array | float, ddq: Array | float, gravity: ArrayLike) -> Array:
+        """Return the joint torques (n,) [N m] at a state under `gravity`, by MuJoCo."""
         data.qpos[places], data.qvel[:], data.qacc[:] = q, 0.0, 0.0
-        data.qvel[rows], data.qacc[rows], model.opt.gravity[:] = dq, ddq, weight
+        data.qvel[rows], data.qacc[rows], model.opt.gravity[:] = dq, ddq, gravity
         mujoco.mj_inverse(model, data)
         return np.array(data.qfrc_inverse[rows])
 

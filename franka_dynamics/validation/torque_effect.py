@@ -65,18 +65,18 @@ class SpaceFrameArm(BodyTree):
         apart = np.cross(d, q - p) if self.twists[i, 3:].any() else np.zeros(3)
         return bool(max(np.abs(np.cross(d, e)).max(), np.abs(apart).max()) <= tolerance)
 
-    def transform_to(self, other: Self, first: int, atol: float, *, flange: bool) -> Array | None:
+    def motion_to(self, other: Self, first: int, atol: float, with_flange: bool) -> Array | None:
         """
         Return the motion (4, 4) in {S} of joints `first` to n to another arm's; None without one.
 
-        With `flange` the flange is among what is moved. Of several motions the smallest is
+        `with_flange` the flange is among what is moved. Of several motions the smallest is
         returned, and None if there is no such motion.
         """
         joints = range(first, self.n)
         pairs = [(self.axis(i), other.axis(i)) for i in joints]
         signs = [np.copysign(1.0, d @ e) for (d, _), (e, _) in pairs]
         directions = [(d, sign * e) for ((d, _), (e, _)), sign in zip(pairs, signs)]
-        if flange:
+        if with_flange:
             directions += zip(self.tool_pose[:3, :3].T, other.tool_pose[:3, :3].T)
         # Kabsch's rotation of the directions.
         correlation = sum(np.outer(e, d) for d, e in directions)
@@ -87,7 +87,7 @@ class SpaceFrameArm(BodyTree):
         across, offsets = [np.zeros((3, 3))], [np.zeros(3)]
         turning = [pair for i, pair in zip(joints, pairs) if self.twists[i, 3:].any()]
         points = [(np.eye(3) - np.outer(e, e), p, q) for (_, p), (e, q) in turning]
-        if flange:
+        if with_flange:
             points.append((np.eye(3), self.tool_pose[:3, 3], other.tool_pose[:3, 3]))
         for project, p, q in points:
             across.append(project)
@@ -96,7 +96,7 @@ class SpaceFrameArm(BodyTree):
         motion[:3, 3] = center + shift - turn @ center
         brought = self.with_moved_joints(motion, first)
         fits = all(brought.axes_agree(other, i, atol) for i in joints)
-        apart = np.abs(brought.tool_pose - other.tool_pose).max() if flange else 0.0
+        apart = np.abs(brought.tool_pose - other.tool_pose).max() if with_flange else 0.0
         return motion if fits and apart <= atol else None
 
 
@@ -169,16 +169,16 @@ class TorqueSensitivity:
     """
     Computes how far joint torques of an arm change with its parameters.
 
-    Torques are compared at random states within the limits of the arm `first`, in a gravity of
+    Torques are compared at random states within the limits of the arm `reference`, in a gravity of
     shape (3,), in the space frame [m/s^2]. Friction is also compared along a motion to and fro of
     growing amplitude, because Maxwell-slip friction depends on the path.
     """
 
-    def __init__(self, first: ArmDescription, gravity: ArrayLike) -> None:
-        """Draw the random states within the limits of `first`, and compute its torques."""
-        self._first, self._gravity = first, as_gravity_vector(gravity)
-        self._states = sample_states(first, _STATE_COUNT)
-        largest = np.abs(self._rigid_body_torque(SpaceFrameArm.at_zero(first))).max()
+    def __init__(self, reference: ArmDescription, gravity: ArrayLike) -> None:
+        """Draw the random states within the limits of `reference`, and compute its torques."""
+        self._reference, self._gravity = reference, as_gravity_vector(gravity)
+        self._states = sample_states(reference, _STATE_COUNT)
+        largest = np.abs(self._rigid_body_torque(SpaceFrameArm.at_zero(reference))).max()
         self._rounding_torque = MAX_TORQUE_ROUNDING_RATIO * float(largest)
 
     def effect(
@@ -186,12 +186,12 @@ class TorqueSensitivity:
     ) -> TorqueEffect:
         """Return the torque change from `arm` to `changed`, and friction's if `other` is given."""
         rigid = self._rigid_body_torque(changed) - self._rigid_body_torque(arm)
-        change = np.vstack([rigid, np.zeros((_PATH_SAMPLE_COUNT, self._first.n))])
+        change = np.vstack([rigid, np.zeros((_PATH_SAMPLE_COUNT, self._reference.n))])
         if other is not None:
-            change += self._friction_torque(other) - self._friction_torque(self._first)
+            change += self._friction_torque(other) - self._friction_torque(self._reference)
         change[np.abs(change) <= self._rounding_torque] = 0.0
         worst = np.abs(change).max(axis=0)
-        joint = self._first.joint_names[int(worst.argmax())]
+        joint = self._reference.joint_names[int(worst.argmax())]
         rms = float(np.sqrt(np.mean(np.sum(change[:_STATE_COUNT] ** 2, axis=1))))
         return TorqueEffect(float(worst.max()), joint, rms)
 

@@ -258,7 +258,7 @@ def test_a_payload_on_the_flange_is_part_of_the_comparison(tensor):
     arm = load(robot(chain(*ARM)), payload=[1.5, 0.1, 0.0, 0.2, *tensor])
     report = crosscheck(arm, count=20)
     report.require()
-    assert len(report.urdf) == 4
+    assert len(report.urdf_differences) == 4
     assert not crosscheck(replace(arm, urdf=load(robot(chain(*ARM))).urdf), count=20).passed
 
 
@@ -279,4 +279,4 @@ def test_nearly_parallel_axes_are_exact_also_behind_a_long_slide(angle, kind):
         # The common normal of axes that are not quite parallel is kilometres away.
         assert max(abs(one) for joint in arm.joints for one in (joint.row.a, joint.row.d)) < 1.0
         report = crosscheck(arm, count=100)
-        assert report.passed and max(one.difference for one in report.urdf) < 1e-12
+        assert report.passed and max(one.difference for one in report.urdf_differences) < 1e-12
