@@ -283,10 +283,10 @@ def validate_prefix(_context: Any, _parameter: Any, prefix: str) -> str:
     return prefix
 
 
-def arm_prefix_option(**more: Any) -> Any:
+def arm_prefix_option(**options: Any) -> Any:
     """Return a decorator that adds the option --arm-prefix to a command."""
     help = 'prefix of every joint name, such as left_'
-    return option('--arm-prefix', help, dest='prefix', default='', show_default=False, **more)
+    return option('--arm-prefix', help, dest='prefix', default='', show_default=False, **options)
 
 
 payload_file_options = with_options(

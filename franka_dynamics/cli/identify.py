@@ -79,11 +79,11 @@ def run(arm: ArmChoice, reader: BagReader, fit: IdentificationOptions, options: 
     return 0
 
 
-def _published_arms(arm: ArmChoice, start: ArmDescription) -> list[ArmDescription]:
+def _published_arms(arm: ArmChoice, start_arm: ArmDescription) -> list[ArmDescription]:
     """Return the published sets to compare with, those with the arm's own hand first."""
-    hand = start.hand if arm.hand == AS_LISTED else arm.hand
+    hand = start_arm.hand if arm.hand == AS_LISTED else arm.hand
     own = arm.load_sets_and_hands(hands=(hand,))
-    return [*own, *(other for other in arm.load_sets_and_hands() if other.hand != start.hand)]
+    return [*own, *(other for other in arm.load_sets_and_hands() if other.hand != start_arm.hand)]
 
 
 def _used_motions(result: Identification, bags: Sequence[Bag]) -> Iterator[tuple[str, Motion]]:

@@ -169,8 +169,7 @@ class Trajectory:
         `require_within_limits`.
         """
         self.require_within_limits(arm, ratio, q0=q0)
-        last, end = self.states[-1:], self.times[-1:]
-        q, dq, ddq = last[0]
+        last, end, (q, dq, ddq) = self.states[-1:], self.times[-1:], self.states[-1]
         if np.abs(dq).max() <= MAX_ROUNDING_ERROR:
             return self
 

@@ -82,10 +82,10 @@ def _read_file(path: str | Path) -> LogTable:
     return LogTable(str(file), columns, tuple(remarks))
 
 
-def import_library(name: str, file: Path) -> Any:
+def import_library(library_name: str, file: Path) -> Any:
     """Import and return an optional library; MissingDependencyError names the pip extra."""
-    with require_extra(f'{file}: reading or writing {file.suffix} takes {name}', 'logs'):
-        return import_module(name)
+    with require_extra(f'{file}: reading or writing {file.suffix} takes {library_name}', 'logs'):
+        return import_module(library_name)
 
 
 def _read_text(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:

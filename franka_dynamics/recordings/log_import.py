@@ -167,15 +167,15 @@ def import_log(
     return replace(recording, remarks=(*remarks, *recording.remarks))
 
 
-def _column_warnings(log: LogTable, named: Mapping[str, str], n: int) -> Iterator[str]:
+def _column_warnings(log: LogTable, column_texts: Mapping[str, str], n: int) -> Iterator[str]:
     """Yield a warning for each sign in column names of another quantity or another arm."""
-    parts = re.split('[^a-z]+', named['effort'].lower())
+    parts = re.split('[^a-z]+', column_texts['effort'].lower())
     for word in sorted(_NO_TORQUE_WORDS.intersection(parts)):
         yield (
-            f'effort is read from {named["effort"]!r}: does {word!r} mean measured torques, with '
-            'gravity and friction? External torques or commands identify nothing'
+            f'effort is read from {column_texts["effort"]!r}: does {word!r} mean measured torques '
+            'with gravity and friction? External torques or commands identify nothing'
         )
-    for what, columns in named.items():
+    for what, columns in column_texts.items():
         following = columns.replace('{}', str(n + 1)).replace('{0}', str(n))
         if following != columns and following in log.columns:
             yield (

@@ -33,13 +33,13 @@ class LogTable:
     columns: Mapping[str, Array]
     remarks: tuple[str, ...] = ()
 
-    def select(self, columns: str, count: int, quantity: str) -> Array:
+    def select(self, column_text: str, count: int, quantity: str) -> Array:
         """
-        Return the columns that the text `columns` selects, shape (rows, count).
+        Return the columns that `column_text` selects, shape (rows, count).
 
         Parameters
         ----------
-        columns : str
+        column_text : str
             `q` (an array of `count` columns or rows), `q[1-7]` (columns of a wider array), `q{}`
             (q1, q2, ...; `q{0}` counts from 0), `q1,q2,...`, or `2-8` (numbers from 1).
         count : int
@@ -53,14 +53,14 @@ class LogTable:
             If a column does not exist, or the text does not select `count` equally long columns.
 
         """
-        zeroth = columns.replace('{}', '0')
-        if zeroth != columns and zeroth in self.columns:
+        zeroth = column_text.replace('{}', '0')
+        if zeroth != column_text and zeroth in self.columns:
             raise RecordingError(
-                f'{self.source}: {quantity} {columns!r} begins at 1, and there is a column '
-                f'{zeroth}; begin there by {columns.replace("{}", "{0}")!r}, or name each column.'
+                f'{self.source}: {quantity} {column_text!r} begins at 1, and there is a column '
+                f'{zeroth}; begin there by {column_text.replace("{}", "{0}")!r}, or name each.'
             )
         found = []
-        for one in _column_names(columns, count):
+        for one in _column_names(column_text, count):
             array = self._column_named(one)
             if array is None:
                 raise RecordingError(
@@ -75,8 +75,8 @@ class LogTable:
         if len(lengths) > 1 or total != count:
             rows = ' and '.join(map(str, lengths))
             raise RecordingError(
-                f'{self.source}: {quantity} {columns!r} names {total} columns of {rows} rows, but '
-                f'{count} of equal length are needed.'
+                f'{self.source}: {quantity} {column_text!r} names {total} columns of {rows} rows, '
+                f'but {count} of equal length are needed.'
             )
         return np.column_stack(found)
 
@@ -84,7 +84,7 @@ class LogTable:
         """Return the sorted numbers of the episodes that have a group of columns each."""
         return sorted({int(one[1]) for one in map(_EPISODE_PATH.match, self.columns) if one})
 
-    def episode_columns(self, number: int | None) -> 'LogTable':
+    def episode_columns(self, episode: int | None) -> 'LogTable':
         """
         Return the log of one episode; columns in its group are also named without the group.
 
@@ -92,25 +92,25 @@ class LogTable:
         RecordingError that lists the episodes if there is no such episode.
         """
         column = next((self.columns[one] for one in _EPISODE_COLUMNS if one in self.columns), None)
-        if number is None:
+        if episode is None:
             if column is not None and len(np.unique(column)) > 1:
                 raise RecordingError(f'{self.source}: {episode_hint(np.unique(column))}')
             return self
         groups = self._episode_numbers()
-        if number in groups:
+        if episode in groups:
             chosen = {}
             for name, array in self.columns.items():
                 group = _EPISODE_PATH.match(name)
-                if group is None or int(group[1]) == number:
+                if group is None or int(group[1]) == episode:
                     chosen[name] = array
                     chosen[name[group.end() :] if group else name] = array
             return replace(self, columns=chosen)
-        if column is None or number not in column:
+        if column is None or episode not in column:
             there = groups if column is None else np.unique(column)
             if len(there):
-                raise RecordingError(f'{self.source}: no episode {number}; {episode_hint(there)}')
+                raise RecordingError(f'{self.source}: no episode {episode}; {episode_hint(there)}')
             return self
-        rows = column.reshape(len(column), -1)[:, 0] == number
+        rows = column.reshape(len(column), -1)[:, 0] == episode
         kept = {k: v[rows] if len(v) == len(rows) else v for k, v in self.columns.items()}
         return replace(self, columns=kept)
 
@@ -147,15 +147,15 @@ def episode_hint(numbers: Sequence[float] | Array) -> str:
     return f'the episodes are {first}{several}; they are not joined: choose one by --episode N.'
 
 
-def _column_names(columns: str, count: int) -> Iterator[str]:
+def _column_names(column_text: str, joint_count: int) -> Iterator[str]:
     """Yield the column names or numbers that text such as `2-8`, `q{}` or `a,b` selects."""
-    for entry in (one.strip() for one in columns.split(',')):
+    for entry in (one.strip() for one in column_text.split(',')):
         first, _, last = entry.partition('-')
         if first.isdecimal() and last.isdecimal():
             yield from map(str, range(int(first), int(last) + 1))
         elif '{}' in entry or '{0}' in entry:
             begin = 0 if '{0}' in entry else 1
             pattern = entry.replace('{0}', '{}')
-            yield from (pattern.replace('{}', str(begin + joint)) for joint in range(count))
+            yield from (pattern.replace('{}', str(begin + joint)) for joint in range(joint_count))
         else:
             yield entry

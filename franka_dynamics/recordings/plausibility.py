@@ -13,20 +13,20 @@ from ..errors import RecordingError
 
 # Positions beyond this multiple of the joint's limits must be in degrees.
 _MAX_POSITION_TO_LIMIT = 2.0
-# Integrals of velocities over windows of _CHANGE_WINDOW_S differ from the changes of the positions
+# Integrals of velocities over windows of _MOTION_WINDOW_S differ from the changes of the positions
 # by the share _MAX_VELOCITY_ERROR_RATIO of these at most (rms): of exchanged velocities by more in
 # 257 of 264 logs, of fourteen sound logs by less. Joints count that move by _MIN_MOTION_RAD per
 # window (rms); of others the integrals may be _MAX_STUCK_RAD.
-_CHANGE_WINDOW_S = 0.3
+_MOTION_WINDOW_S = 0.3
 _MAX_VELOCITY_ERROR_RATIO = 0.35
 _MIN_MOTION_RAD = 2e-3
 _MAX_STUCK_RAD = 0.02
 # The median over joints of the ratio of both is within 1.2 % of one in twelve sound logs.
 _MAX_TIME_RATIO_ERROR = 0.05
-# An effort is clipped that is at its extreme in _MIN_CLIPPED_SHARE of the messages in which the
+# An effort is clipped that is at its extreme in _MIN_CLIPPED_FRACTION of the messages in which the
 # joint moves, _OUTLIER_RATIO times as often as at any of the next _COMPARED_LEVELS values: rounded
 # efforts are at all values about as often.
-_MIN_CLIPPED_SHARE, _OUTLIER_RATIO, _COMPARED_LEVELS = 0.02, 4.0, 5
+_MIN_CLIPPED_FRACTION, _OUTLIER_RATIO, _COMPARED_LEVELS = 0.02, 4.0, 5
 _MIN_SPEED_RAD_S = 0.02
 # An effort or position is frozen that keeps a value for _MIN_FROZEN_TIME_S, _OUTLIER_RATIO times
 # as long as nine in ten others, while the joint's velocity adds up to _MAX_STUCK_RAD, then changes
@@ -109,7 +109,7 @@ def fatal_faults(recording: Recording, arm: ArmDescription) -> tuple[str, ...]:
 
 def _moving_mask(recording: Recording) -> NDArray[np.bool_]:
     """Return the mask of the joints that move at each message's time, (messages, n)."""
-    half = max(1, round(0.5 * _CHANGE_WINDOW_S / float(np.median(np.diff(recording.time)))))
+    half = max(1, round(0.5 * _MOTION_WINDOW_S / float(np.median(np.diff(recording.time)))))
     q = np.pad(recording.q, ((half, half), (0, 0)), mode='edge')
     return np.asarray(np.abs(q[2 * half :] - q[: -2 * half]) > _MIN_MOTION_RAD)
 
@@ -123,7 +123,7 @@ def _clipping_faults(recording: Recording, moving: NDArray[np.bool_]) -> Iterato
             often = counts[::order][: _COMPARED_LEVELS + 1]
             share = often[:1].sum() / max(1, len(there[there]))
             alone = len(often) > _COMPARED_LEVELS and often[0] > _OUTLIER_RATIO * often[1:].max()
-            if alone and share > _MIN_CLIPPED_SHARE:
+            if alone and share > _MIN_CLIPPED_FRACTION:
                 yield (
                     f'the effort of {name} is clipped: it is exactly {levels[::order][0]:.4g} in '
                     f'{share:.0%} of the messages in which it moves; no model predicts that'
@@ -203,7 +203,7 @@ def _position_changes(recording: Recording, arm: ArmDescription) -> tuple[Array,
     path = np.concatenate(
         [np.zeros((1, recording.dq.shape[1])), 0.5 * (recording.dq[1:] + recording.dq[:-1]) * step]
     ).cumsum(axis=0)
-    window = max(_CHANGE_WINDOW_S, 3.0 * float(np.median(step)))  # ms read as s are far apart
+    window = max(_MOTION_WINDOW_S, 3.0 * float(np.median(step)))  # ms read as s are far apart
     begins = window * np.unique(np.floor(time / window))  # a gap may last for years
     edges = np.append(np.searchsorted(time, begins[begins < time[-1]]), len(time) - 1)
     whole = np.diff(time[edges]) < 2.0 * window  # no gap inside

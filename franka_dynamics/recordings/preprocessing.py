@@ -166,8 +166,7 @@ def to_motion(recording: Recording, options: SignalOptions | None = None) -> Mot
     joined = _with_arrays(
         motions[0], lambda name: np.concatenate([getattr(one, name) for one in motions])
     )
-    every = np.arange(len(joined))
-    remarks = [*recording.remarks, *remarks]
+    every, remarks = np.arange(len(joined)), [*recording.remarks, *remarks]
     return replace(joined, remarks=tuple(remarks), filters=tuple(filters), row_ids=every)
 
 

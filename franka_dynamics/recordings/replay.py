@@ -17,8 +17,8 @@ from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import RecordingError
 
-# Fits with E below _MAX_RIVAL_ERROR_RATIO times the best E are as good as the best fit.
-_MAX_RIVAL_ERROR_RATIO = 1.01
+# Fits with E below _MAX_RIVAL_TO_BEST_E times the best E are as good as the best fit.
+_MAX_RIVAL_TO_BEST_E = 1.01
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def rival_predictions(fits: Sequence[TorquePrediction], motion: Motion) -> list[
         means = np.bincount(second, one.squared_residuals - best.squared_residuals) / count
         error = np.sqrt(np.sum((count / count.sum()) ** 2 * (means - means.mean()) ** 2))
         difference = float(np.mean(one.squared_residuals - best.squared_residuals))
-        if one.error.E < _MAX_RIVAL_ERROR_RATIO * best.error.E or difference < 2.0 * float(error):
+        if one.error.E < _MAX_RIVAL_TO_BEST_E * best.error.E or difference < 2.0 * float(error):
             found.append(one)
     return found
 

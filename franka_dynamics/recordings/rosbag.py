@@ -157,26 +157,26 @@ def joint_names_in_bag(bag: Path, topic: str | None = None) -> list[str]:
 
 
 def joint_indices(
-    names: Sequence[str], arm_joints: Sequence[str], source: str
+    message_names: Sequence[str], arm_joints: Sequence[str], source: str
 ) -> NDArray[np.intp] | None:
     """
     Return the indices of the arm's joints in a message, or None if all of them are missing.
 
-    `names` are the joint names of the message in its order, `arm_joints` the arm's, base to tip;
-    `source` names bag, topic and message in error messages. RecordingError is raised if some, not
+    `message_names` are the message's joint names in its order, `arm_joints` the arm's, base to
+    tip; `source` names bag, topic and message in errors. RecordingError is raised if some, not
     all, of the arm's joints are missing, or one of these joints appears twice.
     """
-    if not any(name in names for name in arm_joints):
+    if not any(name in message_names for name in arm_joints):
         return None
     for name in arm_joints:
-        if name not in names:
+        if name not in message_names:
             raise RecordingError(
-                f'{source} has no joint {name}; it names {", ".join(names)}. Every message must '
-                f'have all {len(arm_joints)} joints of the arm.'
+                f'{source} has no joint {name}; it names {", ".join(message_names)}. Every one '
+                f'must have all {len(arm_joints)} joints of the arm.'
             )
-        if list(names).count(name) > 1:
+        if list(message_names).count(name) > 1:
             raise RecordingError(f'{source} names the joint {name} twice; fix the publisher.')
-    return np.array([names.index(name) for name in arm_joints])
+    return np.array([message_names.index(name) for name in arm_joints])
 
 
 def mcap_in_folder(bag: Path) -> Path:
@@ -216,8 +216,7 @@ def closed_copy(path: Path) -> Iterator[Path]:
 
 def _end_of_records(file: BinaryIO) -> int:
     """Return the position [bytes] in an MCAP file after its last complete record of data."""
-    size = file.seek(0, 2)
-    end = file.seek(len(_MCAP_MAGIC))
+    size, end = file.seek(0, 2), file.seek(len(_MCAP_MAGIC))
     while len(head := file.read(_MCAP_RECORD_HEAD.size)) == _MCAP_RECORD_HEAD.size:
         operation, length = _MCAP_RECORD_HEAD.unpack(head)
         after = end + _MCAP_RECORD_HEAD.size + length

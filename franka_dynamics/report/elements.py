@@ -261,11 +261,11 @@ def save_figure(figure: Any, path: str | Path) -> None:
         figure.savefig(scratch, dpi=120)
 
 
-def figure_of_size(size: tuple[float, float]) -> Any:
+def figure_of_size(size_inches: tuple[float, float]) -> Any:
     """Return an empty matplotlib figure of (width, height) [inches], without a display."""
     with require_extra('Plots need matplotlib', 'replay'):
         from matplotlib.figure import Figure
-    return Figure(figsize=size, layout='constrained')
+    return Figure(figsize=size_inches, layout='constrained')
 
 
 def torque_figure(

@@ -206,26 +206,26 @@ def fit_quality_sentence(best: TorquePrediction) -> str:
     )
 
 
-def replay_table(fits: Sequence[TorquePrediction]) -> Table:
+def replay_table(predictions: Sequence[TorquePrediction]) -> Table:
     """Return a table of the torque error E of every inertial set and hand, in the order given."""
-    friction = any(one.arm.friction is not None for one in fits)
+    friction = any(one.arm.friction is not None for one in predictions)
     end = None if friction else -1  # of the columns, the last of which is without friction
-    title = f'E over all joints [{fits[0].unit.name}]'
+    title = f'E over all joints [{predictions[0].unit.name}]'
     title += ", the arm file's friction included" if friction else ''
     numbers = headers(('E', 'unfiltered', 'no friction'), '.3f')[:end]
     rows = []
-    for one in fits:
+    for one in predictions:
         errors = Cell(one.error.E, 'strong'), one.unfiltered_error.E, one.frictionless_error.E
         rows.append((one.arm.inertial_set, hand_name(one.arm.hand), *errors[:end]))
     return Table(title, ['inertial set', 'hand', *numbers], rows)
 
 
-def joint_table(fits: Sequence[TorquePrediction], joint_names: Sequence[str]) -> Table:
+def joint_table(predictions: Sequence[TorquePrediction], joint_names: Sequence[str]) -> Table:
     """Return a table of each set's rms torque error per joint, filtered and unfiltered."""
     joints = f'{joint_names[0]} to {joint_names[-1]}'
     title = f'root mean square per joint [N m], {joints}: filtered, below it unfiltered effort'
     rows: list[tuple[Any, ...]] = []
-    for one in fits:
+    for one in predictions:
         rows.append((one.set_and_hand, *one.error.per_joint))
         rows.append(('', *(Cell(value, 'faint') for value in one.unfiltered_error.per_joint)))
     return Table(title, ['set, hand', *headers(_number_texts(len(joint_names)), '.2f')], rows)

@@ -19,12 +19,12 @@ ROS_INSTALL_HINT = (
 )
 
 
-def use_fastdds_profile(name: str) -> None:
-    """Make Fast DDS use the profile config/`name` for the nodes made afterwards."""
+def use_fastdds_profile(file_name: str) -> None:
+    """Make Fast DDS use the profile config/`file_name` for the nodes made afterwards."""
     # Fast DDS 3, which Kilted with rclpy 9 has, warns of the older name; before it knows no other.
     try:
         newer = int(version('rclpy').partition('.')[0]) >= 9
     except PackageNotFoundError:  # without ROS, where tests of nodes are skipped
         newer = False
     variable = FASTDDS_PROFILE_VARIABLES[0 if newer else 1]
-    os.environ[variable] = str(share_directory() / 'config' / name)
+    os.environ[variable] = str(share_directory() / 'config' / file_name)

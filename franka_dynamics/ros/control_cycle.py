@@ -48,10 +48,10 @@ class ControlCycle:
         self._clock_steps, self._clock_step_time = deque[float](maxlen=5), 0.0
         self._last_stamp, self.has_new_state, self._publish_time = np.nan, False, 0.0
 
-    def set_joints(self, names: Sequence[str], *, measures_velocity: bool) -> None:
+    def set_joints(self, joint_names: Sequence[str], *, measures_velocity: bool) -> None:
         """Set the names of the joints to read from joint states, in the order of the torques."""
-        self._reader = JointStateReader(names, derive_velocity=not measures_velocity)
-        self._command_prefix = float64_message_prefix(len(names))
+        self._reader = JointStateReader(joint_names, derive_velocity=not measures_velocity)
+        self._command_prefix = float64_message_prefix(len(joint_names))
 
     def on_joint_state(self, data: bytes, message_number: int | None = None) -> None:
         """

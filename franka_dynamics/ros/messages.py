@@ -232,20 +232,20 @@ class JointStateReader:
             self._last_reading = stamp, q, velocity
         return velocity
 
-    def _joint_order(self, names: Sequence[str]) -> list[int]:
-        """Return indices of the arm's joints in `names`, which must name each of them once."""
-        missing = [name for name in self._joint_names if name not in names]
+    def _joint_order(self, message_names: Sequence[str]) -> list[int]:
+        """Return the arm's joints' indices in a message, which must name each of them once."""
+        missing = [name for name in self._joint_names if name not in message_names]
         if missing:
             kind = NoArmJointsError if len(missing) == len(self._joint_names) else JointStateError
             raise kind(
                 f'The joint state lacks {", ".join(missing)}; it has '
-                f'{list_text(names) or "no joints"}. Set robot_type, arm_prefix or joint_names to '
-                "match, or use the arm's topic."
+                f'{list_text(message_names) or "no joints"}. Set robot_type, arm_prefix or '
+                "joint_names to match, or use the arm's topic."
             )
-        doubled = [name for name in self._joint_names if names.count(name) > 1]
+        doubled = [name for name in self._joint_names if message_names.count(name) > 1]
         if doubled:
             raise JointStateError(f'The joint state repeats {", ".join(doubled)}; give each once.')
-        return [names.index(name) for name in self._joint_names]
+        return [message_names.index(name) for name in self._joint_names]
 
 
 def is_effort_measured(effort: Sequence[float]) -> bool:

@@ -34,7 +34,7 @@ _QUEUE_DEPTH = 50  # of /diagnostics, which all nodes share
 _STATUS_TIMEOUT_S = 2.0  # wait for the latest status [s]
 # States of a reference that end it.
 _FINISHED_STATE = 'finished'
-_FINAL_STATES = (_FINISHED_STATE, 'refused', 'interrupted')
+_FINAL_MOTION_STATES = (_FINISHED_STATE, 'refused', 'interrupted')
 
 
 class NodeClientError(FrankaDynamicsError):
@@ -202,7 +202,7 @@ class NodeClient(TopicListener):
             publisher.publish(message)  # once: a second copy would interrupt the first
             self._wait_until_motion_end(reports)
         finally:
-            if reports.state not in _FINAL_STATES:
+            if reports.state not in _FINAL_MOTION_STATES:
                 publisher.publish(JointTrajectory())
                 publisher.wait_for_all_acked(Duration(seconds=_STOP_DELIVERY_TIMEOUT_S))
             self.node.destroy_publisher(publisher)
@@ -223,7 +223,7 @@ class NodeClient(TopicListener):
                 f'nothing was sent. Is {self.name} running, and is it a feedforward node?'
             )
         self.poll_for(_CLIENT_DISCOVERY_WAIT_S)
-        if reports.other_state not in _FINAL_STATES:
+        if reports.other_state not in _FINAL_MOTION_STATES:
             raise NodeClientError(
                 f'{self.name} follows another motion: let it end, or end it by Ctrl-C in the '
                 '`node play` that sent it, before this one; nothing was sent.'
@@ -232,9 +232,9 @@ class NodeClient(TopicListener):
     def _wait_until_motion_end(self, reports: _MotionReports) -> None:
         """Wait until the motion's end is reported; raise NodeClientError if the node ends."""
         self.wait_until(lambda: bool(reports.state) or self._is_node_gone(), self._answer_timeout)
-        over = ('', *_FINAL_STATES)
+        over = ('', *_FINAL_MOTION_STATES)
         self.wait_until(lambda: reports.state in over or self._is_node_gone(), math.inf)
-        if reports.state not in _FINAL_STATES:
+        if reports.state not in _FINAL_MOTION_STATES:
             why = 'it has gone' if self._is_node_gone() else f'it was {reports.state or "silent"}'
             raise NodeClientError(f'{self.name} did not end the motion: {why}.')
 

@@ -225,7 +225,7 @@ def run_node(
 # Python's thread switch interval [s]: how long another thread may keep the interpreter while the
 # control thread waits to answer a joint state. With 1 ms or more, torques were seen to be late;
 # Python's default is 5 ms.
-_SWITCH_INTERVAL_S = 1e-4
+_THREAD_SWITCH_INTERVAL_S = 1e-4
 _MIN_LOG_PERIOD_S = 1.0
 _ENTITY_LISTS = ('subscriptions', 'timers', 'services', 'clients', 'waitables', 'guards')
 
@@ -299,7 +299,7 @@ def run_lifecycle_node(node: Any, stop: StopRequest) -> int:
             failures.append(error)
 
     services = threading.Thread(target=serve, name='services', daemon=True)
-    sys.setswitchinterval(_SWITCH_INTERVAL_S)
+    sys.setswitchinterval(_THREAD_SWITCH_INTERVAL_S)
     with Executor() as cycles:
         cycles.add_node(node.control_entities)
         try:
