@@ -222,8 +222,7 @@ class ArmDescription(ArmFields):
 
     def joint_transforms(self, q: ArrayLike) -> list[Array]:
         """Return each DH frame's pose in the previous frame, (..., 4, 4), at q (..., n)."""
-        positions = self._checked_positions(q)
-        transforms = []
+        positions, transforms = self._checked_positions(q), []
         for joint, position in zip(self.joints, np.moveaxis(positions, -1, 0)):
             offset = 'theta_offset' if joint.kind is JointKind.REVOLUTE else 'd_offset'
             transforms.append(joint.row.transform(self.convention, **{offset: position}))
@@ -248,8 +247,7 @@ class ArmDescription(ArmFields):
 
         Each pose is `base` times DH matrices at joint positions q of shape (..., n) [rad or m].
         """
-        pose = np.asarray(self.base)
-        poses = []
+        pose, poses = np.asarray(self.base), []
         for step in self.joint_transforms(q):
             pose = pose @ step
             poses.append(pose)

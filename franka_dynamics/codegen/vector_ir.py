@@ -109,8 +109,7 @@ class _AssemblyWriter:
         wanted = [self._emit(f'add i64 %start, {lane}') for lane in range(self.lanes)]
         states = [self._emit(f'call i64 @llvm.umin.i64(i64 {i}, i64 %last)') for i in wanted]
         elements = {array: self._load_array(array, states) for array in self.equations.input_names}
-        unknown = self._emit_nan_mask(elements)
-        inputs = dict[str, str]()
+        unknown, inputs = self._emit_nan_mask(elements), dict[str, str]()
         for array, values in elements.items():
             inputs |= {f'{array}{k}': value for k, value in enumerate(values, 1)}
         for node in reachable_nodes(output.value for output in self.equations.outputs):

@@ -167,8 +167,7 @@ class ClosedChain:
         the loop's directions; T_1 and T_2 are the poses of the loop's two frames in the space
         frame.
         """
-        poses = self.tree.poses(q)
-        errors = []
+        poses, errors = self.tree.poses(q), []
         for loop in self.loops:
             first = poses[..., loop.first, :, :] @ loop.first_frame
             off = first @ inverse_transform(poses[..., loop.second, :, :] @ loop.second_frame)
@@ -244,8 +243,7 @@ class ClosedChain:
         `guess` (n,) is near the first position; each position found is the guess for the next one.
         `assemble` raises LoopError for a position that cannot be reached.
         """
-        path = []
-        here = guess
+        path, here = [], guess
         motor_path = as_array(q_active, (..., len(self.active)), 'q_active', JointVectorError)
         for motors in np.atleast_2d(motor_path):
             here = self.assemble(motors, here)

@@ -76,8 +76,7 @@ def dh_row_pose(
 
 def joint_geometry(description: ArmDescription, q: Array) -> list[JointPlacement]:
     """Return each joint's axis, and its frame's pose in the previous frame, at q (..., n)."""
-    joints = []
-    z = np.array([0.0, 0.0, 1.0])
+    joints, z = [], np.array([0.0, 0.0, 1.0])
     modified = description.convention is Convention.MODIFIED
     for i, joint in enumerate(description.joints):
         revolute = joint.kind is JointKind.REVOLUTE
@@ -96,8 +95,7 @@ def outward_recursion(
     """Return the links' velocities and accelerations, recursively from the base to the tip."""
     omega = np.zeros((*dq.shape[:-1], 3))
     velocity = alpha = omega
-    acceleration = np.broadcast_to(base_acceleration, omega.shape)
-    motions = []
+    acceleration, motions = np.broadcast_to(base_acceleration, omega.shape), []
     for i, joint in enumerate(joints):
         rate, driven = dq[..., i, None] * joint.axis, ddq[..., i, None] * joint.axis
         omega = in_child_axes(joint.rotation, omega)

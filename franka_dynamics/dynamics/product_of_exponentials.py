@@ -250,8 +250,7 @@ def _twists_and_poses_at_zero(description: ArmDescription) -> tuple[Array, Array
 def _row_pose(row: DHRow, convention: Convention) -> Array:
     """Return the pose of a DH row at q = 0 by roll-pitch-yaw (Panda notebook, cell 5)."""
     tilt = rpy_rotation(row.alpha, 0.0, 0.0) @ rpy_rotation(0.0, row.beta, 0.0)
-    turn = rpy_rotation(0.0, 0.0, row.theta)
-    out = np.eye(4)
+    turn, out = rpy_rotation(0.0, 0.0, row.theta), np.eye(4)
     if convention is Convention.MODIFIED:
         out[:3, :3] = tilt @ turn
         out[:3, 3] = np.array([row.a, 0.0, 0.0]) + tilt @ np.array([0.0, 0.0, row.d])

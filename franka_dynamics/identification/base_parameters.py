@@ -326,8 +326,7 @@ def independent_columns(matrix: Array, order: Sequence[int]) -> tuple[list[int],
     indices = np.array([k for k in order if lengths[k] > _RANK_TOLERANCE * longest], int)
     triangle = np.asarray(np.linalg.qr(matrix[:, indices] / lengths[indices], mode='r'))
     own = np.abs(np.diag(triangle))
-    stays = own > _RANK_TOLERANCE
-    sizes = own * lengths[indices] / longest
+    stays, sizes = own > _RANK_TOLERANCE, own * lengths[indices] / longest
     gap = RankGap(float(sizes[stays].min(initial=1.0)), float(own[~stays].max(initial=0.0)))
     solution, *_ = np.linalg.lstsq(triangle[:, stays], triangle, rcond=None)
     rounding = _ROUNDING_RATIO * float(np.linalg.cond(triangle[:, stays])) if stays.any() else 0.0

@@ -182,8 +182,7 @@ class Prior:
         The module's docstring defines both covariances, C_m and C_I. C_I is the covariance of
         inertias for given masses and first moments.
         """
-        base = self.model.base
-        order = [*MASS_AND_MOMENT_INDICES, *range(6)]
+        base, order = self.model.base, [*MASS_AND_MOMENT_INDICES, *range(6)]
         masses: list[Array] = []
         inertias: list[Array] = []
         for i, link in enumerate(self.reference.links):

@@ -203,8 +203,7 @@ def _corner_derivatives(vi: Array, vj: Array, vk: Array) -> Array:
     The solid's density is 1 kg/m^3; the parameters are in Kwon's order. Corners of F faces have
     shape (F, 3), derivatives (F, 10, 3).
     """
-    s = vi + vj + vk
-    normal = cross(vj - vi, vk - vi)
+    s, normal = vi + vj + vk, cross(vj - vi, vk - vi)
     d_normal = hat(vk - vj)  # (16)
     d_determinant = cross(vj, vk)  # (16): v_j^T [v_k]
     determinant = np.einsum('fc,fc->f', vi, d_determinant)

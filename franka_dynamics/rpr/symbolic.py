@@ -148,8 +148,7 @@ def _kinematics_sections() -> list[ReportSection]:
     """Return the RPR report's sections on poses, inverse kinematics and Jacobians."""
     px, py, pz, w, c = sp.symbols('px py pz w c', real=True)
     q1, q2, q3, d2bar = sp.symbols('q1 q2 q3 d2bar', real=True)
-    height = (pz - D0) / A3
-    jacobian = geometric_jacobian()
+    height, jacobian = (pz - D0) / A3, geometric_jacobian()
     return [
         (
             '1.2 direct kinematics',
