@@ -241,11 +241,11 @@ def broadcast_leading_shape(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int,
 
 
 def _shape_error(
-    name: str, shape: tuple[int, ...], expected: str, joints: Sequence[str], arm: str = ''
+    name: str, shape: tuple[int, ...], expected_shape: str, joints: Sequence[str], arm: str = ''
 ) -> JointVectorError:
-    """Return the JointVectorError to raise for an array whose shape is not `expected`."""
+    """Return the JointVectorError to raise for an array whose shape is not `expected_shape`."""
     return JointVectorError(
-        f'{name} has shape {shape}, expected {expected}: one value per joint'
+        f'{name} has shape {shape}, expected {expected_shape}: one value per joint'
         f'{arm and f" of {arm}"}, ordered {", ".join(joints)}.'
     )
 

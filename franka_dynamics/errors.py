@@ -244,12 +244,12 @@ class LateReferenceError(ReferenceRefusedError):
 
 
 class LimitExceededError(ReferenceRefusedError):
-    """A reference trajectory exceeds a limit, as `excess` says, at `time` [s] after its start."""
+    """A reference exceeds a limit, as `excess_text` says, at `time` [s] after its start."""
 
-    def __init__(self, excess: str, time: float) -> None:
-        """Make the error of a joint with an `excess` at a time [s] after the start."""
-        self.excess, self.time = excess, time
-        super().__init__(f'{time:.3f} s after its start the reference takes {excess}.')
+    def __init__(self, excess_text: str, time: float) -> None:
+        """Make the error of a joint with `excess_text` at a time [s] after the start."""
+        self.excess_text, self.time = excess_text, time
+        super().__init__(f'{time:.3f} s after its start the reference takes {excess_text}.')
 
 
 class NotActiveError(ReferenceRefusedError):

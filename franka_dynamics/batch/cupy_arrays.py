@@ -56,7 +56,7 @@ def evaluate(model: Any, key: Any, arrays: Sequence[Any], batch_shape: tuple[int
         alike = (cupy.broadcast_to(one, (*batch_shape, n)).reshape(states, n) for one in arrays)
         rows = [array.astype(dtype, order='C', copy=False) for array in alike]
         kernel = model.kernel(key, dtype, devices[0])
-        found = cupy.empty((states, *kernel.shape), dtype)
+        found = cupy.empty((states, *kernel.result_shape), dtype)
         stream = cupy.cuda.get_current_stream().ptr
         kernel(stream, states, [(row.data.ptr, n) for row in rows], found.data.ptr)
-    return found.reshape(*batch_shape, *kernel.shape)
+    return found.reshape(*batch_shape, *kernel.result_shape)

@@ -49,7 +49,7 @@ class Kernel:
     """
 
     def __init__(self, equations: Equations, dtype: np.dtype[Any]) -> None:
-        self.shape, self._dtype = equations.shape, dtype
+        self.result_shape, self._dtype = equations.shape, dtype
         self._is_compiled = llvm is not None
         self._evaluator = (
             _MachineCode(equations, dtype) if self._is_compiled else _numpy_evaluator(equations)
@@ -67,7 +67,7 @@ class Kernel:
         """
         states = len(arrays[0])
         if out is None:
-            out = np.empty((states, *self.shape), self._dtype)
+            out = np.empty((states, *self.result_shape), self._dtype)
         pieces = min(thread_count, states // MIN_STATES_PER_THREAD) if self._is_compiled else 1
         if pieces < 2:
             if out.size:
@@ -129,14 +129,14 @@ class _MachineCode:
     def __init__(self, equations: Equations, dtype: np.dtype[Any]) -> None:
         lanes = _vector_register_bits() // (8 * dtype.itemsize)
         text = vector_ir(equations, lanes, single_precision=dtype == np.float32)
-        self._library, address = _load_machine_code(text)
+        self._code_owner, address = _load_machine_code(text)
         inputs = len(equations.input_names)
         # Pointers, the bytes from one state to the next, and the number of states.
         kinds = ['char *'] * (inputs + 1) + ['int64_t'] * (inputs + 2)
         self._strides = [dtype.itemsize * equations.n] * inputs
         self._strides.append(dtype.itemsize * math.prod(equations.shape))
         ffi = cffi.FFI()
-        self._run = ffi.cast(f'void(*)({", ".join(kinds)})', address)
+        self._function = ffi.cast(f'void(*)({", ".join(kinds)})', address)
         self._pointer_to = ffi.from_buffer
 
     def __call__(self, arrays: Sequence[np.ndarray], out: np.ndarray) -> None:
@@ -145,7 +145,7 @@ class _MachineCode:
         except (BufferError, ValueError):  # not C-contiguous
             places = [self._pointer_to(np.array(array, order='C')) for array in arrays]
         places.append(self._pointer_to(out))
-        self._run(*places, *self._strides, len(out))
+        self._function(*places, *self._strides, len(out))
 
 
 def _vector_register_bits() -> int:
@@ -219,7 +219,7 @@ class DeviceKernel:
     def __init__(self, equations: Equations, dtype: np.dtype[Any], gpu: int) -> None:
         with require_extra('Arrays on a GPU need cuda-core', 'gpu'):
             from cuda import core
-        self.shape, self._cuda_core, self._gpu = equations.shape, core, gpu
+        self.result_shape, self._cuda_core, self._gpu = equations.shape, core, gpu
         self._blocks_per_state_group = blocks_per_state_group(equations)
         self._as_stream = functools.lru_cache(maxsize=64)(core.Stream.from_handle)  # takes 10 us
         text = cuda_source([equations], precision='float' if dtype == np.float32 else 'double')

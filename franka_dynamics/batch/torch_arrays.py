@@ -98,7 +98,7 @@ def _compute_rows(model: Any, key: Any, rows: Sequence[Any]) -> Any:
         return torch.from_numpy(kernel([row.numpy() for row in rows], model.threads))
     with torch.cuda.device(device):
         kernel = model.kernel(key, _NUMPY_DTYPES[dtype], gpu)
-        found = torch.empty((states, *kernel.shape), dtype=dtype, device=device)
+        found = torch.empty((states, *kernel.result_shape), dtype=dtype, device=device)
         rows = [row if row.stride(1) == 1 else row.contiguous() for row in rows]
         places = [(row.data_ptr(), row.stride(0)) for row in rows]
         kernel(torch.cuda.current_stream().cuda_stream, states, places, found.data_ptr())

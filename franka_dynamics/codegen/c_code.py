@@ -70,7 +70,7 @@ def _function_text(declaration: str, arguments: list[str], body: list[str]) -> s
 _REAL_NUMBER_PATTERN = re.compile(r'(?<![\w.])(\d+\.\d*(?:e[-+]?\d+)?|\d+e[-+]?\d+)')
 
 
-def convert_precision(functions: str, precision: str) -> str:
+def convert_precision(c_text: str, precision: str) -> str:
     """
     Return the text of C functions converted to a precision, 'double' or 'float'.
 
@@ -83,9 +83,9 @@ def convert_precision(functions: str, precision: str) -> str:
     if precision not in PRECISIONS:
         raise OutputError(f'precision is {precision!r}; choose {" or ".join(PRECISIONS)}.')
     if precision == 'double':
-        return functions
-    functions = re.sub(r'\bdouble\b', 'float', functions)
-    return _REAL_NUMBER_PATTERN.sub(r'\1f', re.sub(r'\b(sin|cos|sqrt)\(', r'\1f(', functions))
+        return c_text
+    c_text = re.sub(r'\bdouble\b', 'float', c_text)
+    return _REAL_NUMBER_PATTERN.sub(r'\1f', re.sub(r'\b(sin|cos|sqrt)\(', r'\1f(', c_text))
 
 
 def c_header(

@@ -72,9 +72,9 @@ class ChainWriter:
         """Joint positions as expressions of the graph."""
         return self.input_elements('q')
 
-    def input_elements(self, array: str, size: int = 0) -> tuple[Expression, ...]:
-        """Return `size` elements of an input array as expressions, by default one per joint."""
-        return tuple(self.graph.variable(f'{array}{i + 1}') for i in range(size or self.chain.n))
+    def input_elements(self, array: str, count: int = 0) -> tuple[Expression, ...]:
+        """Return `count` elements of an input array as expressions, by default one per joint."""
+        return tuple(self.graph.variable(f'{array}{i + 1}') for i in range(count or self.chain.n))
 
     def torques(self, *nonzero: str, weightless: bool = False) -> list[Expression]:
         """Return each joint's torque, with dq and ddq zero unless named in `nonzero`."""

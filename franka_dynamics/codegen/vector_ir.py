@@ -271,9 +271,9 @@ class _AssemblyWriter:
         """Append the address of a value in a row, and return its name."""
         return self._emit(f'getelementptr {self.number}, ptr {row_address}, i64 {column}')
 
-    def _emit_shuffle(self, a: str, b: str, indices: Sequence[int], size: int = 0) -> str:
+    def _emit_shuffle(self, a: str, b: str, indices: Sequence[int], vector_size: int = 0) -> str:
         """Append a vector of the elements at `indices` of a and b joined; return its name."""
-        held = f'<{size or self.lanes} x {self.number}>'
+        held = f'<{vector_size or self.lanes} x {self.number}>'
         mask = ', '.join(f'i32 {place}' for place in indices)
         return self._emit(f'shufflevector {held} {a}, {held} {b}, <{len(indices)} x i32> <{mask}>')
 

@@ -64,9 +64,9 @@ class StateDerivative:
         """Derivative by the joint accelerations, shape (..., n)."""
         return self._joint_block(2)
 
-    def _joint_block(self, order: int) -> Array:
+    def _joint_block(self, derivative_order: int) -> Array:
         """Return the derivative by q (order 0), dq (1) or ddq (2), shape (..., n)."""
-        start = 6 * (self.n + 1) + order * self.n
+        start = 6 * (self.n + 1) + derivative_order * self.n
         return self.all_columns[..., start : start + self.n]
 
 

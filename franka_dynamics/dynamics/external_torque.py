@@ -130,7 +130,7 @@ class LoadEstimator:
         self._rest_speed = rest_speed
         effort = arm.limit('effort')
         # A joint without a torque limit counts for nothing.
-        self._weights = 1.0 / (TORQUE_STD_TO_EFFORT_LIMIT * effort) ** 2
+        self._torque_weights = 1.0 / (TORQUE_STD_TO_EFFORT_LIMIT * effort) ** 2
         friction = np.maximum(1.0 / (FRICTION_STD_TO_EFFORT_LIMIT * effort) ** 2, 1e-9)
         load = [1.0 / PRIOR_LOAD_MASS_STD_KG**2, *[1.0 / PRIOR_LOAD_MOMENT_STD_KG_M**2] * 3]
         self._prior = np.diag([*load, *friction])
@@ -140,14 +140,14 @@ class LoadEstimator:
         """Reset the estimate to no undeclared load, for instance when a load is declared."""
         # Information matrix and vector of mass [kg], first moment [kg m] and friction [N m].
         self._info_matrix, self._info_vector = (self._prior.copy(), np.zeros(len(self._prior)))
-        self._regressor = self._prior[: len(self._weights)]  # of the latest motion
+        self._latest_regressor = self._prior[: len(self._torque_weights)]  # of the latest motion
         self._motion_time_s = self._rest_time_s = 0.0
         self._discard_averages()
 
     def _discard_averages(self) -> None:
         """Discard the average of external torque, and the states at which averages ended."""
         self._end_states: list[tuple[float, Array, Array]] = []
-        self._tau_sum, self._sample_count = np.zeros_like(self._weights), 0
+        self._tau_sum, self._sample_count = np.zeros_like(self._torque_weights), 0
 
     def update(self, stamp: float, q: Array, dq: Array, tau: Array, model: PinocchioModel) -> None:
         """
@@ -181,18 +181,18 @@ class LoadEstimator:
         pin.rnea(model, data, q, dq, (fast - slow) / (end - before))
         wrenches = pin.jointBodyRegressor(model, data, last)[:, :4]
         load = pin.computeJointJacobian(model, data, q, last).T @ wrenches
-        self._regressor = np.hstack((load, np.diag(np.tanh(dq / self._rest_speed))))
-        weighted = self._regressor.T * self._weights
+        self._latest_regressor = np.hstack((load, np.diag(np.tanh(dq / self._rest_speed))))
+        weighted = self._latest_regressor.T * self._torque_weights
         keep = math.exp(-(end - begin) / FORGETTING_TIME_S)
         self._info_matrix = keep * self._info_matrix + (1.0 - keep) * self._prior
-        self._info_matrix += weighted @ self._regressor
+        self._info_matrix += weighted @ self._latest_regressor
         self._info_vector = keep * self._info_vector + weighted @ mean_torque
         self._motion_time_s += end - begin
 
     def load_torque(self) -> Array:
         """Return joint torques of the undeclared load at the latest motion, (n,) [N m]."""
         load = np.linalg.solve(self._info_matrix, self._info_vector)[:4]
-        return np.asarray(self._regressor[:, :4] @ load)
+        return np.asarray(self._latest_regressor[:, :4] @ load)
 
     def mass_text(self) -> str:
         """Return an undeclared load's mass as text; '' if insignificant or after little motion."""

@@ -232,7 +232,7 @@ def _inertia_regressor(vector: Array) -> Array:
     return out
 
 
-def as_column_indices(columns: Sequence[int] | None, width: int) -> tuple[int, ...] | None:
+def as_column_indices(columns: Sequence[int] | None, column_count: int) -> tuple[int, ...] | None:
     """
     Return regressor column indices as a checked tuple, or None, which stands for all columns.
 
@@ -246,9 +246,9 @@ def as_column_indices(columns: Sequence[int] | None, width: int) -> tuple[int, .
         return None
     chosen = np.asarray(columns)
     whole = chosen.ndim == 1 and (not chosen.size or np.issubdtype(chosen.dtype, np.integer))
-    if not whole or len({*chosen.tolist()} & {*range(width)}) < chosen.size:
+    if not whole or len({*chosen.tolist()} & {*range(column_count)}) < chosen.size:
         raise BaseParameterError(
             f'columns is {short_repr(columns)}; give different numbers from 0 to '
-            f'{width - 1}, of which rotor inertias need rotor_inertia=True.'
+            f'{column_count - 1}, of which rotor inertias need rotor_inertia=True.'
         )
     return tuple(chosen.tolist())

@@ -50,9 +50,9 @@ class CrossValidation:
     of `given_faults`, by default a common gain, a load and offsets. For each fault that
     `with_given_fault` adds, the user is asked one of the `questions`.
 
-    `matrices` (folds, n, c, c) and `sample_counts` (folds,) are the Gram matrices and the number
-    of samples of each fold. `equations` (folds + 2, c, c) are the weighted normal equations, with
-    the prior, of each fit; the last column is the right-hand side. `unit_factors` (n,) convert
+    `fold_matrices` (folds, n, c, c) and `sample_counts` (folds,) are the Gram matrices and the
+    number of samples of each fold. `normal_equations` (folds + 2, c, c) are weighted, with the
+    prior, of each fit; the last column is the right-hand side. `unit_factors` (n,) convert
     efforts to the unit of E; `min_residual` (n,) is the smallest residual that counts [N m].
     """
 
@@ -70,19 +70,19 @@ class CrossValidation:
         self.unit_factors = np.array(TorqueErrorUnit.for_arm(prior.reference).factors)
         self.min_residual = least_squares.min_noise(grams)
         used = np.flatnonzero(grams.sample_counts)  # folds with samples
-        self.matrices, self.sample_counts = grams.matrices[used], grams.sample_counts[used]
+        self.fold_matrices, self.sample_counts = grams.matrices[used], grams.sample_counts[used]
         common = noise = least_squares.common_noise(grams, prior, precision)
         for _ in range(2):
             theta = least_squares.fit_theta(grams, prior, precision, noise)
             noise = least_squares.joint_noise(grams, theta)
         weights = least_squares.residual_weights(noise)
         self._total_gram = whole = grams.gram_matrix(weights)
-        without_fold = whole - np.einsum('j,kjab->kab', weights, self.matrices)
+        without_fold = whole - np.einsum('j,kjab->kab', weights, self.fold_matrices)
         arm = grams.gram_matrix(least_squares.residual_weights(common))
         own = slice(self.parameter_count)
         of_prior = _FAULT_PRIOR_PRECISION * np.eye(len(whole))
         of_prior[own, own], of_prior[own, TORQUE_COLUMN] = prior.information(precision)
-        self.equations = of_prior + np.stack([*without_fold, whole, arm])
+        self.normal_equations = of_prior + np.stack([*without_fold, whole, arm])
         offsets = EffortOffset.for_joint_count(prior.model.n)
         self.given_faults = given_faults or (EffortGain(), UndeclaredLoad(), *offsets)
 
@@ -95,19 +95,19 @@ class CrossValidation:
         them, the normal equations (folds + 2, k, k) of what is left of them then, and matrices
         (folds, n, k, k) whose quadratic forms are the sums of its squares on left-out folds.
         """
-        rows, free = self.equations.copy(), self.free_columns()
+        rows, free = self.normal_equations.copy(), self.free_columns()
         # A column of the model, such as an offset's, loses its prior.
         known = [k for k in free if k < self.parameter_count]
         rows[:, known, known] -= self.prior.std[known] ** -2.0 - _FAULT_PRIOR_PRECISION
         own = sorted({*range(self.parameter_count), *free})
         others = [k for k in range(rows.shape[-1]) if k not in own]
-        right, grams = rows[:, own][:, :, others], self.matrices[..., own, :]
+        right, grams = rows[:, own][:, :, others], self.fold_matrices[..., own, :]
         fitted = np.zeros((*rows.shape[:2], len(others)))
         fitted[:, own] = found = np.linalg.solve(rows[:, own][:, :, own], right)
         left = rows[:, others][:, :, others] - right.swapaxes(1, 2) @ found
         part = found[: len(grams), None]
         cross = part.swapaxes(2, 3) @ (grams[..., own] @ part - 2.0 * grams[..., others])
-        return others, fitted, left, self.matrices[..., others, :][..., others] + cross
+        return others, fitted, left, self.fold_matrices[..., others, :][..., others] + cross
 
     @cached_property
     def base_fits(self) -> 'FoldFits':

@@ -120,7 +120,7 @@ class ExcitationProblem:
         rows = np.abs(self.model.base.regressor(*states)) / self.prior.expected_residual[:, None]
         return np.asarray(rows.max(axis=(0, 1)))
 
-    def torque_to_noise_ratio(self, std: Array) -> Array:
+    def torque_to_noise_ratio(self, parameter_std: Array) -> Array:
         """
         Return the torque / noise that one standard deviation of each base parameter causes, (b,).
 
@@ -128,12 +128,12 @@ class ExcitationProblem:
         the arm's limits, because a parameter that the motion does not determine causes little
         torque along the motion itself.
         """
-        return np.asarray(std[: len(self.model.base)] * self._max_torque_to_noise)
+        return np.asarray(parameter_std[: len(self.model.base)] * self._max_torque_to_noise)
 
-    def unidentified_mask(self, std: Array) -> NDArray[np.bool_]:
+    def unidentified_mask(self, parameter_std: Array) -> NDArray[np.bool_]:
         """Return a mask (b,) of base parameters that affect torques, but remain uncertain."""
-        left = std[: len(self.model.base)] / self.prior.std[: len(self.model.base)]
-        essential = self.torque_to_noise_ratio(std) > _MIN_ESSENTIAL_TORQUE_TO_NOISE
+        left = parameter_std[: len(self.model.base)] / self.prior.std[: len(self.model.base)]
+        essential = self.torque_to_noise_ratio(parameter_std) > _MIN_ESSENTIAL_TORQUE_TO_NOISE
         return np.asarray((left > MAX_STD_TO_PRIOR_RATIO) & essential, dtype=bool)
 
     def criterion(self, q: Array, dq: Array, ddq: Array) -> Array:

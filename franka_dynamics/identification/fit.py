@@ -54,15 +54,15 @@ class PhysicalConstraints:
     The unknowns x (p,) are differences of the standard parameters from their prior mean
     `prior_mean` in units of its standard deviations: the parameters are `prior_mean` +
     `prior_sqrt` x. The pseudo-inertia of link i relative to the mean's is 1 + `relative_basis[i]`
-    x of the link, (n, 16, 10). `masses` (n,) are those of the starting set [kg]. `bare_link_terms`
-    has the last link's pseudo-inertia without the mounted hand, less its smallest value, at the
-    mean (4, 4) and by x (16, 10).
+    x of the link, (n, 16, 10). `start_masses` (n,) are those of the starting set [kg].
+    `bare_link_terms` has the last link's pseudo-inertia without the mounted hand, less its
+    smallest value, at the mean (4, 4) and by x (16, 10).
     """
 
     prior_mean: Array
     prior_sqrt: Array
     relative_basis: Array
-    masses: Array
+    start_masses: Array
     bare_link_terms: tuple[Array, Array] | None
 
     @classmethod
@@ -112,7 +112,7 @@ def fit_consistent_parameters(
     b, f, m = len(prior.model.base), len(prior.friction_std), len(bounds.prior_sqrt)
     # The unknowns are changes and friction in units of their standard deviations, residuals, and
     # of each link 14 numbers of which its log-determinant is made.
-    n, r = len(bounds.masses), len(effort)
+    n, r = len(bounds.start_masses), len(effort)
     places = np.cumsum([0, m, f, r, 14 * n])
     change, friction, residual, log_det = (slice(*pair) for pair in pairwise(places.tolist()))
     count = int(places[-1])
@@ -188,7 +188,7 @@ def _cones(bounds: PhysicalConstraints, count: int, log_det: int) -> Iterator[Co
     [[W, Z], [Z', diag Z]] positive semidefinite (Ben-Tal and Nemirovski 2001, "Lectures on modern
     convex optimization", section 4.2).
     """
-    n = len(bounds.masses)
+    n = len(bounds.start_masses)
     corner = list(combinations_with_replacement(range(4), 2))
     for k, (block, by) in enumerate(zip(_link_slices(n), bounds.relative_basis)):
         first = log_det + 14 * k
@@ -203,7 +203,7 @@ def _cones(bounds: PhysicalConstraints, count: int, log_det: int) -> Iterator[Co
         yield psd_cone(one, slope)
         mass = np.zeros((2, count))
         mass[:, block] = np.outer([1.0, -1.0], bounds.prior_sqrt[block, block][_MASS_INDEX])
-        mean, own = bounds.prior_mean[block][_MASS_INDEX], bounds.masses[k]
+        mean, own = bounds.prior_mean[block][_MASS_INDEX], bounds.start_masses[k]
         yield nonnegative_cone([mean - own / MAX_MASS_RATIO, own * MAX_MASS_RATIO - mean], mass)
     if bounds.bare_link_terms is not None:
         before, by = bounds.bare_link_terms

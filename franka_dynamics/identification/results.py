@@ -42,15 +42,15 @@ class TorqueErrors:
     Rms torque errors, measured minus predicted, of one set of parameters.
 
     `train` are the errors of the fit to all recordings, `test` those on unseen parts, each
-    predicted by a fit without it; `frictionless` without friction and offset. `folds` has E of
-    each unseen part.
+    predicted by a fit without it; `frictionless` without friction and offset.
+    `fold_errors` has E of each unseen part.
     """
 
     name: str
     train: ResidualRms
     test: ResidualRms
     frictionless: ResidualRms = field(metadata={'key': 'rigid'})
-    folds: tuple[float, ...]
+    fold_errors: tuple[float, ...] = field(metadata={'key': 'folds'})
 
 
 @dataclass(frozen=True)
@@ -73,10 +73,10 @@ class Improvement:
     def from_errors(cls, arm: TorqueErrors, published: Sequence[TorqueErrors]) -> 'Improvement':
         """Return the comparison of an arm's errors with those of the best published set."""
         best = min(published, key=lambda one: one.test.E)
-        gains = np.subtract(best.folds, arm.folds)
+        gains = np.subtract(best.fold_errors, arm.fold_errors)
         spread = float(gains.std(ddof=1)) if len(gains) > 1 else np.nan
         spread = _SPREAD_STD_ERROR_COUNT * spread / float(np.sqrt(len(gains)))
-        min_gain = MIN_IMPROVEMENT_RATIO * float(np.mean(best.folds))
+        min_gain = MIN_IMPROVEMENT_RATIO * float(np.mean(best.fold_errors))
         return cls(best.name, float(gains.mean()), spread, min_gain)
 
     @property

@@ -146,13 +146,13 @@ def _state_fault_verdict(
 
 
 def _fault_verdict(
-    fits: CrossValidation, all_fits: Sequence[FoldFits], harmful: Sequence[FoldFits]
+    fits: CrossValidation, all_fits: Sequence[FoldFits], harmful_fits: Sequence[FoldFits]
 ) -> RecordingVerdict:
     """Return a verdict that names the likeliest fault or, if unclear, the suspected joints."""
-    best, kind = harmful[0], harmful[0].fault.simpler_fault
+    best, kind = harmful_fits[0], harmful_fits[0].fault.simpler_fault
     rivals = (fit for fit in all_fits if fit.fault.simpler_fault != kind and fit.is_possible())
     second = next(rivals, None)
-    simpler = (fit for fit in harmful if fit.fault == kind and not best.is_better(fit))
+    simpler = (fit for fit in harmful_fits if fit.fault == kind and not best.is_better(fit))
     named = next(simpler, best)
     if named.agrees_with_start():
         if second is None or best.is_better(second):

@@ -262,7 +262,7 @@ class MotionPlanner:
                 points = replace(points, velocities=_last_stream_velocity(continued))
             return self._motion_via_points(points, begin, t0), continued, single
         except errors.LimitExceededError as error:
-            raise errors.LimitExceededError(error.excess, error.time - t0) from None
+            raise errors.LimitExceededError(error.excess_text, error.time - t0) from None
 
     # Both return a motion, with the time zero of the present one; times are seconds after it.
     def _motion_along_stream(self, stream: Array, now: float, lead_time: float) -> Trajectory:

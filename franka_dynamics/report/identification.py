@@ -161,7 +161,7 @@ def _test_phrase(result: Identification) -> str:
     unseen, count = result.recordings.test_count, len(result.recordings.names)
     if unseen:
         return f'On {unseen} unseen bag{"s" * (unseen > 1)}, learnt from {count - unseen},'
-    return f'On {len(result.arm_errors.folds)} parts, each predicted from the others,'
+    return f'On {len(result.arm_errors.fold_errors)} parts, each predicted from the others,'
 
 
 def _poorly_known_link_sentences(result: Identification) -> Iterator[str]:
@@ -196,7 +196,7 @@ def identification_tables(result: Identification) -> list[Table]:
     shares = own.per_joint / np.where(efforts > 0.0, efforts, np.nan)
     joints.append(('identified, part of the effort', *shares))
     found.append(Table(title, ['parameters', *heads], joints))
-    parts = [(f'{k}', *each) for k, each in enumerate(zip(sets[1].folds, best.folds), 1)]
+    parts = [(f'{k}', *e) for k, e in enumerate(zip(sets[1].fold_errors, best.fold_errors), 1)]
     heads = headers(('identified', best.name), '.3f')
     found.append(Table(f'E on each left-out part [{unit}]', ['left out', *heads], parts))
     title = f'E of the identified arm on each recording [{unit}]'

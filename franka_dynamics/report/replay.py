@@ -44,7 +44,7 @@ def verdict_lines(verdict: RecordingVerdict, names: Sequence[str], effort_scale:
         if np.isfinite(one.error_after):
             lines.append(
                 f'With this in the fit, E on left-out parts falls from {one.error_before:.3f} to '
-                f'{one.error_after:.3f}, with the next best fault to {one.second_error:.3f}.'
+                f'{one.error_after:.3f}, with the next best fault to {one.rival_error:.3f}.'
             )
     if verdict.suspected_joints:
         names = [names[joint] for joint in verdict.suspected_joints]

@@ -285,12 +285,12 @@ def _held_positions(
     }
 
 
-def _joints_hint(document: UrdfDocument, requested: str) -> str:
+def _joints_hint(document: UrdfDocument, joint_name: str) -> str:
     """Return, for an error message, which joints the document has in place of a requested one."""
     moving = [joint.name for joint in document.joints.values() if joint.is_moving]
     if not moving:
         return 'none of its joints moves.'
-    prefixed = sorted({name[: -len(requested)] for name in moving if name.endswith(requested)})
+    prefixed = sorted({name[: -len(joint_name)] for name in moving if name.endswith(joint_name)})
     if prefixed:
         return (
             f'it has that joint under the prefix {" and ".join(map(repr, prefixed))}; say which '

@@ -222,23 +222,23 @@ def _friction_model_name(friction: object) -> str:
     return f'{type(friction).__name__}{elements}' if friction else 'none'
 
 
-def _limit_pairs(one: JointLimits, other: JointLimits) -> Iterator[_ValuePair]:
+def _limit_pairs(limits: JointLimits, other: JointLimits) -> Iterator[_ValuePair]:
     """Yield a pair of values for each limit of two joints; a limit that is not stated is NaN."""
-    for (name, a), b in zip(vars(one).items(), vars(other).values()):
+    for (name, a), b in zip(vars(limits).items(), vars(other).values()):
         first, second = (math.nan if value is None else value for value in (a, b))
         yield _ValuePair(f'limit {name}', '', first, second)
 
 
-def _inertia_pairs(one: LinkInertia, other: LinkInertia) -> Iterator[_ValuePair]:
+def _inertia_pairs(first: LinkInertia, second: LinkInertia) -> Iterator[_ValuePair]:
     """Yield pairs of inertial parameters, about the centre of mass if both links have mass."""
-    yield _ValuePair('mass', 'kg', one.mass, other.mass)
+    yield _ValuePair('mass', 'kg', first.mass, second.mass)
     vector, name, unit = 'center_of_mass', 'centre of mass', 'm'
     tensor, about = 'inertia_at_center_of_mass', 'the centre of mass'
-    if not (one.mass and other.mass):
+    if not (first.mass and second.mass):
         vector, name, unit = 'first_moment', 'first moment', 'kg m'
         tensor, about = 'inertia', 'the origin'
-    yield from _vector_pairs(name, unit, *(getattr(link, vector) for link in (one, other)))
-    six = (elements_from_tensor(getattr(link, tensor)).tolist() for link in (one, other))
+    yield from _vector_pairs(name, unit, *(getattr(link, vector) for link in (first, second)))
+    six = (elements_from_tensor(getattr(link, tensor)).tolist() for link in (first, second))
     for axes, a, b in zip(TENSOR_ORDER, *six):
         yield _ValuePair(f'inertia {axes} about {about}', 'kg m^2', a, b)
 

@@ -62,9 +62,9 @@ def test_folds_of_a_real_arm_left_out_in_turn_are_predicted(identified):
     result = identified
     own, others = result.arm_errors, result.published_errors[0]
     assert own.test.E < 0.236 and own.frictionless.E < 0.92
-    assert others.test.E == pytest.approx(0.560, abs=3e-3) and len(own.folds) == 5
+    assert others.test.E == pytest.approx(0.560, abs=3e-3) and len(own.fold_errors) == 5
     assert result.improvement.reduction == pytest.approx(
-        np.mean(np.subtract(others.folds, own.folds))
+        np.mean(np.subtract(others.fold_errors, own.fold_errors))
     )
     assert 0.0 < result.improvement.spread < result.improvement.reduction
     # The written arm is fitted to the whole recording, so that its error is smaller.
@@ -186,7 +186,7 @@ def test_four_runs_just_below_ten_seconds_count_together_and_are_the_folds(simul
     truth = drawn_around(arm, 3)
     recordings = [simulate(truth, duration=9.9, noise=0.2, seed=k) for k in range(4)]
     result = fd.identify(recordings, arm, options=SIMPLE)
-    assert len(result.arm_errors.folds) == len(result.recordings.notes) == 4
+    assert len(result.arm_errors.fold_errors) == len(result.recordings.notes) == 4
     assert result.verdict.sound and not result.verdict.causes
     with refuses(RecordingError, '9.90 s', 'in all', '10 s'):
         fd.identify(recordings[:1], arm, options=SIMPLE)

@@ -168,7 +168,7 @@ def test_a_fault_is_named_with_its_joint_and_size(sound, change, kind, joints, v
     (cause,) = found.causes
     assert (cause.kind, cause.joints) == (kind, joints)
     assert cause.values[0] == pytest.approx(value, abs=within)
-    assert cause.error_after < min(cause.error_before, cause.second_error)
+    assert cause.error_after < min(cause.error_before, cause.rival_error)
     assert not found.sound and not found.questions
 
 
@@ -180,7 +180,7 @@ def test_the_only_fault_that_may_be_is_named_beside_the_fit_without_it(sound, mo
     found, _ = verdict.diagnose_fits(fits, [])
     (cause,) = found.causes
     assert (cause.kind, cause.joints, found.suspected_joints) == ('gain', (1,), ())
-    assert cause.error_after < cause.error_before == cause.second_error
+    assert cause.error_after < cause.error_before == cause.rival_error
     assert 'nan' not in ' '.join(verdict_lines(found, FER.joint_names, np.ones(7)))
 
 

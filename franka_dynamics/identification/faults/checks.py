@@ -35,7 +35,7 @@ class Contact(Fault):
     """A contact of the arm; the value is the start [s] of the 1 s span of largest residuals."""
 
     kind, joint_counts = 'contact', ()
-    text = (
+    message = (
         'Something touched the arm about {0:.0f} s after the beginning of {where}, or its efforts '
         'were wrong there. Cut this out, or record again with nobody near.'
     )
@@ -45,7 +45,7 @@ class NegativeFriction(Fault):
     """Fitted friction of the wrong sign in some joints, with friction torques [N m] as values."""
 
     kind, joint_counts = 'driven', ()
-    text = (
+    message = (
         'Friction would drive {joints} instead of braking. Its effort has the wrong sign, is not '
         'of this joint, or was compensated for friction: record measured torques.'
     )
@@ -55,7 +55,7 @@ class MassesAtBound(Fault):
     """Fitted link masses at a bound of the fit, with ratios to the starting masses as values."""
 
     kind, joint_counts = 'heavy', ()
-    text = (
+    message = (
         'The fit makes links as heavy, or as light, as it may ({0:.2g} times ...): efforts are no '
         'measured torques (external ones, commands, other units), or this is another arm. Record '
         'measured torques, or take another --set.'
@@ -66,7 +66,7 @@ class EffortsNotMeasured(Fault):
     """Efforts that may be no measured torques; the values bound the ratio of effort to torque."""
 
     kind, joint_counts = 'not_measured', ()
-    text = (
+    message = (
         'Efforts contain {0:.2f} to {1:.2f} times the torques of the published masses, perhaps '
         'none: they are external torques or commands, lack gravity, or are currents '
         '(--torque-constant). Record measured torques.'
@@ -77,7 +77,7 @@ class UnexplainedEfforts(Fault):
     """Efforts that the model explains badly, with torque error E / rms effort as value."""
 
     kind, joint_counts = 'unexplained', ()
-    text = (
+    message = (
         'The model explains too little: E on left-out parts is {0:.0%} of the efforts. Are the '
         "columns in the order of the arm's joints, is this the arm, are these measured torques, "
         'no external ones or commands, are signs and units right (currents: --torque-constant)?'

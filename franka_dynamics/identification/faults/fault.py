@@ -29,7 +29,7 @@ class Diagnosis:
 
     `kind` and `joints` (indices from 0) are those of a `Fault`, `values` are in the user's terms,
     as the kind says. `error_before` and `error_after` are E on left-out parts without and with the
-    fault in the fit, `second_error` is E with the next best fault, or else that without a fault.
+    fault in the fit, `rival_error` is E with the next best fault, or else that without a fault.
     `recording` names that in which something touched the arm.
     """
 
@@ -38,7 +38,7 @@ class Diagnosis:
     values: tuple[float, ...]
     error_before: float = field(default=np.nan, metadata={'key': 'before'})
     error_after: float = field(default=np.nan, metadata={'key': 'after'})
-    second_error: float = field(default=np.nan, metadata={'key': 'second'})
+    rival_error: float = field(default=np.nan, metadata={'key': 'second'})
     recording: str = field(default='', metadata={'key': 'where'})
 
 
@@ -92,7 +92,7 @@ class TorqueSamples:
         motion = self.motion
         return self.model.base.regressor(motion.q, motion.dq, motion.ddq)
 
-    def at_joints(self, torque: Array, joints: tuple[int, ...]) -> Array:
+    def only_at_joints(self, torque: Array, joints: tuple[int, ...]) -> Array:
         """Return torques (N, n), zero except at `joints`; unchanged if `joints` is empty."""
         return torque * np.isin(np.arange(self.model.n), joints) if joints else torque
 
@@ -121,7 +121,7 @@ class Fault:
     any two; whether its value is read off all fitted torques, because inertias explain a part;
     whether it is in a part of the recording alone, or in positions, velocities or times; whether
     the user is asked about one that does no harm; names of its columns, `column_suffixes`, if it
-    has several; and a sentence `text` for `str.format` (the words are those of `sentence`). A
+    has several; and a sentence `message` for `str.format` (the words are those of `sentence`). A
     subclass with a `kind` of its own is entered in FAULT_CLASSES.
     """
 
@@ -133,7 +133,7 @@ class Fault:
     affects_states: ClassVar[bool] = False
     raises_question: ClassVar[bool] = False
     column_suffixes: ClassVar[tuple[str, ...]] = ()
-    text: ClassVar[str]
+    message: ClassVar[str]
 
     def __init_subclass__(cls) -> None:
         """Enter a subclass with a `kind` of its own in FAULT_CLASSES."""
@@ -188,7 +188,7 @@ class Fault:
         `scales` (n,) are the factors with which efforts were read.
         """
         first, joints = diagnosis.values[0], [joint_names[joint] for joint in diagnosis.joints]
-        return cls.text.format(
+        return cls.message.format(
             *diagnosis.values,
             effort=f'The effort of {joints[0]}' if joints else 'Every effort',
             joints=' and '.join(joints),

@@ -26,7 +26,7 @@ class EncoderOffset(Fault):
     """
 
     kind, affects_states = 'zero', True
-    text = (
+    message = (
         'The position of {joints} is off by {about}{0:.3f} rad. Calibrate its encoder, or '
         'subtract this from its column.'
     )
@@ -77,7 +77,7 @@ class ReversedAxis(StateFault):
 
     effort_reversed: bool = True
     kind = 'axis'
-    text = (
+    message = (
         'Positions and velocities of {joints} have the wrong sign, its effort has it, too, or is '
         'the only one that has not: the axis points the other way. Reverse these columns.'
     )
@@ -97,7 +97,7 @@ class ExchangedJoints(StateFault):
     """Exchanged positions, velocities and efforts of two joints."""
 
     kind, joint_counts = 'columns', (2,)
-    text = 'All columns of {joints} are exchanged. Check the order of the joints.'
+    message = 'All columns of {joints} are exchanged. Check the order of the joints.'
 
     def error_maps(self, n: int) -> tuple[Array, Array, Array]:
         """Return maps that exchange the two joints' states and torques."""
@@ -112,7 +112,7 @@ class QuarterTurn(StateFault):
 
     turns: int = 1
     kind = 'quarter_turn'
-    text = 'The zero of {joints} is off by {0:.4f} rad, quarter turns. Subtract this.'
+    message = 'The zero of {joints} is off by {0:.4f} rad, quarter turns. Subtract this.'
 
     @classmethod
     def for_joint_count(cls, n: int) -> list[Fault]:
@@ -134,21 +134,21 @@ class EffortDelay(Fault):
     """A delay of efforts; its value is the time by which they lag the positions [s]."""
 
     kind, joint_counts, raises_question = 'delay', (0, 1), True
-    text = (
+    message = (
         '{effort} is {ms:.0f} ms {late_or_early} against the positions. Record both in one '
         'message, or move the effort columns.'
     )
 
     def columns(self, samples: TorqueSamples) -> list[Array]:
         """Return minus the time derivative of the torques of the fault's joints as a column."""
-        return [samples.at_joints(-samples.torque_rate, self.joints)]
+        return [samples.only_at_joints(-samples.torque_rate, self.joints)]
 
 
 class VelocityDelay(Fault):
     """A lag of velocities; its value is the time by which they lag the positions [s]."""
 
     kind, affects_states = 'lag', True
-    text = (
+    message = (
         'Velocities are {ms:.0f} ms {late_or_early} against positions, as behind a filter. Record '
         'raw velocities, or import the log with --velocity derived.'
     )
@@ -169,7 +169,7 @@ class TimeScale(Fault):
     """
 
     kind, value_is_from_torques, affects_states, raises_question = 'time', True, True, True
-    text = (
+    message = (
         'Recorded times are {0:.3g} times real ones: torques of accelerations have another size '
         'than those of gravity. Check the unit or rate of the stamps (of a log: --stamp-unit, '
         '--log-rate).'

@@ -38,11 +38,11 @@ class EffortGain(Fault):
     """A wrong gain of the effort; its value is the ratio of recorded to real effort."""
 
     kind, joint_counts = 'gain', (0, 1)
-    text = '{effort}'
+    message = '{effort}'
 
     def columns(self, samples: TorqueSamples) -> list[Array]:
         """Return the rigid-body torque of the fault's joints as the only column."""
-        return [samples.at_joints(samples.rigid_torque, self.joints)]
+        return [samples.only_at_joints(samples.rigid_torque, self.joints)]
 
     def fault_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
         """Return the ratio of the recorded effort to the real one."""
@@ -90,7 +90,7 @@ class VaryingGain(Fault, ABC):
     def columns(self, samples: TorqueSamples) -> list[Array]:
         """Return the rigid-body torque, and that torque times `gain_variable`."""
         both = samples.rigid_torque, samples.rigid_torque * self.gain_variable(samples)
-        return [samples.at_joints(one, self.joints) for one in both]
+        return [samples.only_at_joints(one, self.joints) for one in both]
 
     def fault_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
         """Return the ratios of recorded to real effort at both ends of `variable_range`."""
@@ -106,7 +106,7 @@ class EffortGainDrift(VaryingGain):
     """A drift of the effort gain; its values are recorded / real effort at begin and end."""
 
     kind, variable_range = 'drift', (-0.5, 0.5)
-    text = (
+    message = (
         '{effort} drifts: {0:.2f} times its torque at the beginning, {1:.2f} at the end. Let the '
         'arm warm up, or record in shorter pieces.'
     )
@@ -120,7 +120,7 @@ class DirectionalGain(VaryingGain):
     """An effort gain by direction of motion; values: recorded / real effort at dq > 0, dq < 0."""
 
     kind, variable_range = 'one_way', (1.0, -1.0)
-    text = (
+    message = (
         '{effort} is {0:.2f} times its torque where the joint moves positively, {1:.2f} times '
         'where negatively. Check its drive or sensor, and what is done to its efforts.'
     )
@@ -134,7 +134,7 @@ class EffortSaturation(Fault):
     """An effort gain that falls with torque; the value is its change at the largest torque."""
 
     kind, joint_counts = 'saturation', (1,)
-    text = (
+    message = (
         '{effort} has another gain at large torques than at small ones ({0:+.2f} of it): its '
         'sensor or drive saturates. Record slower motions or with less load.'
     )
@@ -145,15 +145,15 @@ class EffortSaturation(Fault):
 
     def columns(self, samples: TorqueSamples) -> list[Array]:
         """Return torque times (torque / largest torque)^2 of the fault's joints as one column."""
-        torque, most = samples.total_torque, np.abs(samples.total_torque).max(axis=0)
-        return [samples.at_joints(torque * (torque / np.maximum(most, 1e-9)) ** 2, self.joints)]
+        tau, most = samples.total_torque, np.abs(samples.total_torque).max(axis=0)
+        return [samples.only_at_joints(tau * (tau / np.maximum(most, 1e-9)) ** 2, self.joints)]
 
 
 class EffortOffset(Fault):
     """An offset of the effort; its value is the error [N m]. It is only a question."""
 
     kind, joint_counts = 'offset', (1,)
-    text = '{effort} is off by {0:.2f} N m. Zero its sensor, or subtract this from its column.'
+    message = '{effort} is off by {0:.2f} N m. Zero its sensor, or subtract this from its column.'
 
     @property
     def column_names(self) -> tuple[str, ...]:
@@ -169,19 +169,19 @@ class EffortOffsetDrift(Fault):
     """A drift of the effort offset; its value is the change from begin to end [N m]."""
 
     kind, joint_counts = 'offset_drift', (1,)
-    text = '{effort} drifts by {0:.2f} N m. Let the arm warm up, or record in shorter pieces.'
+    message = '{effort} drifts by {0:.2f} N m. Let the arm warm up, or record in shorter pieces.'
 
     def columns(self, samples: TorqueSamples) -> list[Array]:
         """Return as a column the time, from -0.5 at the recording's start to 0.5 at its end."""
         time = np.broadcast_to(samples.time_fraction[:, None] - 0.5, samples.rigid_torque.shape)
-        return [samples.at_joints(time, self.joints)]
+        return [samples.only_at_joints(time, self.joints)]
 
 
 class ExchangedEfforts(Fault):
     """Exchanged efforts of two joints; the value is the exchanged share, 1 for whole efforts."""
 
     kind, joint_counts = 'exchanged', (2,)
-    text = 'The efforts of {joints} are exchanged. Exchange their columns.'
+    message = 'The efforts of {joints} are exchanged. Exchange their columns.'
 
     def columns(self, samples: TorqueSamples) -> list[Array]:
         """Return the difference of the two joints' torques, with opposite signs at the two."""
@@ -204,7 +204,7 @@ class WrongGravity(Fault):
 
     kind, value_is_from_torques, raises_question = 'gravity', True, True
     column_suffixes = ('level_1', 'level_2', 'size')  # two turn gravity, one changes its size
-    text = (
+    message = (
         'Gravity points elsewhere than given. Check how the arm is mounted; --gravity '
         '{0:.2f},{1:.2f},{2:.2f} gives the direction found.'
     )
@@ -265,7 +265,7 @@ class UndeclaredLoad(Fault):
     """An undeclared load, with mass [kg] and first moment in the flange frame [kg m] as values."""
 
     kind, column_suffixes = 'load', ('m', 'x', 'y', 'z')
-    text = 'The flange carries {0:.1f} kg more than declared. Name the load with --payload.'
+    message = 'The flange carries {0:.1f} kg more than declared. Name the load with --payload.'
 
     def columns(self, samples: TorqueSamples) -> list[Array]:
         """Return the torques of a unit of mass and of each first moment as columns."""
@@ -277,7 +277,7 @@ class ConstantForce(Fault):
     """A constant force that the surroundings exert on the flange, in the space frame [N]."""
 
     kind, column_suffixes = 'force', ('x', 'y', 'z')
-    text = (
+    message = (
         'A constant force of {0:.1f}, {1:.1f}, {2:.1f} N (space frame) acts on the flange: '
         'a cable, a spring, or a contact. Remove it, and record again.'
     )
@@ -305,7 +305,7 @@ class LoadChange(SecondHalfFault, UndeclaredLoad):
     """An undeclared load in a recording's second half; values: mass [kg], first moment [kg m]."""
 
     kind = 'load_change'
-    text = (
+    message = (
         'About {size:.1f} kg come to the flange, or leave it, in the recording. Cut it there, and '
         'identify with one of its parts; say what hangs on the flange with --payload or --hand.'
     )
@@ -315,7 +315,7 @@ class ForceChange(SecondHalfFault, ConstantForce):
     """A constant force on the flange in a recording's second half only, in the space frame [N]."""
 
     kind = 'force_change'
-    text = (
+    message = (
         'A force of about {0:.1f}, {1:.1f}, {2:.1f} N (space frame) begins to act on the flange, '
         'or ceases, in the recording. Cut it there, and identify with the part without it.'
     )
@@ -327,7 +327,7 @@ class MissingRotors(Fault):
 
     joint_count: int = 0
     kind = 'rotors'
-    text = (
+    message = (
         'Rotors behind the gears take part of the torques of accelerations, and the model has '
         'none. Add --rotor-inertia.'
     )
