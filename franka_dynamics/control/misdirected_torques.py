@@ -41,7 +41,7 @@ MAX_ROTOR_INERTIA_KG_M2 = 0.25  # MuJoCo Menagerie has 0.195 for the FR3's large
 # time where torques were mixed up, else at least 0.6, and 0.47 without measured torque.
 MAX_MEASURED_RESIDUAL_RATIO, MAX_ESTIMATED_RESIDUAL_RATIO = 0.5, 0.35
 # Torques below this share of the bound on noticeable ones are next to nothing.
-MIN_RECEIVED_TO_NOTICEABLE = 0.6
+MIN_RECEIVED_TO_NOTICEABLE_TORQUE = 0.6
 KEPT_STATE_COUNT = FITTED_STATE_COUNT + MAX_DELAY_STEPS
 
 
@@ -79,7 +79,7 @@ def find_misdirected_joints(
             residuals[MAX_EXCHANGE_DELAY_STEPS:, :, np.arange(len(excess_bound)) != i] = np.inf
         by_constants.append(constant / size)
         by_sent.append(residuals / size)
-        substantial.append(torque @ torque > MIN_RECEIVED_TO_NOTICEABLE**2 * size)
+        substantial.append(torque @ torque > MIN_RECEIVED_TO_NOTICEABLE_TORQUE**2 * size)
     if not any(substantial):
         return None
     delays = min(map(len, by_sent))

@@ -121,7 +121,7 @@ def identify_payload(
     rows = [_load_columns(model, motion, float(k >= len(bare))) for k, motion in enumerate(both)]
     data = np.concatenate(rows), np.concatenate([one.effort for one in both])
     prior = Prior.centered_at(arm, model, max_torque)
-    numbers = [motion.second_numbers() for motion in both]
+    numbers = [motion.one_second_indices() for motion in both]
     firsts = np.cumsum([0, *(one.max() + 1 for one in numbers)])
     seconds = np.concatenate([first + one for first, one in zip(firsts, numbers)])
     vector, covariance, noise = _fit_load(*data, seconds, prior)

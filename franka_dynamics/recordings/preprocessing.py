@@ -39,7 +39,7 @@ _MIN_STEADY_FRACTION = 0.9
 # velocity less than 1e-3; no sample of the two FER recordings, which never rest, is slower.
 _MAX_REST_SPEED_RAD_S = 0.005
 # Shorter intervals between messages are no gap: one message may be missing.
-_MAX_GAP_PERIODS = 2.5
+_MIN_GAP_PERIODS = 2.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +97,7 @@ class Motion:
         """Return one motion for each stretch without gaps."""
         return [self.select(self.piece_ids == number) for number in np.unique(self.piece_ids)]
 
-    def second_numbers(self) -> NDArray[np.intp]:
+    def one_second_indices(self) -> NDArray[np.intp]:
         """Return each sample's one-second interval as an index, (N,); none spans a gap."""
         pairs = np.stack([self.piece_ids, np.floor(self.time - self.time[0])])
         return np.unique(pairs, axis=1, return_inverse=True)[1].ravel()
@@ -182,7 +182,7 @@ def _filter_pieces(
     """
     motions, filters, short, remarks = [], [], [], []
     time, shortest = recording.time + begin_time, 2.0 * options.trim + _MIN_PIECE_DURATION_S
-    gaps = np.flatnonzero(np.diff(time) > max(_MAX_GAP_PERIODS * period, 0.5 / options.cutoff))
+    gaps = np.flatnonzero(np.diff(time) > max(_MIN_GAP_PERIODS * period, 0.5 / options.cutoff))
     if len(gaps):
         widest = gaps[np.argmax(np.diff(time)[gaps])]
         remarks.append(

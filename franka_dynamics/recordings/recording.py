@@ -188,20 +188,20 @@ def read_recording(
 def _arm_state(
     message: Any,
     joints: Sequence[str],
-    indices: dict[tuple[str, ...], NDArray[np.intp] | None],
+    indices_by_names: dict[tuple[str, ...], NDArray[np.intp] | None],
     source: str,
 ) -> Array | None:
     """
     Return the positions, velocities and efforts (3, n) of an arm's joints in a message.
 
-    Without any of these joints it is None. `indices` has those of the arm's joints by the names in
-    messages, and gets those of a message with other names. Raises RecordingError if only some of
-    the joints are named, one is named twice, or a field does not have one value per name.
+    Without any of these joints it is None. `indices_by_names` has those of the arm's joints by the
+    names in messages, and gets those of a message with other names. Raises RecordingError if only
+    some of the joints are named, one is named twice, or a field has not one value per name.
     """
     names = tuple(message.name)
-    if names not in indices:
-        indices[names] = rosbag.joint_indices(names, joints, source)
-    columns = indices[names]
+    if names not in indices_by_names:
+        indices_by_names[names] = rosbag.joint_indices(names, joints, source)
+    columns = indices_by_names[names]
     if columns is None:
         return None
     for field in STATE_FIELDS:

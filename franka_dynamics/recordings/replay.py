@@ -142,7 +142,7 @@ def rival_predictions(fits: Sequence[TorquePrediction], motion: Motion) -> list[
     mean squared errors is below two standard errors of this difference, with stretches of one
     second as independent samples.
     """
-    second = motion.second_numbers()
+    second = motion.one_second_indices()
     count = np.bincount(second)
     best, found = fits[0], []
     for one in fits[1:]:

@@ -19,7 +19,7 @@ from . import COMMAND_TOPIC, FASTDDS_PROFILE_VARIABLES, SIMULATION_NAMESPACE, us
 from .parameter_tables import yaml_line
 from ..errors import FrankaDynamicsError
 
-_END_TIMEOUT_S = 10.0
+_NODE_END_TIMEOUT_S = 10.0
 _MIN_FREE_DISK_BYTES = 65536  # no log, page or bag is written where less is free
 _RANGE_VARIABLE, _MIDDLEWARE_VARIABLE = ('ROS_AUTOMATIC_DISCOVERY_RANGE', 'RMW_IMPLEMENTATION')
 _DISCOVERY_OVERRIDE_VARIABLES = ('ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS', 'ROS_DISCOVERY_SERVER')
@@ -138,7 +138,7 @@ class NodeGroup:
             module, process = self._processes.popitem()
             process.send_signal(signal.SIGINT)
             try:
-                process.wait(_END_TIMEOUT_S)
+                process.wait(_NODE_END_TIMEOUT_S)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()

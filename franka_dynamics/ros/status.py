@@ -18,7 +18,7 @@ from .messages import stamp_to_seconds
 
 # Severities; the index of each is its level number in diagnostic_msgs.
 DIAGNOSTIC_LEVELS = ('OK', 'WARN', 'ERROR', 'STALE')
-TIME_PERCENTILES = {'p50 [us]': 50.0, 'p99 [us]': 99.0}  # of durations
+DURATION_PERCENTILES = {'p50 [us]': 50.0, 'p99 [us]': 99.0}  # of durations
 # Headings of the feedforward node's torque topics, in the order in which they are shown.
 TERM_HEADINGS = {
     'feedforward': 'cmd.',
@@ -55,11 +55,11 @@ class StatusKey(StrEnum):
     RATE = 'rate [Hz]'
     AGE = 'age [ms]'
     STOP_COUNT = 'stops'
-    LATENCY = 'latency {}'  # of one of TIME_PERCENTILES
+    LATENCY = 'latency {}'  # of one of DURATION_PERCENTILES
     SIMULATED_TIME = 'simulated time [s]'
     COMMANDED_STEPS = 'steps commanded'
     MISSED_STEPS = 'steps without a new command'
-    ROUND_TRIP = 'round trip {}'  # of one of TIME_PERCENTILES
+    ROUND_TRIP = 'round trip {}'  # of one of DURATION_PERCENTILES
 
 
 class NodeStatus(NamedTuple):
@@ -122,8 +122,8 @@ class DurationWindow(deque[float]):
 
     def percentiles_us(self, key_format: str) -> dict[str, float]:
         """Return percentiles of the durations [us] by keys of `key_format`; NaN if empty."""
-        found = 1e6 * np.percentile(list(self) or [np.nan], [*TIME_PERCENTILES.values()])
-        return dict(zip(map(key_format.format, TIME_PERCENTILES), found.tolist()))
+        found = 1e6 * np.percentile(list(self) or [np.nan], [*DURATION_PERCENTILES.values()])
+        return dict(zip(map(key_format.format, DURATION_PERCENTILES), found.tolist()))
 
 
 class StatusPublisher:
@@ -196,8 +196,8 @@ class NodeSnapshot:
         return float('nan') if status is None else float(status.values.get(key, 'nan'))
 
     def percentiles_of(self, subject: str, key_format: str) -> list[float]:
-        """Return durations [us] at TIME_PERCENTILES in the status about a subject, or NaN."""
-        return [self.value_of(subject, key_format.format(name)) for name in TIME_PERCENTILES]
+        """Return durations [us] at DURATION_PERCENTILES in the status about a subject, or NaN."""
+        return [self.value_of(subject, key_format.format(name)) for name in DURATION_PERCENTILES]
 
     def as_dict(self, now: float) -> dict[str, Any]:
         """Return the node's torque limits, statuses and torques as a dict to write as JSON."""

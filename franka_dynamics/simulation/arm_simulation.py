@@ -298,13 +298,13 @@ class ArmSimulation:
         if self.time - self._command_stream_start >= self.settings.brake_release_after:
             self.is_braked = False
 
-    def _close_brakes_for_good(self, position: Array, speed: Array) -> None:
-        """Close the brakes for good at `position` after a joint's `speed` has diverged."""
+    def _close_brakes_for_good(self, position: Array, velocity: Array) -> None:
+        """Close the brakes for good at `position` after a joint's `velocity` has diverged."""
         # MuJoCo has reset the diverged arm to zero.
         self.data.qpos[:], self.data.qvel[:] = position, 0.0
         self._mujoco.mj_forward(self.model, self.data)
-        joint = int(np.abs(speed).argmax())
-        fast = f'{speed[joint]:.3g} {self.description.joints[joint].kind.position_unit}/s'
+        joint = int(np.abs(velocity).argmax())
+        fast = f'{velocity[joint]:.3g} {self.description.joints[joint].kind.position_unit}/s'
         self.is_braked = True
         self.runaway_text = (
             f'{self.description.joint_names[joint]} ran away at {fast} at '

@@ -281,10 +281,10 @@ class Playback:
         """Time from the first to the last state [s]."""
         return float(self._motion.time[-1] - self._motion.time[0])
 
-    def state(self, seconds: float) -> ViewState:
-        """Return the first state at or after `seconds` from the start, or else the last one."""
+    def state_at(self, time_s: float) -> ViewState:
+        """Return the first state at or after `time_s` from the start, or else the last one."""
         times = self._motion.time
-        i = min(int(np.searchsorted(times, times[0] + seconds)), len(times) - 1)
+        i = min(int(np.searchsorted(times, times[0] + time_s)), len(times) - 1)
         torques = {name: rows[i] for name, rows in self._model_torques.items()}
         return ViewState(float(times[i] - times[0]), self._motion.q[i], torques)
 
@@ -302,5 +302,5 @@ def show_playback(page: ArmPage, playback: Playback, keep_running: Callable[[], 
             slider.value = later if later <= playback.duration else 0.0
         if slider.value != shown:
             shown = slider.value
-            page.show_state(playback.state(shown))
+            page.show_state(playback.state_at(shown))
         time.sleep(max(0.0, UPDATE_PERIOD_S - (time.monotonic() - began)))

@@ -214,9 +214,9 @@ def test_played_terms_are_the_models_and_external_is_the_rest(simulate):
     motion = to_motion(recording)
     playback = views.Playback(FER, motion, GRAVITY)
     i = len(motion) // 2
-    state = playback.state(float(motion.time[i] - motion.time[0]))
+    state = playback.state_at(float(motion.time[i] - motion.time[0]))
     model, (q, dq, ddq) = fd.Model(FER), (motion.q[i], motion.dq[i], motion.ddq[i])
-    np.testing.assert_array_equal((state.q, playback.state(1e9).q), (q, motion.q[-1]))
+    np.testing.assert_array_equal((state.q, playback.state_at(1e9).q), (q, motion.q[-1]))
     for name, expected in (
         (TorqueColumn.GRAVITY, model.gravity(q)),
         (TorqueColumn.CORIOLIS, model.coriolis(q, dq)),
@@ -225,7 +225,7 @@ def test_played_terms_are_the_models_and_external_is_the_rest(simulate):
     ):
         np.testing.assert_allclose(state.torques[name], expected, rtol=0.0, atol=ATOL_NM)
     pushed = to_motion(replace(recording, effort=recording.effort + push))
-    states = views.Playback(FER, pushed, GRAVITY).state(3.0), playback.state(3.0)
+    states = views.Playback(FER, pushed, GRAVITY).state_at(3.0), playback.state_at(3.0)
     after, before = (one.torques[TorqueColumn.EXTERNAL] for one in states)
     np.testing.assert_allclose(after - before, push, rtol=0.0, atol=1e-9)  # a filter of gain 1
 
@@ -259,7 +259,7 @@ def test_the_command_serves_a_bag_under_the_gravity_that_is_given(simulate, tmp_
     served = []
 
     def played(window, playback, go_on):
-        gravity = playback.state(1.0).torques[TorqueColumn.GRAVITY]
+        gravity = playback.state_at(1.0).torques[TorqueColumn.GRAVITY]
         served.append((urlopen(window.address).status, gravity))
 
     monkeypatch.setattr(view, 'show_playback', played)

@@ -95,7 +95,7 @@ def contact_mask(motion: Motion, residual: Array, noise: Array) -> tuple[NDArray
     # The residual of a joint at rest does not count, whose static friction is unknown.
     moving = np.abs(motion.dq) > _MIN_MOVING_SPEED_RAD_S
     off = np.mean(np.where(moving, residual / np.maximum(usual, noise), 0.0) ** 2, axis=1)
-    second = motion.second_numbers()
+    second = motion.one_second_indices()
     first = np.unique(second, return_index=True)[1]
     rms = np.sqrt(np.bincount(second, off) / np.bincount(second))
     usual_rms, many = float(np.median(rms)), float(np.quantile(rms, 1.0 - _MAX_CONTACT_FRACTION))
