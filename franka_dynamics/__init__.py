@@ -15,7 +15,7 @@ module would replace the object.
 """
 
 # The names of each module; NAME=OTHER is called OTHER there.
-_NAMES = {
+_NAMES_BY_MODULE = {
     'arm': 'ArmDescription available_arms available_hands available_sets LinkInertia load_hand',
     'arm_io': 'load=load_arm save write_mjcf write_urdf',
     'batch.batch_model': 'BatchModel',
@@ -51,13 +51,13 @@ _NAMES = {
     'validation.compare_files': 'compare',
     'validation.crosscheck': 'compare_formulations crosscheck',
 }
-_MODULES = {
+_MODULE_BY_NAME = {
     name.partition('=')[0]: (module, name.rpartition('=')[2])
-    for module, names in _NAMES.items()
+    for module, names in _NAMES_BY_MODULE.items()
     for name in names.split()
 }
 
-__all__ = sorted(_MODULES)
+__all__ = sorted(_MODULE_BY_NAME)
 __version__ = '0.2.0'
 
 
@@ -66,9 +66,9 @@ def __getattr__(name: str) -> object:
     from importlib import import_module
     from inspect import isfunction
 
-    if name not in _MODULES:
+    if name not in _MODULE_BY_NAME:
         raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
-    module, attribute = _MODULES[name]
+    module, attribute = _MODULE_BY_NAME[name]
     value = getattr(import_module(f'.{module}', __name__), attribute)
     if isfunction(value):
         value = import_module('.arguments', __name__).with_argument_checks(value)
@@ -79,4 +79,4 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     """Return the exported names, imported or not, and names such as `__file__`."""
-    return sorted({*(name for name in globals() if name.startswith('__')), *_MODULES})
+    return sorted({*(name for name in globals() if name.startswith('__')), *_MODULE_BY_NAME})

@@ -19,7 +19,7 @@ from .bodies import (
     hand_file_path,
     hand_frames,
     InertiaReferencePoint,
-    is_file_name,
+    is_file_path,
     load_hand,
     Pose,
 )
@@ -203,7 +203,7 @@ def _description_with_set(file: ArmFile, inertial_set: str, path: str) -> ArmDes
 def with_hand(description: ArmDescription, hand: str) -> ArmDescription:
     """Return the arm with its hand replaced by `hand` (a name or a file) or removed ('none')."""
     # The path becomes absolute, so that an arm file with this hand can be read from any folder.
-    hand = str(hand_file_path(hand).resolve()) if is_file_name(hand) else hand
+    hand = str(hand_file_path(hand).resolve()) if is_file_path(hand) else hand
     if hand in (AS_LISTED, description.hand):
         return description
     names = {frame.name for frame in hand_frames(description.hand)}
@@ -246,7 +246,7 @@ def _arm_path(arm: str | Path) -> Path:
         )
     own, names, name = expanded_path(text), available_arms(), canonical_arm_name(text)
     shipped = share_directory() / 'config' / 'arms' / f'{ARM_NAME_ALIASES.get(name, name)}.yaml'
-    path = own if is_file_name(text) else shipped
+    path = own if is_file_path(text) else shipped
     if os.path.isfile(path):
         return path
     if os.path.isdir(own):

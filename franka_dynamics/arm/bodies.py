@@ -261,7 +261,7 @@ def load_hand(name: str | Path) -> LinkInertia:
     path = hand_file_path(name)
     if not os.path.isfile(path):
         hands = ', '.join(available_hands())
-        if is_file_name(name):
+        if is_file_path(name):
             raise UnknownArmError(f'There is no hand file {name}; shipped hands are {hands}.')
         near = nearest_name(name, available_hands())
         meant = f' (did you mean {near}?)' if near else ''
@@ -290,13 +290,13 @@ def _read_hand_file(path: Path) -> HandFile:
     return read_typed_file(path, HandFile, 'a hand file starts with name, source, bodies')
 
 
-def is_file_name(name: str | Path) -> bool:
+def is_file_path(name: str | Path) -> bool:
     """Return whether `name` is a path, by its ending or a slash, and not a shipped arm or hand."""
     return str(name).endswith(_FILE_ENDINGS) or '/' in str(name)
 
 
 def hand_file_path(name: str) -> Path:
     """Return the path of a shipped hand's file, or the given path; the file need not exist."""
-    if is_file_name(name):
+    if is_file_path(name):
         return expanded_path(name)
     return share_directory() / 'config' / 'hands' / f'{name}.yaml'

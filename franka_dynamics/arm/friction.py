@@ -312,7 +312,7 @@ class FrictionState:
 
     def reset(self) -> None:
         """Reset the bounds of slip states to -1 and 1 (unknown), or to 0 if created `relaxed`."""
-        self._last_q: tuple[float, Array] | None = None
+        self._last_sample: tuple[float, Array] | None = None
         shape = (0, 0) if self._maxwell_model is None else self._maxwell_model.slip.shape
         self.slip_state_bounds = np.zeros((2, *shape))
         if not self._starts_relaxed:
@@ -331,12 +331,12 @@ class FrictionState:
         """
         if self._maxwell_model is None:
             return
-        last, self._last_q = self._last_q, (stamp, q)
+        last, self._last_sample = self._last_sample, (stamp, q)
         if last is None:
             return
         if not 0.0 <= stamp - last[0] <= MAX_STATE_GAP_S:
             self.reset()
-            self._last_q = (stamp, q)
+            self._last_sample = (stamp, q)
             return
         moved = self.slip_state_bounds + (q - last[1]) / self._reach
         self.slip_state_bounds = np.minimum(np.maximum(moved, -1.0), 1.0)

@@ -96,10 +96,10 @@ class BatchModel(GeneratedModel):
     def evaluate(self, quantity: Quantity, *arguments: Any, **options: Any) -> Any:
         """Return a quantity at states (..., n); `options` are those of `customised_equations`."""
         key, n = self._key_of(quantity, len(arguments), options), self.description.n
-        if are_kernel_inputs(arguments, n, numpy_arrays.KERNEL_TYPES):
+        if are_kernel_inputs(arguments, n, numpy_arrays.KERNEL_INPUT_TYPES):
             return self.kernel(key, arguments[0].dtype)(arguments, self.threads)
         library = adapter_of(arguments)
-        if are_kernel_inputs(arguments, n, library.KERNEL_TYPES):
+        if are_kernel_inputs(arguments, n, library.KERNEL_INPUT_TYPES):
             return library.evaluate(self, key, arguments, arguments[0].shape[:-1])
         states = self._real_states(key.quantity, arguments, library.as_array)
         return library.evaluate(self, key, *states)

@@ -289,14 +289,14 @@ class GeneratedModel(ABC):
         return q, (self.jacobian(q) * forces[..., None]).sum(-2)
 
 
-def _common_type_or_nan(xp: Any, q: Any, others: Any) -> tuple[Any, Any]:
+def _common_type_or_nan(xp: Any, q: Any, other: Any) -> tuple[Any, Any]:
     """
     Return positions and another array in their common number type.
 
     Where a value of the other array is not finite, both are NaN.
     """
-    others = xp.where(xp.isfinite(others), others, math.nan)
-    return q + (0.0 * others).sum(-1)[..., None], others
+    other = xp.where(xp.isfinite(other), other, math.nan)
+    return q + (0.0 * other).sum(-1)[..., None], other
 
 
 class TracedModel(GeneratedModel):

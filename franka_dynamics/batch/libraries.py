@@ -4,8 +4,8 @@
 Finds the array library that the arguments of a batch belong to.
 
 This package has a module for arrays of NumPy, PyTorch, JAX and CuPy each. There `xp` is the array
-library's own module, and KERNEL_TYPES the type and the precisions of arrays that kernels read as
-they are, or None if all have to be converted. `as_array(values)` returns an argument as the
+library's own module, and KERNEL_INPUT_TYPES the type and precisions of arrays that kernels read
+as they are, or None if all have to be converted. `as_array(values)` returns an argument as the
 library's array, or raises TypeError or ValueError. `evaluate(model, key, arrays, batch_shape)`
 returns a quantity of a `BatchModel` at arrays with leading axes `batch_shape`.
 """
@@ -20,7 +20,7 @@ from ..errors import JointVectorError
 
 _DLPACK_CUDA_DEVICE_TYPES = (2, 13)  # of DLPack: device and managed memory
 
-KernelTypes = tuple[Any, Container[Any]] | None
+KernelInputTypes = tuple[Any, Container[Any]] | None
 
 
 def adapter_of(arguments: Sequence[Any]) -> Any:
@@ -44,7 +44,7 @@ def is_on_gpu(values: object) -> bool:
     return on_gpu or hasattr(values, '__cuda_array_interface__')
 
 
-def are_kernel_inputs(arguments: Sequence[Any], n: int, kernel_types: KernelTypes) -> bool:
+def are_kernel_inputs(arguments: Sequence[Any], n: int, kernel_types: KernelInputTypes) -> bool:
     """Return whether all arguments are arrays (N, n) of one precision that kernels can read."""
     if kernel_types is None:
         return False

@@ -11,7 +11,7 @@ from ..arrays import Array
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 xp = np
-KERNEL_TYPES: tuple[Any, Container[Any]] | None = np.ndarray, (_FLOAT64, _FLOAT32)
+KERNEL_INPUT_TYPES: tuple[Any, Container[Any]] | None = np.ndarray, (_FLOAT64, _FLOAT32)
 
 
 def as_array(values: Any) -> np.ndarray:

@@ -19,7 +19,7 @@ from ..errors import JointVectorError
 _is_transforming = getattr(torch._C, '_are_functorch_transforms_active', lambda: True)
 _NUMPY_DTYPES = {torch.float32: np.dtype(np.float32), torch.float64: np.dtype(np.float64)}
 xp = torch
-KERNEL_TYPES = torch.Tensor, _NUMPY_DTYPES
+KERNEL_INPUT_TYPES = torch.Tensor, _NUMPY_DTYPES
 
 
 def as_array(values: Any) -> Any:
@@ -78,7 +78,7 @@ def _gpu_index(device: Any) -> int | None:
 
 def _compute_quantity(model: Any, key: Any, tensors: Sequence[Any]) -> Any:
     """Return a quantity at tensors (..., n) of one shape."""
-    if are_kernel_inputs(tensors, n := model.description.n, KERNEL_TYPES):
+    if are_kernel_inputs(tensors, n := model.description.n, KERNEL_INPUT_TYPES):
         return _compute_rows(model, key, tensors)
     dtype = functools.reduce(torch.promote_types, (tensor.dtype for tensor in tensors))
     kind = dtype if dtype in _NUMPY_DTYPES else torch.float64

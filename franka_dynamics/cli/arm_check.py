@@ -18,7 +18,7 @@ from ._choices import ArmChoice, forbid_options, Options
 from ._console import echo, echo_each, make_console, print_rich, write_json
 from ..arm import ArmDescription
 from ..arm.arm_file import is_urdf_or_mjcf
-from ..arm.bodies import is_file_name
+from ..arm.bodies import is_file_path
 from ..errors import DescriptionError, FrankaDynamicsError, list_text, NoLinksError, UrdfWarning
 from ..files import read_text
 from ..report import arm as report
@@ -93,7 +93,7 @@ def _check_arm(arm: ArmChoice, options: Options, *, in_detail: bool) -> dict[str
     source, document = arm.arm, None
     if is_urdf_or_mjcf(source):
         document = read_document(source, xacro=arm.xacro)
-    elif is_file_name(source) and not description.inconsistencies():
+    elif is_file_path(source) and not description.inconsistencies():
         source = f'{source} as arm export writes it'
         document = parse_robot(urdf_text(description), source)
     doubts, unread = find_implausible_values(document, Path(source)) if document else ((), ())

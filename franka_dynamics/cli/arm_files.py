@@ -20,7 +20,7 @@ from ._console import echo, echo_each, print_or_write, print_rich, write_json
 from ._options import MASS_OPTION_NAMES, require_not_existing
 from ..arm import ArmDescription, load
 from ..arm.arm_file import arm_file_text, is_urdf_or_mjcf
-from ..arm.bodies import is_file_name
+from ..arm.bodies import is_file_path
 from ..arm.frames import to_modified_convention
 from ..arm.inertia import TENSOR_ORDER
 from ..arrays import Array
@@ -191,7 +191,7 @@ def export_arm(arm: ArmChoice, options: Options) -> int:
     if form in texts:
         print_or_write(texts[form](arm.load()), output)
         return 0
-    own = is_file_name(arm.arm) or is_urdf_or_mjcf(arm.arm)
+    own = is_file_path(arm.arm) or is_urdf_or_mjcf(arm.arm)
     source, prefix = Path(arm.arm).name if own else '', arm.prefix
     text = robot_file_text(arm.load(), form, source=source, prefix=prefix, ideal=options.ideal)
     print_or_write(text, output)

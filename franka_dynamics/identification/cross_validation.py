@@ -87,7 +87,7 @@ class CrossValidation:
         self.given_faults = given_faults or (EffortGain(), UndeclaredLoad(), *offsets)
 
     @cached_property
-    def eliminated(self) -> tuple[list[int], Array, Array, Array]:
+    def elimination(self) -> tuple[list[int], Array, Array, Array]:
         """
         What all fits share: the k columns beside the model's and those of `given_faults`.
 
@@ -127,7 +127,7 @@ class CrossValidation:
         offsets = tuple(EffortOffset.for_joint_count(self.prior.model.n))
         return CrossValidation(self.grams, self.prior, _FIXED_INERTIAS_PRECISION, offsets)
 
-    def relative_error(self, error: float) -> float:
+    def error_to_effort(self, error: float) -> float:
         """Return a torque error E divided by the rms effort of the recordings."""
         efforts = self.grams.squared_residuals(np.zeros(0)) / self.grams.sample_count
         return error / float(np.sqrt(efforts @ self.unit_factors**2))
@@ -161,7 +161,7 @@ class CrossValidation:
     def with_given_fault(self, fit: 'FoldFits') -> 'CrossValidation':
         """Return a copy of the cross-validation whose fits all include the fault of `fit`."""
         extended = copy(self)
-        for name in ('base_fits', 'eliminated'):
+        for name in ('base_fits', 'elimination'):
             vars(extended).pop(name, None)
         extended.given_faults = (*self.given_faults, fit.fault)
         extended.questions = (*self.questions, fit.as_question())
@@ -186,7 +186,7 @@ class FoldFits:
     def __init__(self, system: CrossValidation, fault: Fault | None = None) -> None:
         """Solve the fits with the columns of `fault`, and predict the left-out folds."""
         self.system, self._fault = system, fault
-        others, fitted, equations, squares = system.eliminated
+        others, fitted, equations, squares = system.elimination
         columns = () if fault is None else system.grams.column_indices(fault.column_names)
         own = [others.index(k) for k in columns if k in others]
         size = np.linalg.solve(equations[:, own][:, :, own], equations[:, own, TORQUE_COLUMN:])

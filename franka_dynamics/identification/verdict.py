@@ -236,12 +236,12 @@ def judge_recordings(
         """Yield the diagnoses of each check, in the order in which one fault can cause another."""
         # No cause is one that leaves much; what gravity leaves is judged where it points.
         if named and all(one.kind != WrongGravity.kind for one in named):
-            yield fault_checks.unexplained_efforts(fits.relative_error(named[0].error_after))
+            yield fault_checks.unexplained_efforts(fits.error_to_effort(named[0].error_after))
         yield named
         # A fault of the whole recording makes single seconds stand out as well.
         yield [one.contact for one in summaries if one.contact is not None]
         # Ranges by masses hold only where the model fits.
-        yield fault_checks.unexplained_efforts(fits.relative_error(fits.base_fits.test_error()))
+        yield fault_checks.unexplained_efforts(fits.error_to_effort(fits.base_fits.test_error()))
         if narrowest is not None:
             yield fault_checks.wrong_unit_or_sign(narrowest.scale_range)
             yield fault_checks.unmeasured_efforts(narrowest.scale_range, bool(suspected))

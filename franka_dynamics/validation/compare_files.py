@@ -18,7 +18,7 @@ from .comparison import compare_descriptions, Comparison
 from .torque_effect import SpaceFrameArm
 from ..arm import ArmDescription, available_hands, available_sets, LinkInertia, load
 from ..arm.arm_file import is_urdf_or_mjcf
-from ..arm.bodies import is_file_name, NO_HAND
+from ..arm.bodies import is_file_path, NO_HAND
 from ..arm_io import ArmLike, as_description, load_arm
 from ..arrays import Array, ArrayLike
 from ..constants import AS_LISTED
@@ -225,7 +225,7 @@ def read_pair(
     document = read_document(f'{second}', xacro=xacro if _is_xacro(second) else None)
     names = joint_names_of_arm(document, reference, prefix)
     arm = arm_of_chain(read_chain(document, names), reference)
-    shipped = use_nearest_set and not (is_urdf_or_mjcf(first) or is_file_name(f'{first}'))
+    shipped = use_nearest_set and not (is_urdf_or_mjcf(first) or is_file_path(f'{first}'))
     reference = reference_on_mount_of(reference, arm)
     if shipped:
         among = published_arms(reference, None if hand == AS_LISTED else hand, inertial_set)
