@@ -71,8 +71,7 @@ class Cylinder(HomogeneousSolid):
         about axes across it (Busellato 2023, section 2.1, which prints 2 in place of 12).
         """
         across = (3.0 * self.radius**2 + self.length**2) / 12.0
-        along = [one == self.axis for one in Axis]
-        moments = np.where(along, 0.5 * self.radius**2, across)
+        moments = np.where([one == self.axis for one in Axis], 0.5 * self.radius**2, across)
         return self._inertia_from_volume(np.pi * self.radius**2 * self.length, moments)
 
 

@@ -26,8 +26,7 @@ Options = SimpleNamespace  # the values of a command's options as attributes
 def was_option_given(name: str) -> bool:
     """Return whether a parameter was given on the command line of the running command."""
     context = click.get_current_context(silent=True)
-    source = context and context.get_parameter_source(name)
-    return source is ParameterSource.COMMANDLINE
+    return (context and context.get_parameter_source(name)) is ParameterSource.COMMANDLINE
 
 
 def require_installed(purpose: str, extra: str, *modules: str) -> None:

@@ -146,9 +146,9 @@ Stops and start. Each stop adds its reason; a fault stays latched whatever follo
 - (4) As Torques begin, mostly at the next state, also in a free fall after COAST, which
   contradicts nothing; an arm that is unseen since a stop by the model began, after COAST, too, is
   first BRAKING once it is seen. Refused if it is to be held then.
-- (5) But a loop's g(q) goes on, from its first state (a `tick` before it: zero), unless COAST came
-  before or torques departed by more than 10 %: then as at first, so zero at the states at which
-  one contradicts.
+- (5) But a loop's g(q) goes on, from its first state (after a `tick` or an unusable one as at
+  first), unless COAST came before or torques departed by more than 10 %: then as at first, so zero
+  at the states at which one contradicts.
 - ZERO: under a target that adds no gravity the arm falls, STOPPING while it moves; if `blocked`
   also after `start`, `reset`. After a PAUSE the law begins by itself at the first state not so (20
   were usable), in STOPPING at the torque reached; but if a stop or fault came before or since,
@@ -464,6 +464,8 @@ class CoreStep(StateMachine):
         is the time since the latest state [s].
         """
         output = self.output
+        if output.sent_at - now > self.states.silence_timeout(from_stamps=False):
+            output.keep_last_torque(now)  # the clock was set back: the rate is by it from now on
         if self.state is State.STOPPING:
             return self._stopping_torque(now, silence)
         if self.state is State.SILENT and output.in_loop and output.torques:

@@ -223,8 +223,7 @@ class ExponentialsModel(DynamicsFormulation):
         momenta = matvec(inertias, twists)
         needed = matvec(inertias, accelerations) - matvec(ad(twists).swapaxes(-1, -2), momenta)
         carried = np.flip(np.cumsum(np.flip(needed, axis=-2), axis=-2), axis=-2)
-        origins = self.frames(q)[..., :-1, :3, 3]
-        carried[..., 3:] -= np.cross(origins, carried[..., :3])
+        carried[..., 3:] -= np.cross(self.frames(q)[..., :-1, :3, 3], carried[..., :3])
         return carried
 
     def _space_inertias(self, q: ArrayLike) -> Array:

@@ -791,10 +791,11 @@ def test_two_torques_of_one_instant_do_not_differ_after_the_clock_was_set_back()
     np.testing.assert_array_equal(script.core.tick(script.time + 1e-3), torque)
 
 
-def test_a_stop_goes_on_though_the_clock_of_ticks_is_set_back():
+@pytest.mark.parametrize('set_back_s', [0.5, 50.0])
+def test_a_stop_goes_on_though_the_clock_of_ticks_is_set_back(set_back_s):
     script = Script().running().stop(Stop.TO_ZERO)
     for k in range(200):
-        torque = script.core.tick(script.time - 50.0 + 1e-3 * k)
+        torque = script.core.tick(script.time - set_back_s + 1e-3 * k)
     np.testing.assert_array_equal(torque, 0.0)
     assert script.core.state is State.SILENT
 
