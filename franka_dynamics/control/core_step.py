@@ -507,7 +507,8 @@ class CoreStep(StateMachine):
             torque = np.where(self.disturbances.misdirected_joints, 0.0, torque)
         acts = self.resting_torque_agrees and self.ending.reaction is not Reaction.ZERO
         acts = acts and not self._is_arm_carried
-        return torque if acts and np.isfinite(torque).all() else np.zeros_like(torque)
+        finite = all(map(math.isfinite, torque.tolist()))
+        return torque if acts and finite else np.zeros_like(torque)
 
     @property
     def _disturbance_to_bear(self) -> Array:

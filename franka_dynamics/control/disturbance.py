@@ -220,7 +220,8 @@ class DisturbanceMonitor:
                 torque = effort - self._friction.torque(state.dq)
             self.received_torque = effort - added
             # No torque is sent there until `start`, which another cause must not refuse for ever.
-            believed = np.where(self.misdirected_joints, torque, believed)
+            if any(self.misdirected_joints.tolist()):
+                believed = np.where(self.misdirected_joints, torque, believed)
         torques = np.array((believed, torque, self._zero))
         found = self._observer.update(*state[:3], torques, state.gravity)
         self.disturbance_torque, self.external_torque, needed = ObserverTorques(*found)

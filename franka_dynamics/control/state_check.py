@@ -165,7 +165,8 @@ class StateCheck:
         # is a leap.
         self._raw_stamp, self._raw_dq = -math.inf, self.q * np.nan
         self._possible_q, self._leap_mask = self.q * np.nan, ~self._all_joints
-        self._possible_stamps = self._displacement = self._gap_s = self._zero
+        self._displacement = self._gap_s = self._zero
+        self._possible_stamps = self._zero.copy()
         # Directions of joints whose positions confirmed that they are too fast; 0 of the others.
         self._too_fast_signs = self._zero
         # When the latest state came, by the clock of stamps and by this computer's [s].
@@ -325,7 +326,7 @@ class StateCheck:
         self._leap_mask = possible[:n] & (np.abs(moved) > way) & judged
         self.leapt_joints = self.leapt_joints | self._leap_mask
         self._possible_q = q if all_possible else np.where(possible[:n], q, self._possible_q)
-        self._possible_stamps = np.where(possible[:n], stamp, self._possible_stamps)
+        self._possible_stamps[possible[:n]] = stamp
         signs_before, self._too_fast_signs = self._too_fast_signs, self._zero
         if not all_possible and self.stamp is not None:
             way = MIN_CONFIRMED_SPEED_RATIO * gap * np.abs(dq)

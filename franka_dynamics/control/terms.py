@@ -104,7 +104,7 @@ class StateTerms(NamedTuple):
     @property
     def is_moving(self) -> bool:
         """Whether a joint is faster than MAX_REST_SPEED_RAD_S."""
-        return bool(np.abs(self.dq).max() > MAX_REST_SPEED_RAD_S)
+        return max(map(abs, self.dq.tolist())) > MAX_REST_SPEED_RAD_S
 
 
 class TermModel:

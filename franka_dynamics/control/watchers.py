@@ -25,7 +25,7 @@ from .limits import (
 from .state_check import StateCheck
 from .terms import MAX_REST_SPEED_RAD_S, MIN_MOTION_SPEED_RAD_S, StateTerms
 from ..arm import ArmDescription
-from ..arrays import Array, NDArray
+from ..arrays import Array
 from ..errors import distinct_texts
 from ..motion.planning import STREAM_TIMEOUT_S
 from ..motion.trajectory import ReferencePoint
@@ -156,12 +156,14 @@ class RepeatedPositionCheck:
             stuck = states.outrun_joint_mask
         else:
             begins = same & (self.still_time_s == 0.0)
-            self._torque_before = np.where(begins, last_torque, self._torque_before)
-            self._dq_before = np.where(begins, states.dq_before, self._dq_before)
-            self.still_time_s = np.where(same, self.still_time_s + states.elapsed, 0.0)
+            if any(begins.tolist()):
+                self._torque_before = np.where(begins, last_torque, self._torque_before)
+                self._dq_before = np.where(begins, states.dq_before, self._dq_before)
+            self.still_time_s = same * (self.still_time_s + states.elapsed)
             led = np.abs(last_torque - self._torque_before) > self._stiction
             led &= False if desired_dq is None else np.abs(desired_dq) > MAX_REST_SPEED_RAD_S
-            moves = self._moved_joints | states.outrun_joint_mask | led
+            moved = np.abs(self._dq_before) > MIN_MOTION_SPEED_RAD_S
+            moves = moved | states.outrun_joint_mask | led
             self._must_move_mask = same & (self._must_move_mask | moves)
             stuck = self._must_move_mask & (self.still_time_s > states.silence_timeout())
         if not any(stuck.tolist()):
@@ -173,14 +175,10 @@ class RepeatedPositionCheck:
         return Cause.POSITION_STANDS_STILL.ending(why)
 
     @property
-    def _moved_joints(self) -> NDArray[np.bool_]:
-        """Mask of the joints that moved before their positions began to repeat, (n,)."""
-        return np.asarray(np.abs(self._dq_before) > MIN_MOTION_SPEED_RAD_S)
-
-    @property
     def all_positions_repeat(self) -> bool:
         """Whether under a torque all positions repeat the state before, though a joint moved."""
-        return all(self.still_time_s.tolist()) and bool(self._moved_joints.any())
+        fastest = max(map(abs, self._dq_before.tolist()))
+        return fastest > MIN_MOTION_SPEED_RAD_S and all(self.still_time_s.tolist())
 
     def extrapolated_state(self, q: Array) -> tuple[Array, Array]:
         """Return q and dq, (n,) each, with frozen joints extrapolated at their last velocities."""

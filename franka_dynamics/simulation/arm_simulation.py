@@ -165,9 +165,9 @@ class ArmSimulation:
         self._rng = np.random.default_rng(settings.seed)
         self._vibration_tones = self._draw_vibration()
         self.flange_site = self.model.site(FLANGE_SITE).id
-        unstable = ('mjWARN_BADQPOS', 'mjWARN_BADQVEL', 'mjWARN_BADQACC')
-        self._unstable_codes = [int(getattr(self._mujoco.mjtWarning, name)) for name in unstable]
-        self._warning_counts = self.data.warning.number  # a view of what MuJoCo counts
+        warnings = self._mujoco.mjtWarning
+        of_states = slice(int(warnings.mjWARN_BADQPOS), int(warnings.mjWARN_BADQACC) + 1)
+        self._instability_counts = self.data.warning.number[of_states]  # a view of MuJoCo's
         start = arm.home_position if settings.start_position is None else settings.start_position
         self.data.qpos[:] = arm.joint_vector(start, 'start')
         arm.require_within_limits(self.data.qpos, 'start')
@@ -236,7 +236,7 @@ class ArmSimulation:
             self._effort = gears.gear_torque(data.qpos, data.qvel)
         else:
             self._effort = drive - self._armature * ((data.qvel - speed) / TIMESTEP_S)
-        if any(self._warning_counts[self._unstable_codes].tolist()):
+        if any(self._instability_counts.tolist()):
             self._close_brakes_for_good(before, speed)
 
     def _gravity_torque(self) -> Array:
