@@ -217,7 +217,7 @@ class HandFile:
         object.__setattr__(self, 'inertia', total)
 
 
-_FILE_ENDINGS = ('.yaml', '.yml', '.json')
+_FILE_SUFFIXES = ('.yaml', '.yml', '.json')
 
 
 def available_hands() -> tuple[str, ...]:
@@ -291,7 +291,7 @@ def _read_hand_file(path: Path) -> HandFile:
 
 def is_file_path(name: str | Path) -> bool:
     """Return whether `name` is a path, by its ending or a slash, and not a shipped arm or hand."""
-    return str(name).endswith(_FILE_ENDINGS) or '/' in str(name)
+    return str(name).endswith(_FILE_SUFFIXES) or '/' in str(name)
 
 
 def hand_file_path(name: str) -> Path:

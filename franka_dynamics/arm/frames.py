@@ -26,7 +26,7 @@ from ..spatial import inverse_transform
 
 Frame = int | str | None  # a frame's number or name, or FLANGE
 FLANGE = None  # the arm's flange, which is also called 'flange' unless a link of it has that name
-ROOT_FRAME = 'base'  # root link of the URDFs that are written
+ROOT_LINK = 'base'  # root link of the URDFs that are written
 MIN_ROTATION_RAD = 1e-6  # a base or a mount that is turned less is level
 
 
@@ -77,7 +77,7 @@ def _new_frame_table(arm: ArmDescription) -> dict[Frame, FramePlacement]:
     flange, base = FramePlacement(n, arm.flange_transform()), FramePlacement(0, np.eye(4))
     table: dict[Frame, FramePlacement] = {'flange': flange, names.flange: flange}
     if not any(place.joint == 0 for place in fixed.values()):
-        table |= {ROOT_FRAME: base, names.base: base}
+        table |= {ROOT_LINK: base, names.base: base}
     links = link_placements(arm)
     table |= zip(arm.joint_names, links)
     table |= zip(arm.link_names, links)

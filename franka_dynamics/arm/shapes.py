@@ -21,7 +21,7 @@ _RPY_FROM_Z_TO_AXIS = {
     Axis.Y: (-0.5 * np.pi, 0.0, 0.0),
     Axis.Z: (0.0, 0.0, 0.0),
 }
-_HAND_POSE = pose_from_xyz_rpy(np.zeros(3), (0.0, 0.0, -0.25 * np.pi))
+_HAND_POSE_ON_FLANGE = pose_from_xyz_rpy(np.zeros(3), (0.0, 0.0, -0.25 * np.pi))
 
 
 class ShapeKind(str, Enum):
@@ -128,7 +128,7 @@ def load_hand_shapes(hand: str) -> tuple[Shape, ...]:
     """Return a hand's shapes in the flange frame; only those of Franka's hand are known."""
     file = _shape_file()
     capsules = file.hand_capsules if hand in file.hand_names else ()
-    return tuple(capsule.shape().expressed_in(_HAND_POSE) for capsule in capsules)
+    return tuple(capsule.shape().expressed_in(_HAND_POSE_ON_FLANGE) for capsule in capsules)
 
 
 def _shape_along_axis(kind: ShapeKind, solid: Capsule | Cylinder) -> Shape:

@@ -17,7 +17,7 @@ import numpy as np
 from .equations import Equations
 from .expression import Node, NodeKind, reachable_nodes
 
-_INSTRUCTIONS = {NodeKind.ADD: 'fadd', NodeKind.SUBTRACT: 'fsub', NodeKind.MULTIPLY: 'fmul'}
+_INSTRUCTION_BY_KIND = {NodeKind.ADD: 'fadd', NodeKind.SUBTRACT: 'fsub', NodeKind.MULTIPLY: 'fmul'}
 # Constants for sines and cosines: pi/2 as a sum, whose first terms have so few digits that their
 # products with a number of quarter turns are exact (Cody and Waite 1980); a large number, whose
 # addition rounds a number of quarter turns to a whole number; the coefficients of the polynomials
@@ -179,7 +179,7 @@ class _AssemblyWriter:
             if angle not in self.sine_cosine_names:
                 self.sine_cosine_names[angle] = self._emit_sine_cosine(operands[0])
             return self.sine_cosine_names[angle][node.kind == NodeKind.COS]
-        return self._emit_operation(_INSTRUCTIONS[node.kind], *operands)
+        return self._emit_operation(_INSTRUCTION_BY_KIND[node.kind], *operands)
 
     def _emit_sine_cosine(self, x: str) -> tuple[str, str]:
         """Append sine and cosine of a vector of angles, and return their names."""

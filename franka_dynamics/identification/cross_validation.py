@@ -164,7 +164,7 @@ class CrossValidation:
         for name in ('base_fits', 'elimination'):
             vars(extended).pop(name, None)
         extended.given_faults = (*self.given_faults, fit.fault)
-        extended.questions = (*self.questions, fit.as_question())
+        extended.questions = (*self.questions, fit.question())
         return extended
 
     def fits_with_each(self, faults: list[Fault]) -> 'list[FoldFits]':
@@ -233,7 +233,7 @@ class FoldFits:
         """Return whether a fault of this kind can have the fitted values."""
         return self.fault.is_possible(self.fault_values, self.system.prior.model.gravity)
 
-    def as_question(self) -> Diagnosis:
+    def question(self) -> Diagnosis:
         """Return the fault as a Diagnosis without torque errors, which asks the user about it."""
         return Diagnosis(self.fault.kind, self.fault.joints, self.fault_values)
 

@@ -174,7 +174,7 @@ def regroupable_combinations(
     units = base_parameters.parameter_scales(tree, rotor_inertia=rotors)
     orders = base_parameters.column_orders(tree, rotor_inertia=rotors)
     steps, gaps = [], []
-    for order, changes in zip(orders, _energy_diffs(tree, vectors)):
+    for order, changes in zip(orders, _energy_changes(tree, vectors)):
         indices = sorted(order)
         tested = [indices.index(k) for k in order]
         kept, shares, gap = base_parameters.independent_columns(changes[:, : len(order)], tested)
@@ -190,7 +190,7 @@ def regroupable_combinations(
     )
 
 
-def _energy_diffs(tree: BodyTree, gravity: Array) -> Iterator[Array]:
+def _energy_changes(tree: BodyTree, gravity: Array) -> Iterator[Array]:
     """
     Yield for each joint the changes of its link's energy regressors that its motion causes.
 

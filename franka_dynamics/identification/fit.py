@@ -132,7 +132,7 @@ def fit_consistent_parameters(
     cones = [
         zero_cone(triangle[:, :b] @ prior.mean[:b] - effort, fitted),
         nonnegative_cone(0.0, np.eye(count)[friction][braking]),
-        *_cones(bounds, count, log_det.start),
+        *_physical_cones(bounds, count, log_det.start),
     ]
     # With many samples the squared residuals are so large that the divergence is below the
     # solver's tolerance; the cost is therefore divided by sqrt(applied * |effort|).
@@ -178,7 +178,7 @@ def _minimum_point(quadratic: Array, linear: Array, cones: list[Cone], cost_scal
     )
 
 
-def _cones(bounds: PhysicalConstraints, count: int, log_det: int) -> Iterator[Cone]:
+def _physical_cones(bounds: PhysicalConstraints, count: int, log_det: int) -> Iterator[Cone]:
     """
     Yield the constraints on links and rotor inertias, as cones of `count` unknowns.
 

@@ -265,7 +265,7 @@ def _questions_to_user(fits: CrossValidation) -> Iterator[Diagnosis]:
     baseline, every = fits.base_fits, faults_of(fits.prior.model.n)
     of_all = fits.fits_with_each([one for one in every if one.raises_question and not one.joints])
     harmless = (fit for fit in of_all if fit.is_harmless() and fit.is_significant())
-    yield from [fit.as_question() for fit in harmless if fit.agrees_with_start()][:1]
+    yield from [fit.question() for fit in harmless if fit.agrees_with_start()][:1]
     for fault in every:
         if fault.kind == EffortOffset.kind:
             (column,) = fits.grams.column_indices(fault.column_names)

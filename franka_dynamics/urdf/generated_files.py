@@ -11,7 +11,7 @@ from ..arm.arm_fields import link_names
 from ..arm.arm_file import available_arms, available_sets, load, with_hand
 from ..arm.bodies import available_hands, load_hand
 from ..arm.description import ArmDescription
-from ..arm.frames import ROOT_FRAME
+from ..arm.frames import ROOT_LINK
 from ..arm.shapes import load_hand_shapes, load_shapes
 from ..constants import NO_HAND
 
@@ -41,7 +41,7 @@ def arm_macro_text(arm: str) -> str:
     simple shapes, or the URI of a folder with visual/ and collision/ like franka_description's.
     """
     sets = physical_inertial_sets(arm)
-    root, shapes = f'{_PREFIX_PLACEHOLDER}{ROOT_FRAME}', load_shapes(arm)
+    root, shapes = f'{_PREFIX_PLACEHOLDER}{ROOT_LINK}', load_shapes(arm)
     bare = {name: load(arm, name, hand=NO_HAND, prefix=_PREFIX_PLACEHOLDER) for name in sets}
     texts = {name: urdf_text(one, root=root, shapes=shapes) for name, one in bare.items()}
     robots = {name: ElementTree.fromstring(text) for name, text in texts.items()}
@@ -143,7 +143,7 @@ def robot_file_text(
     if format == 'mjcf':
         text = mjcf_text(arm, shapes=shapes, tool_shapes=tool_shapes, ideal=ideal)
     else:
-        bare, root = with_hand(arm, NO_HAND), f'{prefix}{ROOT_FRAME}'
+        bare, root = with_hand(arm, NO_HAND), f'{prefix}{ROOT_LINK}'
         text = urdf_text(bare, root=root, tool=tool, shapes=shapes, tool_shapes=tool_shapes)
     written = (f'Written by franka-dynamics arm export from {source}.',) if source else _BANNER
     return _with_banner(text, (*written, *arm.repairs))

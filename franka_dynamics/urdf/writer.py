@@ -20,7 +20,7 @@ from .serial_chain import read_chain
 from .urdf_parser import UNLIMITED_JOINT_LIMIT
 from ..arm.arm_fields import Joint, link_names
 from ..arm.description import ArmDescription
-from ..arm.frames import fixed_frame_placements, FramePlacement, link_placements, ROOT_FRAME
+from ..arm.frames import fixed_frame_placements, FramePlacement, link_placements, ROOT_LINK
 from ..arm.friction import Friction, LinearFriction
 from ..arm.inertia import elements_from_tensor, LinkInertia, TENSOR_ORDER
 from ..arm.shapes import Shape, ShapeKind
@@ -265,7 +265,7 @@ class LinksToWrite(NamedTuple):
 
 
 def links_to_write(
-    arm: ArmDescription, unique_name: UniqueNames, *, root: str = ROOT_FRAME, on_axes: bool = False
+    arm: ArmDescription, unique_name: UniqueNames, *, root: str = ROOT_LINK, on_axes: bool = False
 ) -> LinksToWrite:
     """
     Return the links to write for an arm, with names that `unique_name` makes unique.
