@@ -153,7 +153,7 @@ def array_text(values: object) -> str:
     return text if len(text) <= _MAX_SHOWN_CHARACTERS else f'{text[:_MAX_SHOWN_CHARACTERS]}...'
 
 
-def joint_values(
+def as_joint_values(
     values: ArrayLike | None,
     name: str,
     joints: Sequence[str],

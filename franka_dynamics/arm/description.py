@@ -12,7 +12,7 @@ from .denavit_hartenberg import Convention
 from .inertia import LinkInertia
 from .payload import as_payload
 from ..arguments import with_argument_checks
-from ..arrays import Array, ArrayLike, freeze_arrays, joint_values
+from ..arrays import Array, ArrayLike, as_joint_values, freeze_arrays
 from ..errors import as_enum, DescriptionError, InertiaError, JointVectorError
 from ..spatial import as_rigid_transform, JointKind
 
@@ -214,11 +214,11 @@ class ArmDescription(ArmFields):
             If the shape is not (n,) or a value is not finite; the message names the joint.
 
         """
-        return joint_values(values, name, self.joint_names, self.name, allow_stack=False)
+        return as_joint_values(values, name, self.joint_names, self.name, allow_stack=False)
 
     def _checked_positions(self, q: ArrayLike) -> Array:
         """Return positions as floats (..., n), checking their shape but allowing NaN and inf."""
-        return joint_values(q, 'q', self.joint_names, self.name, finite=False)
+        return as_joint_values(q, 'q', self.joint_names, self.name, finite=False)
 
     def joint_transforms(self, q: ArrayLike) -> list[Array]:
         """Return each DH frame's pose in the previous frame, (..., 4, 4), at q (..., n)."""

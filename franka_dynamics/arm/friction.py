@@ -13,7 +13,7 @@ from typing import Annotated, Protocol
 import numpy as np
 
 from .typed_file import TaggedUnion
-from ..arrays import Array, array_text, ArrayLike, freeze_arrays, joint_values, ValueEquality
+from ..arrays import Array, array_text, ArrayLike, as_joint_values, freeze_arrays, ValueEquality
 from ..errors import FrictionError
 
 _MODEL_NAME_IN_ERRORS = 'a friction model (joints last)'
@@ -280,7 +280,7 @@ def _as_velocity(dq: ArrayLike, per_joint: Array) -> Array:
     if type(dq) is np.ndarray and dq.dtype == float and dq.shape[-1:] == per_joint.shape:
         return dq  # as in control loops, for which naming the joints takes long
     joints = [f'joint {i + 1}' for i in range(len(per_joint))]
-    return joint_values(dq, 'dq', joints, finite=False)
+    return as_joint_values(dq, 'dq', joints, finite=False)
 
 
 def _logistic(x: Array) -> Array:

@@ -21,7 +21,7 @@ from .derivatives import dynamics_derivatives, tree_motion, TreeMotion
 from .model import as_gravity_vector, as_joint_stack, GRAVITY, solve_acceleration
 from .sampling import JointStates
 from ..arguments import with_argument_checks
-from ..arrays import Array, ArrayLike, as_array, freeze_arrays, joint_values
+from ..arrays import Array, ArrayLike, as_array, as_joint_values, freeze_arrays
 from ..errors import JointVectorError, LoopError, TreeError
 from ..spatial import adjoint, as_rigid_transform, inverse_transform, log3, matvec
 
@@ -216,7 +216,7 @@ class ClosedChain:
             If the iteration does not close the loops, or meets a position with a singular g_p.
 
         """
-        q = np.array(joint_values(guess, 'guess', self.tree.joint_names, allow_stack=False))
+        q = np.array(as_joint_values(guess, 'guess', self.tree.joint_names, allow_stack=False))
         q[self.active] = self._active_vector(q_active, 'q_active', allow_stack=False)
         best, after_best = np.inf, 0
         for _ in range(_MAX_NEWTON_STEPS):
@@ -358,7 +358,7 @@ class ClosedChain:
     def _active_vector(self, values: ArrayLike, name: str, *, allow_stack: bool = True) -> Array:
         """Return values of motors as floats, (..., active); JointVectorError for a wrong shape."""
         names = [self.tree.joint_names[i] for i in self.active]
-        return joint_values(values, name, names, allow_stack=allow_stack)
+        return as_joint_values(values, name, names, allow_stack=allow_stack)
 
 
 def _solve_linear_stack(matrix: Array, rhs: Array) -> Array:

@@ -26,7 +26,7 @@ import numpy as np
 
 from .body_tree import as_body_tree, BASE_BODY, BodyTree, RobotLike
 from .model import as_gravity_vector, broadcast_states, GRAVITY, solve_acceleration
-from ..arrays import Array, ArrayLike, as_array, joint_values
+from ..arrays import Array, ArrayLike, as_array, as_joint_values
 from ..errors import JointVectorError
 from ..spatial import ad, ad_dual, adjoint_inverse, exp6, matvec
 
@@ -360,7 +360,7 @@ def linearize(
     tree = as_body_tree(robot)
     n = tree.n
     named = {'q': q, 'dq': dq, 'tau': tau}.items()
-    q, dq, tau = (joint_values(x, name, tree.joint_names, allow_stack=False) for name, x in named)
+    q, dq, tau = (as_joint_values(x, k, tree.joint_names, allow_stack=False) for k, x in named)
     if tool_wrench is not None:
         words = 'The tool wrench, force [N] then moment [N m],'
         tool_wrench = as_array(tool_wrench, (6,), words, JointVectorError)

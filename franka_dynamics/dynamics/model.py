@@ -25,7 +25,7 @@ import numpy as np
 from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame, frame_placement
 from ..arm_io import ArmLike, as_description
-from ..arrays import Array, ArrayLike, as_array, broadcast_leading_shape, joint_values
+from ..arrays import Array, ArrayLike, as_array, as_joint_values, broadcast_leading_shape
 from ..constants import GRAVITY
 from ..errors import FrameError, InertiaError, JointVectorError
 
@@ -158,7 +158,7 @@ def as_joint_stack(
 
     """
     arm = getattr(description, 'name', '')  # a tree has none
-    return joint_values(values, name, description.joint_names, arm, finite=finite)
+    return as_joint_values(values, name, description.joint_names, arm, finite=finite)
 
 
 def broadcast_states(

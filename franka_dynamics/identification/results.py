@@ -70,10 +70,10 @@ class Improvement:
     json_fields = 'best_set', 'reduction', 'spread', 'min_reduction', 'better'
 
     @classmethod
-    def from_errors(cls, arm: TorqueErrors, published: Sequence[TorqueErrors]) -> 'Improvement':
+    def from_errors(cls, errors: TorqueErrors, published: Sequence[TorqueErrors]) -> 'Improvement':
         """Return the comparison of an arm's errors with those of the best published set."""
         best = min(published, key=lambda one: one.test.E)
-        gains = np.subtract(best.fold_errors, arm.fold_errors)
+        gains = np.subtract(best.fold_errors, errors.fold_errors)
         spread = float(gains.std(ddof=1)) if len(gains) > 1 else np.nan
         spread = _SPREAD_STD_ERROR_COUNT * spread / float(np.sqrt(len(gains)))
         min_gain = MIN_IMPROVEMENT_RATIO * float(np.mean(best.fold_errors))

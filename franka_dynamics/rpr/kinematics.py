@@ -17,7 +17,7 @@ import numpy as np
 
 from ..arguments import with_argument_checks
 from ..arm import ArmDescription, Convention, DHRow, JointKind
-from ..arrays import Array, ArrayLike, joint_values
+from ..arrays import Array, ArrayLike, as_joint_values
 from ..errors import DescriptionError, UnreachableError
 
 JOINT_SYMBOLS = ('theta1', 'd2', 'theta3')
@@ -118,7 +118,7 @@ class RprKinematics:
             If `position` is not three finite numbers.
 
         """
-        x, y, z = target = joint_values(position, 'position', 'xyz', allow_stack=False)
+        x, y, z = target = as_joint_values(position, 'position', 'xyz', allow_stack=False)
         rise = (z - self.d0) / self.a3
         if abs(rise) > 1.0 + _EDGE_TOLERANCE_RATIO:
             raise UnreachableError(
@@ -165,7 +165,7 @@ class RprKinematics:
 
         """
         low, high = (
-            joint_values(values, name, JOINT_SYMBOLS, allow_stack=False)
+            as_joint_values(values, name, JOINT_SYMBOLS, allow_stack=False)
             for values, name in ((lower, 'lower'), (upper, 'upper'))
         )
         branches = self.inverse(position)

@@ -25,7 +25,7 @@ _MAX_GRAVITY_CHANGE_TO_ANGLE = 10.0
 # Gravity of less than this share of its size is left out. One of 0.25 is that of recorded times
 # that are twice real ones.
 _MAX_REMAINING_GRAVITY_RATIO = 0.16
-_MIN_FORCE_N = 1.0  # [N] The largest of a sound log, a FER's, that its efforts show is 0.7 N.
+_MIN_CONSTANT_FORCE_N = 1.0  # The largest that a sound log's efforts show, a FER's, is 0.7 N.
 
 
 def _friction_divided_by(friction: Array, joints: tuple[int, ...], ratio: float) -> Array:
@@ -284,7 +284,7 @@ class ConstantForce(Fault):
 
     def is_possible(self, values: Sequence[float], gravity: Array) -> bool:
         """Return whether the force is above 1 N, more than a sound recording shows."""
-        return float(np.linalg.norm(values)) > _MIN_FORCE_N
+        return float(np.linalg.norm(values)) > _MIN_CONSTANT_FORCE_N
 
     def columns(self, samples: TorqueSamples) -> list[Array]:
         """Return the efforts that balance unit forces along x, y, z: Jacobian rows, negated."""
