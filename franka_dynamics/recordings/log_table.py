@@ -147,7 +147,7 @@ def episode_hint(numbers: Sequence[float] | Array) -> str:
     return f'the episodes are {first}{several}; they are not joined: choose one by --episode N.'
 
 
-def _column_names(column_text: str, joint_count: int) -> Iterator[str]:
+def _column_names(column_text: str, column_count: int) -> Iterator[str]:
     """Yield the column names or numbers that text such as `2-8`, `q{}` or `a,b` selects."""
     for entry in (one.strip() for one in column_text.split(',')):
         first, _, last = entry.partition('-')
@@ -156,6 +156,6 @@ def _column_names(column_text: str, joint_count: int) -> Iterator[str]:
         elif '{}' in entry or '{0}' in entry:
             begin = 0 if '{0}' in entry else 1
             pattern = entry.replace('{0}', '{}')
-            yield from (pattern.replace('{}', str(begin + joint)) for joint in range(joint_count))
+            yield from (pattern.replace('{}', str(begin + joint)) for joint in range(column_count))
         else:
             yield entry

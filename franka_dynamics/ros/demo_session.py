@@ -112,9 +112,9 @@ def run_demo(
 class _DemoRun:
     """One run of the demonstration, in real time or in lockstep."""
 
-    def __init__(self, plan: DemoPlan, folder: Path, progress: OnProgress, load: float) -> None:
+    def __init__(self, plan: DemoPlan, folder: Path, progress: OnProgress, loadavg: float) -> None:
         """Store plan, folder, progress callback and the machine's load before the run."""
-        self._plan, self._folder, self._initial_cpu_load = plan, folder, load
+        self._plan, self._folder, self._initial_cpu_load = plan, folder, loadavg
         self._progress, self._task_text = progress, ''
         self._planned_motions: list[JointTrajectory] = []
         self._task_span = 0.0, 1.0  # its begin and duration [s of simulated time]
