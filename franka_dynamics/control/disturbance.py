@@ -22,17 +22,11 @@ from .ending import Cause, Ending, Reason, ReasonCode
 from .limits import MAX_GENTLE_SPEED_RAD_S, MAX_TORQUE_RATE_NM_S, RUNAWAY_DETECTION_TIME_S
 from .misdirected_torques import find_misdirected_joints, KEPT_STATE_COUNT
 from .settings import friction_in_measured_effort, StateLimits
-from .terms import (
-    inverse_mass_matrix,
-    MAX_REST_SPEED_RAD_S,
-    MIN_MOTION_SPEED_RAD_S,
-    StateTerms,
-    TermModel,
-)
+from .terms import MAX_REST_SPEED_RAD_S, MIN_MOTION_SPEED_RAD_S, StateTerms, TermModel
 from ..arm import ArmDescription
 from ..arm.friction import FrictionState
 from ..arrays import Array
-from ..dynamics.external_torque import LoadEstimator, MomentumObserver
+from ..dynamics.external_torque import inverse_mass_matrix, LoadEstimator, MomentumObserver
 from ..errors import distinct_texts
 
 # Bounds on disturbance torques, by the measured or the commanded torque, as shares of a joint's
@@ -289,9 +283,8 @@ class DisturbanceMonitor:
             self._brakes_until = -np.inf
         over = shares.max() > 1.0 and state.stamp > self._brakes_until
         self._excess_s = self._excess_s + min(elapsed, MAX_COUNTED_PERIOD_S) if over else 0.0
-        why = None
-        if self._excess_s >= MAX_DISTURBANCE_TIME_S:
-            why = self.bound_violation(self.running_bound)
+        lasts = self._excess_s >= MAX_DISTURBANCE_TIME_S
+        why = self.bound_violation(self.running_bound) if lasts else None
         return None if why is None else Cause.LASTING_DISTURBANCE.ending(why)
 
     def _is_push(self) -> bool:
@@ -350,13 +343,11 @@ class DisturbanceMonitor:
             torque = command[joint]
             other = f'what is commanded and target {terms.profile.name} adds'
         size, most = distinct_texts(abs(torque), bound[joint], 2)
+        size, name = ('-' if torque < 0.0 else '+') + size, self._arm.joint_names[joint]
+        kind = 'measured' if self.has_effort else 'commanded'
+        causes = self._causes_of(motion, command, joint, terms)
         return ReasonCode.LARGE_DISTURBANCE(
-            kind='measured' if self.has_effort else 'commanded',
-            joint=self._arm.joint_names[joint],
-            torque=('-' if torque < 0.0 else '+') + size,
-            other=other,
-            most=most,
-            causes=self._causes_of(motion, command, joint, terms),
+            kind=kind, joint=name, torque=size, other=other, most=most, causes=causes
         )
 
     def probable_causes(self) -> str:

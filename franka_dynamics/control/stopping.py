@@ -28,18 +28,12 @@ from .limits import (
     RUNAWAY_DETECTION_TIME_S,
 )
 from .state_check import MIN_GOOD_STATE_COUNT
-from .terms import (
-    inverse_mass_matrix,
-    MAX_REST_SPEED_RAD_S,
-    MIN_MOTION_SPEED_RAD_S,
-    StateTerms,
-    TermModel,
-)
+from .terms import MAX_REST_SPEED_RAD_S, MIN_MOTION_SPEED_RAD_S, StateTerms, TermModel
 from .watchers import MAX_SPEED_TO_LIMIT
 from ..arm import ArmDescription
 from ..arm.friction import MAX_STATE_GAP_S
 from ..arrays import Array, NDArray
-from ..dynamics.external_torque import OBSERVER_SETTLING_TIME_S
+from ..dynamics.external_torque import inverse_mass_matrix, OBSERVER_SETTLING_TIME_S
 
 # Braking slows down less where states are old: its time constant is at least so many times the age
 # of the state. The pull to the stop pose damps critically with it, or is kp if that is larger.

@@ -170,16 +170,3 @@ class TermModel:
         """Return the inertia torque M(q) ddq, shape (n,) [N m]."""
         weightless = self._weightless_model
         return pin.rnea(weightless.model, weightless.data, q, self._zero, ddq)
-
-
-def inverse_mass_matrix(mass: Array) -> Array:
-    """
-    Return the inverse of a mass matrix M(q), (n, n), NaN if M(q) is not finite.
-
-    A joint that moves no mass, as one of a link without inertia, gets no acceleration.
-    """
-    try:
-        return np.asarray(np.linalg.inv(mass))
-    except np.linalg.LinAlgError:  # singular
-        known = np.isfinite(mass).all()
-        return np.asarray(np.linalg.pinv(mass) if known else np.full_like(mass, np.nan))

@@ -86,16 +86,11 @@ class MotionWatcher:
             return None
         joint = int((speed / limit).argmax())
         reached, most = distinct_texts(speed[joint], limit[joint])
-        why = ReasonCode.JOINT_TOO_FAST(
-            joint=self._joint_names[joint],
-            velocity=float(state.dq[joint]),
-            reached=reached,
-            most=most,
-            share=MAX_SPEED_TO_LIMIT,
-            following=MAX_FOLLOW_SPEED_TO_LIMIT,
-            near=MAX_GENTLE_SPEED_RAD_S,
-            causes=self._disturbances.probable_causes(),
-        )
+        name, dq = self._joint_names[joint], float(state.dq[joint])
+        causes = self._disturbances.probable_causes()
+        found = {'joint': name, 'velocity': dq, 'reached': reached, 'most': most, 'causes': causes}
+        shares = {'share': MAX_SPEED_TO_LIMIT, 'following': MAX_FOLLOW_SPEED_TO_LIMIT}
+        why = ReasonCode.JOINT_TOO_FAST(**found, **shares, near=MAX_GENTLE_SPEED_RAD_S)
         return Cause.JOINT_TOO_FAST.ending(why)
 
     def check_fall(self, q: Array, refusal_reason: Reason | None) -> Ending | None:

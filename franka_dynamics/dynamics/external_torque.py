@@ -342,3 +342,16 @@ def external_torque_std(description: ArmDescription) -> Array:
     strongest = effort.max(where=np.isfinite(effort), initial=0.0) or 1.0
     shares = np.where(np.isfinite(effort), effort, strongest) / strongest
     return EXTERNAL_TORQUE_STD_NM * np.cbrt(shares)
+
+
+def inverse_mass_matrix(mass: Array) -> Array:
+    """
+    Return the inverse of a mass matrix M(q), (n, n), NaN if M(q) is not finite.
+
+    A joint that moves no mass, as one of a link without inertia, gets no acceleration.
+    """
+    try:
+        return np.asarray(np.linalg.inv(mass))
+    except np.linalg.LinAlgError:  # singular
+        known = np.isfinite(mass).all()
+        return np.asarray(np.linalg.pinv(mass) if known else np.full_like(mass, np.nan))
