@@ -90,8 +90,8 @@ States are missing or wrong
   20, but nothing brakes, holds or watches the arm until `start`, which trusts them at once: a
   loop gets g(q) of where OWN took the joint, then the law of where states say it is.
 - The 6th loss within a minute is latched; COAST if states were impossible. A velocity beyond twice
-  its limit that positions confirm twice, as of a driven joint or a hard push: COAST. Once latched,
-  a loss up to 50 ms after the last, BRAKING again, is the same one.
+  its limit that positions confirm twice: COAST, but if a push does it (Driven; not by size) it is
+  possible until `start`. Once latched, a loss within 50 ms of the last, BRAKING again, is it.
 
 Torques are wrong
 - Disturbance: the measured torque departs from what the motion needs, or from what was sent plus
@@ -106,9 +106,9 @@ Torques are wrong
   6 (a joint's own, reversed) or 10 to 50 states: COAST. Without a measured torque not if a force
   on the flange explains it, too, but for opposite disturbances of two joints or a reversed torque.
 - Driven: in BRAKING a joint is for 5 ms faster, by 0.4 of its limit, than it got until its torque
-  could turn (20 ms, or as the rate allows), by wrong torques or a push that the brake cannot stop:
-  COAST. HOLDING has no such bound: beyond d and 10 % of each limit the arm yields to a push, up
-  to twice a speed limit (above); of the way it comes back by up to 0.11 rad.
+  could turn (20 ms, or as the rate allows): COAST. But if none is measured, and each joint got
+  what it was sent in the last 20 states, or they got far more, it is a push: braked on. HOLDING
+  yields to one beyond d and 10 % of limits, up to twice a speed limit; back it comes by 0.11 rad.
 - A torque that is not finite, of the law or the brake, is never sent: COAST.
 
   what is wrong                   with a measured torque (not zero)  without
@@ -181,8 +181,7 @@ from ..arrays import Array, ArrayLike, as_seconds
 
 _LOG = logging.getLogger(__name__)
 
-# After so many silent states of an enabled or faulty core, the log says why: ten times as many as
-# a first torque needs.
+# After so many silent states of an enabled or faulty core, the log says why.
 WAIT_WARNING_STATE_COUNT = 10 * MIN_GOOD_STATE_COUNT
 # After which an arm is not braked, and after which a moving one is held once it is seen.
 _UNBRAKED_REACTIONS = Reaction.ZERO, Reaction.COAST
@@ -321,6 +320,9 @@ class CoreStep(StateMachine):
         self.latest = self.desired = None
         problem = states.check_values(sample.q, sample.dq, sample.effort, sample.stamp)
         if problem is not None:
+            if problem.reaction is Reaction.COAST and self.disturbances.shows_push():
+                states.believes_fast_joints = True
+                problem = problem._replace(reaction=Reaction.AWAIT)
             if states.stamp is None and self.output.in_loop:
                 states.require_radians(sample.q)
             return problem
@@ -379,11 +381,7 @@ class CoreStep(StateMachine):
 
     # 2. May torques begin, and by which settings? ----------------------------------------------
     def _begin_torques_if_allowed(self, state: StateTerms) -> Reason | None:
-        """
-        Begin the law if allowed, or brake an arm to be held; return why settings are refused.
-
-        Returns why torques of the settings asked for are refused, if the arm contradicts them.
-        """
+        """Begin the law if allowed, or brake an arm to hold; return why settings are refused."""
         self._warn_while_waiting()
         stays = self.needs_start and self.resting_torque_agrees  # a stopped arm stays where it is
         refused = None if stays else self._settings_contradiction(state)
@@ -435,7 +433,10 @@ class CoreStep(StateMachine):
             found = self.disturbances.disturbance_torque
             desired = brake.torque(state, self.acting_terms, found, states.elapsed, states.age)
             if brake.failure_reason is not None:
-                self._end_torques(Cause.BRAKING_FAILED.ending(brake.failure_reason))
+                if self.disturbances.shows_push(by_size=True):
+                    brake.bear_speed()
+                else:
+                    self._end_torques(Cause.BRAKING_FAILED.ending(brake.failure_reason))
         elif self.state is State.STOPPING or not self.output.in_loop:
             return self._torque_without_state(now)
         else:
@@ -460,8 +461,7 @@ class CoreStep(StateMachine):
         """
         Return the next torque without a usable joint state: stopping, resting or last, (n,) [N m].
 
-        A loop in silence goes on with the resting torque of where the arm probably is. `silence`
-        is the time since the latest state [s].
+        A loop in silence, of `silence` [s], gets the resting torque of where the arm probably is.
         """
         output = self.output
         if output.sent_at - now > self.states.silence_timeout(from_stamps=False):

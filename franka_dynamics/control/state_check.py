@@ -116,6 +116,8 @@ class StateCheck:
         its velocity.
     velocity_contradicted : bool
         Whether velocities contradict positions: until `start` they are not believed.
+    believes_fast_joints : bool
+        Whether velocities beyond their bounds that positions confirm are possible, until `start`.
 
     """
 
@@ -149,7 +151,7 @@ class StateCheck:
     def trust_states_again(self) -> None:
         """Trust positions and velocities again, and count losses of states from zero."""
         self.leapt_joints = ~self._all_joints
-        self.velocity_contradicted = self._was_unseen = False
+        self.velocity_contradicted = self.believes_fast_joints = False
         self.reset_state_losses()
 
     def reset_except_position(self) -> None:
@@ -320,7 +322,7 @@ class StateCheck:
         moved, gap = seen - self._possible_q, stamp - self._possible_stamps
         self._displacement, self._gap_s = moved, gap
         returns = self.silence_timeout() < self.raw_elapsed < math.inf
-        self._was_unseen |= returns
+        self.believes_fast_joints |= returns
         way = self._max_velocity * np.maximum(gap, 1e-9) + MAX_POSITION_DRIFT_RAD  # inf * 0 is NaN
         judged = self.stamp is not None and not returns
         self._leap_mask = possible[:n] & (np.abs(moved) > way) & judged
@@ -336,7 +338,7 @@ class StateCheck:
             confirmed = (np.abs(dq) * self.period <= math.tau) & (returns | far)
             driven = confirmed & far & ~possible[n : 2 * n]
             self._too_fast_signs = np.where(dq > 0.0, 1.0, -1.0) * driven
-            possible[n : 2 * n] |= confirmed & self._was_unseen
+            possible[n : 2 * n] |= confirmed & self.believes_fast_joints
         if all_possible or possible.all():
             return None
         self.changed_velocity_mask &= possible[n : 2 * n]

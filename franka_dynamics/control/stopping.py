@@ -188,6 +188,10 @@ class BrakingController:
             turning = np.abs(self._withheld_torque) / MAX_TORQUE_RATE_NM_S
             self._torque_changed_s = np.maximum(MAX_DISTURBANCE_TIME_S, turning)
 
+    def bear_speed(self) -> None:
+        """Judge no speeds any more until `begin`: a push drives the arm, not the brake."""
+        self.failure_reason, self._max_speed = None, np.full_like(self._max_speed, np.inf)
+
     @property
     def is_still(self) -> bool:
         """Whether the arm was at rest in the last MIN_GOOD_STATE_COUNT states."""
