@@ -144,7 +144,7 @@ class _DifferenceCollector:
             kinds = [_ValuePair('kind', '', joint.kind.value, its.kind.value)]
             self._add_pairs('geometry', name, kinds, here.with_joint(i, there, 'twists'))
         else:
-            motion = here.motion_to(there, i, self._axis_bound, with_flange=self._has_flange)
+            motion = here.displacement_to(there, i, self._axis_bound, with_flange=self._has_flange)
             if not here.axes_agree(there, i, self._axis_bound) or self._is_link_moved(motion, i):
                 self._add_axis(motion, i, name)
             here = self.first_space

@@ -65,15 +65,14 @@ class SpaceFrameArm(BodyTree):
         apart = np.cross(d, q - p) if self.twists[i, 3:].any() else np.zeros(3)
         return bool(max(np.abs(np.cross(d, e)).max(), np.abs(apart).max()) <= tolerance)
 
-    def motion_to(self, other: Self, first: int, atol: float, with_flange: bool) -> Array | None:
+    def displacement_to(self, other: Self, i: int, atol: float, with_flange: bool) -> Array | None:
         """
-        Return the motion (4, 4) in {S} of joints `first` to n to another arm's; None without one.
+        Return the displacement (4, 4) in {S} of joints `i` to n to another arm's, else None.
 
-        `with_flange` the flange is among what is moved. Of several motions the smallest is
-        returned, and None if there is no such motion.
+        With `with_flange` the flange is moved, too. Of several the smallest is returned.
         """
-        joints = range(first, self.n)
-        pairs = [(self.axis(i), other.axis(i)) for i in joints]
+        joints = range(i, self.n)
+        pairs = [(self.axis(j), other.axis(j)) for j in joints]
         signs = [np.copysign(1.0, d @ e) for (d, _), (e, _) in pairs]
         directions = [(d, sign * e) for ((d, _), (e, _)), sign in zip(pairs, signs)]
         if with_flange:
@@ -85,7 +84,7 @@ class SpaceFrameArm(BodyTree):
         motion[:3, :3] = turn = u @ np.diag([1.0, 1.0, np.linalg.det(u @ vt)]) @ vt
         center = pairs[0][0][1]
         across, offsets = [np.zeros((3, 3))], [np.zeros(3)]
-        turning = [pair for i, pair in zip(joints, pairs) if self.twists[i, 3:].any()]
+        turning = [pair for j, pair in zip(joints, pairs) if self.twists[j, 3:].any()]
         points = [(np.eye(3) - np.outer(e, e), p, q) for (_, p), (e, q) in turning]
         if with_flange:
             points.append((np.eye(3), self.tool_pose[:3, 3], other.tool_pose[:3, 3]))
@@ -94,8 +93,8 @@ class SpaceFrameArm(BodyTree):
             offsets.append(project @ (q - center - turn @ (p - center)))
         shift = np.linalg.lstsq(np.vstack(across), np.concatenate(offsets), rcond=1e-9)[0]
         motion[:3, 3] = center + shift - turn @ center
-        brought = self.with_moved_joints(motion, first)
-        fits = all(brought.axes_agree(other, i, atol) for i in joints)
+        brought = self.with_moved_joints(motion, i)
+        fits = all(brought.axes_agree(other, j, atol) for j in joints)
         apart = np.abs(brought.tool_pose - other.tool_pose).max() if with_flange else 0.0
         return motion if fits and apart <= atol else None
 
