@@ -11,7 +11,7 @@ from .arrays import Array, ArrayLike
 from .errors import require_extra
 
 
-class Cone(NamedTuple):
+class Constraint(NamedTuple):
     """
     The constraint that constant (k,) + slope (k, N) x is in a cone, for unknowns x (N,).
 
@@ -24,34 +24,34 @@ class Cone(NamedTuple):
     slope: Array
 
 
-def nonnegative_cone(constant: ArrayLike, slope: ArrayLike) -> Cone:
+def nonnegative_cone(constant: ArrayLike, slope: ArrayLike) -> Constraint:
     """Return the constraint that all of constant (k,) + slope (k, N) x is nonnegative."""
     rows = np.asarray(slope, dtype=float)
-    return Cone('NonnegativeConeT', (len(rows),), np.broadcast_to(constant, len(rows)), rows)
+    return Constraint('NonnegativeConeT', (len(rows),), np.broadcast_to(constant, len(rows)), rows)
 
 
-def zero_cone(constant: Array, slope: Array) -> Cone:
+def zero_cone(constant: Array, slope: Array) -> Constraint:
     """Return the constraint that constant (k,) + slope (k, N) x is zero."""
-    return Cone('ZeroConeT', (len(constant),), constant, slope)
+    return Constraint('ZeroConeT', (len(constant),), constant, slope)
 
 
-def psd_cone(constant: Array, slope: Array) -> Cone:
+def psd_cone(constant: Array, slope: Array) -> Constraint:
     """Return the constraint that constant (k, k) + slope (k, k, N) x is positive semidefinite."""
     column, row = np.tril_indices(len(constant))  # the upper triangle, column by column
     scale = np.where(row == column, 1.0, np.sqrt(2.0))
     rows = scale[:, None] * slope[row, column]
-    return Cone('PSDTriangleConeT', (len(constant),), scale * constant[row, column], rows)
+    return Constraint('PSDTriangleConeT', (len(constant),), scale * constant[row, column], rows)
 
 
-def exponential_cone(lower_index: int, upper_index: int, unknown_count: int) -> Cone:
+def exponential_cone(lower_index: int, upper_index: int, unknown_count: int) -> Constraint:
     """Return the constraint x[lower_index] <= ln x[upper_index] on unknowns x."""
     slope = np.zeros((3, unknown_count))
     slope[0, lower_index] = slope[2, upper_index] = 1.0
-    return Cone('ExponentialConeT', (), np.array([0.0, 1.0, 0.0]), slope)
+    return Constraint('ExponentialConeT', (), np.array([0.0, 1.0, 0.0]), slope)
 
 
 def minimiser(
-    quadratic: Array, linear: Array, cones: Sequence[Cone], *, allow_inaccurate: bool = True
+    quadratic: Array, linear: Array, cones: Sequence[Constraint], *, allow_inaccurate: bool = True
 ) -> Array | None:
     """
     Return the x (N,) in the cones that minimises x' quadratic x / 2 + linear x, or None.

@@ -57,8 +57,7 @@ def sample_states(
     for words, number in (('number of states', count), ('seed', seed)):
         if isinstance(number, (int, np.integer)) and number < 0:
             raise SettingsError(f'The {words} is {number!r}; give a whole number, 0 or more.')
-    description = as_description(description)
-    rng = np.random.default_rng(seed)
+    description, rng = as_description(description), np.random.default_rng(seed)
     lower, upper = description.limit('lower'), description.limit('upper')
     least = np.minimum(-_DEFAULT_POSITION_LIMIT, upper - _DEFAULT_POSITION_LIMIT)
     most = np.maximum(_DEFAULT_POSITION_LIMIT, lower + _DEFAULT_POSITION_LIMIT)

@@ -207,12 +207,12 @@ class FoldFits:
         return self._fault
 
     @cached_property
-    def fault_values(self) -> tuple[float, ...]:
+    def user_values(self) -> tuple[float, ...]:
         """The fault's values in the units that users see, by the fit to all folds."""
         found = dict(zip(self.system.grams.column_names, self.total_theta.tolist()))
         if self.fault.value_is_from_torques:
             found |= self._rigid_torque_coefficients((EffortGain.kind, *self.fault.column_names))
-        return tuple(self.fault.fault_values(found, self.system.prior.model.gravity))
+        return tuple(self.fault.user_values(found, self.system.prior.model.gravity))
 
     def _rigid_torque_coefficients(self, names: tuple[str, ...]) -> dict[str, float]:
         """
@@ -231,17 +231,17 @@ class FoldFits:
 
     def is_possible(self) -> bool:
         """Return whether a fault of this kind can have the fitted values."""
-        return self.fault.is_possible(self.fault_values, self.system.prior.model.gravity)
+        return self.fault.is_possible(self.user_values, self.system.prior.model.gravity)
 
     def question(self) -> Diagnosis:
         """Return the fault as a Diagnosis without torque errors, which asks the user about it."""
-        return Diagnosis(self.fault.kind, self.fault.joints, self.fault_values)
+        return Diagnosis(self.fault.kind, self.fault.joints, self.user_values)
 
     def diagnosis(self, other: 'FoldFits | None' = None) -> Diagnosis:
         """Return a Diagnosis of the fault: torque errors without it, with it and with `other`."""
         fault_free = self.system.base_fits.test_error()
         errors = fault_free, self.test_error(), other.test_error() if other else fault_free
-        return Diagnosis(self.fault.kind, self.fault.joints, self.fault_values, *errors)
+        return Diagnosis(self.fault.kind, self.fault.joints, self.user_values, *errors)
 
     def test_error(self) -> float:
         """Return the torque error E on left-out folds [N m or % of the limits]."""
@@ -307,7 +307,7 @@ class FoldFits:
         """
         theta, model = self.arm_theta.copy(), self.system.prior.model
         fitted = theta[model.friction_slice].reshape(model.n, -1)
-        corrected = self.fault.corrected_friction(fitted, self.fault_values)
+        corrected = self.fault.corrected_friction(fitted, self.user_values)
         theta[model.friction_slice] = corrected.ravel()
         return theta
 

@@ -23,13 +23,13 @@ from .least_squares import FOLD_COUNT, GramStack
 from .options import MAX_MASS_RATIO
 from .prior import Prior, pseudo_inertia_basis, with_minimum_gyration
 from .results import Estimate, TorqueErrors
+from .. import semidefinite as sdp
 from ..arm import ArmDescription
 from ..arm.bodies import load_hand, NO_HAND
 from ..arrays import Array
 from ..dynamics.regressor import N_LINK_PARAMETERS, parameter_vector, with_parameter_vector
 from ..errors import IdentificationError
 from ..recordings.replay import ResidualRms, TorqueErrorUnit
-from ..semidefinite import Cone, exponential_cone, minimiser, nonnegative_cone, psd_cone, zero_cone
 
 _MASS_INDEX = N_LINK_PARAMETERS - 1
 # Smallest precision of the fit's prior. Without a prior a link could become a flat body or a
@@ -130,9 +130,9 @@ def fit_consistent_parameters(
         linear[block] += 2.0 * applied * by.reshape(4, 4, -1).trace()
         linear[own[-4:]] = -2.0 * applied
     cones = [
-        zero_cone(triangle[:, :b] @ prior.mean[:b] - effort, fitted),
-        nonnegative_cone(0.0, np.eye(count)[friction][braking]),
-        *_physical_cones(bounds, count, log_det.start),
+        sdp.zero_cone(triangle[:, :b] @ prior.mean[:b] - effort, fitted),
+        sdp.nonnegative_cone(0.0, np.eye(count)[friction][braking]),
+        *_link_cones(bounds, count, log_det.start),
     ]
     # With many samples the squared residuals are so large that the divergence is below the
     # solver's tolerance; the cost is therefore divided by sqrt(applied * |effort|).
@@ -160,14 +160,16 @@ def arm_from_fit(
     return replace(with_parameter_vector(start, vector), friction=model)
 
 
-def _minimum_point(quadratic: Array, linear: Array, cones: list[Cone], cost_scale: float) -> Array:
+def _minimum_point(
+    quadratic: Array, linear: Array, cones: list[sdp.Constraint], cost_scale: float
+) -> Array:
     """
     Return the unknowns within `cones` that minimise a quadratic cost.
 
     Raises IdentificationError if the solver finds no optimum.
     """
     for one in (cost_scale, 1.0):
-        found = minimiser(one * quadratic, one * linear, cones, allow_inaccurate=one == 1.0)
+        found = sdp.minimiser(one * quadratic, one * linear, cones, allow_inaccurate=one == 1.0)
         if found is not None:
             return found
     raise IdentificationError(
@@ -178,7 +180,7 @@ def _minimum_point(quadratic: Array, linear: Array, cones: list[Cone], cost_scal
     )
 
 
-def _physical_cones(bounds: PhysicalConstraints, count: int, log_det: int) -> Iterator[Cone]:
+def _link_cones(bounds: PhysicalConstraints, count: int, log_det: int) -> Iterator[sdp.Constraint]:
     """
     Yield the constraints on links and rotor inertias, as cones of `count` unknowns.
 
@@ -199,19 +201,19 @@ def _physical_cones(bounds: PhysicalConstraints, count: int, log_det: int) -> It
             slope[i, 4 + j, place] = slope[4 + j, i, place] = 1.0
             if i == j:
                 slope[4 + i, 4 + i, place] = 1.0
-                yield exponential_cone(first + 10 + i, place, count)
-        yield psd_cone(one, slope)
+                yield sdp.exponential_cone(first + 10 + i, place, count)
+        yield sdp.psd_cone(one, slope)
         mass = np.zeros((2, count))
         mass[:, block] = np.outer([1.0, -1.0], bounds.prior_sqrt[block, block][_MASS_INDEX])
-        mean, own = bounds.prior_mean[block][_MASS_INDEX], bounds.start_masses[k]
-        yield nonnegative_cone([mean - own / MAX_MASS_RATIO, own * MAX_MASS_RATIO - mean], mass)
+        mean, m = bounds.prior_mean[block][_MASS_INDEX], bounds.start_masses[k]
+        yield sdp.nonnegative_cone([mean - m / MAX_MASS_RATIO, m * MAX_MASS_RATIO - mean], mass)
     if bounds.bare_link_terms is not None:
         before, by = bounds.bare_link_terms
         slope = np.zeros((4, 4, count))
         slope[:, :, _link_slices(n)[-1]] = by.reshape(4, 4, -1)
-        yield psd_cone(before, slope)
+        yield sdp.psd_cone(before, slope)
     rotors = slice(N_LINK_PARAMETERS * n, len(bounds.prior_sqrt))
-    yield nonnegative_cone(
+    yield sdp.nonnegative_cone(
         bounds.prior_mean[rotors] / np.diag(bounds.prior_sqrt)[rotors], np.eye(count)[rotors]
     )
 

@@ -111,8 +111,7 @@ def identify(
     asked.effort_scales(start.n)  # raises errors before any recording is read
     sets = [as_description(one) for one in published] or [start]
     model, unit = asked.torque_model(start), TorqueErrorUnit.for_arm(start)
-    map_all = partial(_map_on, executor)
-    sources = [*fitted, *tested]
+    map_all, sources = partial(_map_on, executor), [*fitted, *tested]
 
     def summaries(torque_model: TorqueModel) -> Iterable[RecordingSummary]:
         """Return all recordings' summaries, with regressors of a torque model."""

@@ -123,7 +123,7 @@ def diagnose_fits(
         # way from an effort of the other sign: neither is named then.
         hangs = bool(doubtful) and doubtful[0].fault.kind == WrongGravity.kind
         gains = (one for one in doubtful if one.fault == EffortGain(first.fault.joints))
-        ambiguous = hangs or any(one.fault_values[0] < 0.0 for one in gains)
+        ambiguous = hangs or any(one.user_values[0] < 0.0 for one in gains)
         return _state_fault_verdict(state_fits, evidence, ambiguous), fits
     return _fault_verdict(fits, tried, doubtful) if doubtful else RecordingVerdict(), fits
 

@@ -509,7 +509,7 @@ def test_weak_gravity_that_is_turned_is_not_gravity_left_out():
 
     def found(*columns):
         values = {**dict(zip(fault.column_names, columns)), torques.EffortGain().kind: 0.0}
-        return fault.fault_values(values, moon)
+        return fault.user_values(values, moon)
 
     turned = found(0.2, 0.0, 0.0)
     assert not torques.lacks_gravity(turned)

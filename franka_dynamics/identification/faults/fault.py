@@ -164,7 +164,7 @@ class Fault:
         """
         return []
 
-    def fault_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
+    def user_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
         """
         Return the fault's values for the user, from fitted coefficients by column name.
 
@@ -172,12 +172,12 @@ class Fault:
         """
         return [coefficients[name] for name in self.column_names]
 
-    def corrected_friction(self, friction: Array, values: Sequence[float]) -> Array:
+    def corrected_friction(self, friction: Array, user_values: Sequence[float]) -> Array:
         """Return fitted friction parameters (n, k) with the fault's effect on them removed."""
         return friction
 
-    def is_possible(self, values: Sequence[float], gravity: Array) -> bool:
-        """Return whether a fault of this kind can have `values` under the declared `gravity`."""
+    def is_possible(self, user_values: Sequence[float], gravity: Array) -> bool:
+        """Return whether a fault of this kind can have `user_values` under the `gravity`."""
         return True
 
     @classmethod

@@ -179,11 +179,11 @@ class TimeScale(Fault):
         """Return the rigid-body torques without gravity torques as a column."""
         return [samples.rigid_torque - samples.dynamics.gravity(samples.motion.q)]
 
-    def fault_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
+    def user_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
         """Return the ratio of recorded to real time, corrected for a common factor of efforts."""
         weight = 1.0 + coefficients[EffortGain().kind]
         return [float(np.sqrt(max(1.0 + coefficients[self.kind] / weight, 0.0)))]
 
-    def is_possible(self, values: Sequence[float], gravity: Array) -> bool:
+    def is_possible(self, user_values: Sequence[float], gravity: Array) -> bool:
         """Return whether the ratio of times is near enough to 1 to come from wrong stamps."""
-        return 1.0 / _MAX_TIME_SCALE < values[0] < _MAX_TIME_SCALE
+        return 1.0 / _MAX_TIME_SCALE < user_values[0] < _MAX_TIME_SCALE

@@ -44,19 +44,18 @@ class EffortGain(Fault):
         """Return the rigid-body torque of the fault's joints as the only column."""
         return [samples.only_at_joints(samples.rigid_torque, self.joints)]
 
-    def fault_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
+    def user_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
         """Return the ratio of the recorded effort to the real one."""
         return [1.0 + coefficients[self.column_names[0]]]
 
-    def corrected_friction(self, friction: Array, values: Sequence[float]) -> Array:
+    def corrected_friction(self, friction: Array, user_values: Sequence[float]) -> Array:
         """Return the friction parameters divided by the ratio of recorded to real effort."""
-        return _friction_divided_by(friction, self.joints, values[0])
+        return _friction_divided_by(friction, self.joints, user_values[0])
 
     @classmethod
     def sentence(cls, diagnosis: Diagnosis, joint_names: Sequence[str], scales: Array) -> str:
         """Return a sentence on the ratio or wrong sign, and the scale that corrects it."""
-        ratio = diagnosis.values[0]
-        unit = 'unit (currents: --torque-constant)'
+        ratio, unit = diagnosis.values[0], 'unit (currents: --torque-constant)'
         what = f' is {ratio:.3g} times its torque. Check its column, sign, {unit} and gear'
         if abs(ratio + 1.0) < _MAX_SIGN_GAIN_ERROR:
             what, ratio = _WRONG_SIGN_TEXT, -1.0
@@ -92,14 +91,14 @@ class VaryingGain(Fault, ABC):
         both = samples.rigid_torque, samples.rigid_torque * self.gain_variable(samples)
         return [samples.only_at_joints(one, self.joints) for one in both]
 
-    def fault_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
+    def user_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
         """Return the ratios of recorded to real effort at both ends of `variable_range`."""
         constant, change = (coefficients[name] for name in self.column_names)
         return [1.0 + constant + end * change for end in self.variable_range]
 
-    def corrected_friction(self, friction: Array, values: Sequence[float]) -> Array:
+    def corrected_friction(self, friction: Array, user_values: Sequence[float]) -> Array:
         """Return the friction parameters divided by the mean ratio of recorded to real effort."""
-        return _friction_divided_by(friction, self.joints, 0.5 * (values[0] + values[1]))
+        return _friction_divided_by(friction, self.joints, 0.5 * (user_values[0] + user_values[1]))
 
 
 class EffortGainDrift(VaryingGain):
@@ -139,9 +138,9 @@ class EffortSaturation(Fault):
         'sensor or drive saturates. Record slower motions or with less load.'
     )
 
-    def is_possible(self, values: Sequence[float], gravity: Array) -> bool:
+    def is_possible(self, user_values: Sequence[float], gravity: Array) -> bool:
         """Return whether the gain falls with torque; a rising one may be due to friction."""
-        return values[0] < 0.0
+        return user_values[0] < 0.0
 
     def columns(self, samples: TorqueSamples) -> list[Array]:
         """Return torque times (torque / largest torque)^2 of the fault's joints as one column."""
@@ -160,7 +159,7 @@ class EffortOffset(Fault):
         """Name of the joint's offset column in the torque model, which the fault also uses."""
         return (f'{OFFSET_SYMBOL}_{self.joints[0] + 1}',)
 
-    def is_possible(self, values: Sequence[float], gravity: Array) -> bool:
+    def is_possible(self, user_values: Sequence[float], gravity: Array) -> bool:
         """Return False, because an offset is part of all fits and is only put as a question."""
         return False
 
@@ -188,15 +187,15 @@ class ExchangedEfforts(Fault):
         (i, j), each = self.joints, np.eye(samples.model.n)
         return [np.diff(samples.rigid_torque[:, [i, j]]) * (each[i] - each[j])]
 
-    def corrected_friction(self, friction: Array, values: Sequence[float]) -> Array:
+    def corrected_friction(self, friction: Array, user_values: Sequence[float]) -> Array:
         """Return the friction parameters with those of the two joints exchanged back."""
         found = friction.copy()
         found[[*self.joints]] = friction[[*self.joints[::-1]]]
         return found
 
-    def is_possible(self, values: Sequence[float], gravity: Array) -> bool:
+    def is_possible(self, user_values: Sequence[float], gravity: Array) -> bool:
         """Return whether the efforts are exchanged as a whole, not in part."""
-        return 0.5 < values[0] < 2.0
+        return 0.5 < user_values[0] < 2.0
 
 
 class WrongGravity(Fault):
@@ -214,14 +213,14 @@ class WrongGravity(Fault):
         axes = gravity_axes(samples.model.gravity)
         return [NewtonEulerModel(samples.model.arm, one).gravity(samples.motion.q) for one in axes]
 
-    def fault_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
+    def user_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
         """
         Return the gravity vector of the recording [m/s^2], or zeros if efforts lack gravity.
 
         A common factor of all efforts, which is fitted beside it, is part of the direction. Where
         nearly its size alone changes, it is `gravity`.
         """
-        own, gain = super().fault_values(coefficients, gravity), 1 + coefficients[EffortGain.kind]
+        own, gain = super().user_values(coefficients, gravity), 1 + coefficients[EffortGain.kind]
         turned = gravity + np.array(own) @ gravity_axes(gravity) / gain
         size, real = np.linalg.norm(turned), np.linalg.norm(gravity)
         if size < _MAX_REMAINING_GRAVITY_RATIO * real:
@@ -230,9 +229,9 @@ class WrongGravity(Fault):
         most = _MAX_GRAVITY_CHANGE_TO_ANGLE * gravity_angle(direction.tolist(), gravity)
         return (gravity if abs(size / real - 1.0) > most else direction).tolist()
 
-    def is_possible(self, values: Sequence[float], gravity: Array) -> bool:
-        """Return whether the gravity vector `values` differs from the declared `gravity`."""
-        return list(values) != gravity.tolist()
+    def is_possible(self, user_values: Sequence[float], gravity: Array) -> bool:
+        """Return whether the gravity vector `user_values` differs from the declared `gravity`."""
+        return list(user_values) != gravity.tolist()
 
     @classmethod
     def sentence(cls, diagnosis: Diagnosis, joint_names: Sequence[str], scales: Array) -> str:
@@ -282,9 +281,9 @@ class ConstantForce(Fault):
         'a cable, a spring, or a contact. Remove it, and record again.'
     )
 
-    def is_possible(self, values: Sequence[float], gravity: Array) -> bool:
+    def is_possible(self, user_values: Sequence[float], gravity: Array) -> bool:
         """Return whether the force is above 1 N, more than a sound recording shows."""
-        return float(np.linalg.norm(values)) > _MIN_CONSTANT_FORCE_N
+        return float(np.linalg.norm(user_values)) > _MIN_CONSTANT_FORCE_N
 
     def columns(self, samples: TorqueSamples) -> list[Array]:
         """Return the efforts that balance unit forces along x, y, z: Jacobian rows, negated."""
