@@ -273,7 +273,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('rises by more than {}: masses', (cross_validation.MIN_LOG_BAYES_FACTOR,)),
             ('within {} % and the inverse', (100.0 * cross_validation._MIN_FIXED_TO_FREE_RATIO,)),
             ('likelier: above {} they are faults', (verdict._MIN_CLEAR_LOG_BAYES_FACTOR,)),
-            ('whose efforts more than {} % is left', (100.0 * fault_checks._MAX_ERROR_TO_EFFORT,)),
+            ('whose efforts more than {} % is left', (100.0 * fault_checks._MAX_ERROR_TO_RMS,)),
             ('where they are wider than {}', (published_masses._MIN_MENTIONED_RANGE,)),
             ('above {} times the usual are left out', (fault_checks._MIN_CONTACT_RESIDUAL_RATIO,)),
             ('{} filtered samples count as one', (least_squares.SAMPLES_PER_INDEPENDENT_SAMPLE,)),
