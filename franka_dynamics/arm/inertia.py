@@ -11,6 +11,7 @@ section III).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 import math
 
 import numpy as np
@@ -243,6 +244,11 @@ class LinkInertia:
 
     def inconsistency(self) -> str:
         """Return why no real body can have these parameters, as words after 'is', or ''."""
+        return self._inconsistency
+
+    @cached_property  # each model that an arm is given asks for it
+    def _inconsistency(self) -> str:
+        """What `inconsistency` returns."""
         if self.is_physical():
             density = self.equivalent_ball_density() if self.mass > _MAX_POINT_MASS_KG else 0.0
             if density <= _MAX_DENSITY_KG_M3:

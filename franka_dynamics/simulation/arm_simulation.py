@@ -156,8 +156,9 @@ class ArmSimulation:
         self.model = build_mujoco_model(plant, gravity=settings.gravity, dt=step, stops=True)
         self.data = self._mujoco.MjData(self.model)
         # With the gravity that an upright arm has.
-        self._upright_model = build_mujoco_model(arm, gravity=arm.mount_pose[:3, :3] @ GRAVITY)
-        self._upright_data = self._mujoco.MjData(self._upright_model)
+        if settings.gravity_compensation:
+            self._upright_model = build_mujoco_model(arm, gravity=arm.mount_pose[:3, :3] @ GRAVITY)
+            self._upright_data = self._mujoco.MjData(self._upright_model)
         friction = arm.friction or arm.simulated_friction
         if settings.friction and friction is None:
             raise SettingsError(f'{arm.name} has no friction model; switch friction off.')
