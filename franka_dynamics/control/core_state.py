@@ -12,16 +12,16 @@ Loop, node: a *loop* applies each torque that `step` and `tick` return, in each 
 Usable: a state in which part 1 of `CoreStep.step` finds nothing wrong.
 Moves, rests: an arm moves if a joint is faster than 0.02 rad/s. A braked one has come to rest
   once all joints were below 0.04 rad/s in 20 states in a row, or after 1 s.
-Latched: a fault. After it, as after each stop but a pause, the law begins only by `start`, after
-  other endings by itself.
+Latched: a fault. After it, as after each stop but a pause, the law begins only by `start` (after a
+  fault, by `reset`, too), after other endings by itself.
 G(q): g(q), the gravity torque with payload, less what the target adds. It is g(q) under targets
   mujoco and gz_ros2_control. Under fci and franka_gazebo it is zero, or what these do not add, as
   of a payload that the robot does not know.
 
   state      what is commanded
   SILENT     in a loop the resting torque, by a node nothing
-  RUNNING    the law: G + scale (C dq + M ddq_d + friction) + kp (q_d - q) + kd (dq_d - dq), and
-             in the first 0.2 s the ramp
+  RUNNING    the law: G + scale (C dq + M ddq_d + friction, as `terms` say) + kp (q_d - q)
+             + kd (dq_d - dq), and in the first 0.2 s the ramp
   BRAKING    the brake: G + C dq + d - kp (q - q_b) - kd dq - M a, until the arm rests
   HOLDING    the same as in BRAKING, until `start`, a stop, or states are lost
   STOPPING   the stop by the model: G + C dq - M dq / (0.1 s), of an arm that is not seen; then,
@@ -49,10 +49,11 @@ Stop by the model: it takes q and dq as seen last (by joint: `core_step.py`), le
 Resting torque: zero after reaction ZERO, and in a loop until a usable state agrees with g(q). Else
   zero if the target adds gravity, whatever it lacks, but G + d of an arm that is to be held and
   rested when its states were lost. Else g(q) of where the arm is or, unseen, of where the stop by
-  the model takes it; and d is added, in that stop, too, if no joint was faster than 0.04 rad/s
-  when states were lost, under a brake in the last 20. So it stays with a load that nobody
-  declared, until `stop` or `reset`, as far as d goes; what kp bore beyond, as of a load that came
-  later, is lost, and it falls with that, as with all of it after a motion or a stop.
+  the model takes it; and d is added, in that stop, too (under a target that adds gravity only if
+  it is to be held), if no joint was faster than 0.04 rad/s when states were lost, under a brake in
+  the last 20 or since it began. So it stays with a load that nobody declared, until `stop` or
+  `reset`, as far as d goes; what kp bore beyond, as of a load that came later, is lost, and it
+  falls with that, as with all of it after a motion or a stop.
 
 A reaction says what follows once torques have ended; each cause in `ending.py` has one. If the arm
 rests, the last column begins at once, but with RELEASE and HOLD after BRAKING for 20 states:
@@ -62,7 +63,8 @@ rests, the last column begins at once, but with RELEASE and HOLD after BRAKING f
   HOLD            BRAKING                       HOLDING, also again after states were lost
   AWAIT           STOPPING by the model; once   the resting torque, until states are usable again:
                   a state is usable, BRAKING    table in `core_step.py`, States are missing
-  RESTING_TORQUE  as AWAIT                      as AWAIT, but what was to be held is so no more
+  RESTING_TORQUE  as AWAIT                      as AWAIT, but what was to be held is so no more:
+                                                `faulty`, repeating positions
   COAST           STOPPING, not by the model    the resting torque, zero at joints whose torques
                                                 then seem exchanged or reversed, right ones among
                                                 them (speed alone tells none; nor one that got
@@ -387,16 +389,16 @@ class StateMachine:
         if before is State.RUNNING:
             self.unreported_endings.append(self.ending)
             self.reference.clear(self.ending)
-        own = self.disturbances
+        # An arm whose positions repeat seems to rest, and what drives it seems a load.
+        seen, stuck = self.open_loop_stop.last_seen, self.repeated_positions.stuck_joints.any()
+        speed = np.inf if seen is None or stuck else np.abs(seen[1]).max()
+        own, is_still = self.disturbances, bool(speed < MAX_STOPPED_SPEED_RAD_S)
         if self.state is State.BRAKING:
             gains, swings = (self.requested_law.kp, self.requested_law.kd), own.is_torque_swinging
-            self.brake.begin(own.disturbance_torque, gains, torque_swings=swings)
+            torque = own.disturbance_torque
+            self.brake.begin(torque, gains, torque_swings=swings, is_still=is_still)
             self.brake.bears_load = self.ending.reaction not in _REACTIONS_THAT_LET_GO
         elif self.state is State.STOPPING and before is State.RUNNING:
-            # An arm whose positions repeat seems to rest, and what drives it seems a load.
-            seen, stuck = self.open_loop_stop.last_seen, self.repeated_positions.stuck_joints.any()
-            speed = np.inf if seen is None or stuck else np.abs(seen[1]).max()
-            is_still = bool(speed < MAX_STOPPED_SPEED_RAD_S)
             self.brake.begin(own.disturbance_torque, is_still=is_still)
         calm = self.state in (State.RUNNING, State.SILENT)
         _LOG.log(logging.INFO if calm else logging.WARNING, '%s', self.status)

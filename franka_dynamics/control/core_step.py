@@ -24,11 +24,11 @@ Torques begin (from SILENT)
   first, it comes by the rate, zero at the first usable state. A node sends nothing.
 - The law begins at the 20th usable state in a row, even if the arm moves, unless a torque
   contradicts, states have a median age above 15 ms, gains swing with that age and the period, or
-  it is `blocked`. It begins, by the ramp, at the torque sent last, such as a loop's resting
-  torque, if that still acts, else at a first torque: zero if the target adds gravity, else the
-  measured torque or, without one, g(q). None acts of a node at the beginning, after a change to a
-  target that adds gravity otherwise, or of an arm that was carried off and rests there, nor in
-  SILENT a zero torque.
+  it is `blocked` (which ends nothing). It begins, by the ramp, at the torque sent last, such as a
+  loop's resting torque, if that still acts, else at a first torque: zero if the target adds
+  gravity, else the measured torque or, without one, g(q). None acts of a node at the beginning,
+  after a change to a target that adds gravity otherwise, or of an arm that was carried off and
+  rests there, nor in SILENT a zero torque.
 - Contradicts: a joint's measured torque departs by more than 10 % of its limit from what the
   motion needs, or from what was sent (at the beginning: nothing) plus what the target adds. While
   it does, no law begins; a loop gets zero, or if a state agreed before, g(q) by the settings that
@@ -49,18 +49,20 @@ States are missing or wrong
   it, not beyond 0.25 s if one is MODEL. Then the resting torque, SILENT. So in HOLDING, too.
 - When the first usable state comes (law: it begins, and holds the arm where it is then, without
   motion; rest: the resting torque until `start`, so in each row if a `stop` came before, in the
-  first after BRAKING; 20: at the 20th usable state, not while `blocked`):
+  first after BRAKING, but HOLDING after `faulty` or repeating positions; 20: at the 20th usable
+  state, not while `blocked`):
 
   the arm then                      gets at once    not latched  latched      was to be held
-  STOPPING, above 0.04 rad/s        BRAKING         law as (2)   HOLDING      HOLDING
-  STOPPING, slower                  resting torque  20: law      rest         20: BRAKING, HOLDING
-  SILENT, above 0.04 rad/s          resting torque  20: law      20: as held  20: BRAKING, HOLDING
+  in STOPPING, above 0.04 rad/s     BRAKING         law as (2)   HOLDING      HOLDING
+  in STOPPING, slower               resting torque  20: law      rest         20: BRAKING, HOLDING
+  SILENT after it, above 0.04       resting torque  20: law      20: as held  20: BRAKING, HOLDING
   else, as if it rested when lost   resting torque  20: law      rest         20: BRAKING, HOLDING
 
-- A gap of up to 20 ms (`state_timeout`; or 3 periods) without a possible state is none: `tick`
-  repeats the last torque. Then `tick` begins the stop, in a node and in a loop that calls it.
-  Another loop applies its last torque throughout; the first state after the gap begins the stop,
-  with one torque by this state, and the next one, if usable, ends it.
+- A gap of up to 20 ms (`state_timeout`, by stamps less by age / `max_state_age`; or 3 periods)
+  without a possible state is none: `tick` repeats the last torque. Then `tick` begins the stop, in
+  a node and in a loop that calls it. Another loop applies its last torque throughout; the first
+  state after the gap begins the stop, with one torque by this state, and the next one, if usable,
+  ends it.
 - What the stop takes for a joint's motion (SEEN: the measured position and velocity; OWN: the
   velocity alone from the last believed position, if possible and changing, else MODEL; MODEL: the
   last believed velocity as it decays), until when states are not trusted, and what is latched:
@@ -70,7 +72,7 @@ States are missing or wrong
   the first possible state after > 20 ms        SEEN                    the next state   no
   stamps set back, by 1 s or for 20 states      MODEL                   the next state   no
   states older than `max_state_age` (0.1 s)     q SEEN, every dq MODEL  younger states   no
-  states below `min_input_rate` (200 Hz)        SEEN                    faster states    no
+  states below `min_input_rate`, or ahead       SEEN                    faster states    no
   a position is no number                       that OWN, others SEEN   it is a number   no
   a velocity is no number                       q SEEN, its dq MODEL    it is a number   no
   an impossible position                        that OWN, others SEEN   it is possible   yes
@@ -89,16 +91,17 @@ States are missing or wrong
 - After a leap that stays, or velocities that contradict positions, states soon count among the
   20, but nothing brakes, holds or watches the arm until `start`, which trusts them at once: a
   loop gets g(q) of where OWN took the joint, then the law of where states say it is.
-- The 6th loss within a minute is latched; COAST if states were impossible. A velocity beyond twice
-  its limit that positions confirm twice: COAST, but if a push does it (Driven; not by size) it is
-  possible until `start`. Once latched, a loss within 50 ms of the last, BRAKING again, is it.
+- The 6th loss within a minute and since `start` is latched; COAST if states were impossible. A
+  velocity beyond twice its limit that positions confirm twice: COAST, but if a push does it
+  (Driven; not by size) it is possible until `start`. Once latched, a loss within 50 ms of the
+  last, BRAKING again, is the same one.
 
 Torques are wrong
 - Disturbance: the measured torque departs from what the motion needs, or from what was sent plus
   what the target adds (without one: this sum from what the motion needs), by more than 20 % of a
-  limit (31 % at limits below 20 N m) for 20 ms (44 if just beyond): HOLD. Not at rest for 1 s
-  after the law begins, unless it was held; less any share of a changed payload for 2 s, or until a
-  joint has 0.5 rad/s.
+  limit (31 % at limits below 20 N m), found 23 ms after it began (50 if just beyond): HOLD. Not at
+  rest for 1 s after the law begins, unless it was held; less any share of a changed payload for 2
+  s, or until a joint has 0.5 rad/s.
 - Speed, found first in a hard push: a joint beyond 0.6 of its limit (1.15 until 0.5 s after the
   reference moved), with what it gains before its torque can turn, for 3 ms: HOLD; also one above
   0.5 rad/s that cannot stop before its position limit, if no reference moved.
@@ -136,31 +139,34 @@ Stops and start. Each stop adds its reason; a fault stays latched whatever follo
   `start`             goes on         (2)             the law (3)     the law (4)
   `reset`             SILENT; all but a stop is forgotten (TO_ZERO: zero goes on); as at first (5)
 
-- (1) In STOPPING without fault or PAUSE: held after 20 usable states, or as BRAKING ends. Else it
-  only latches.
+- (1) In STOPPING without fault or PAUSE: held after 20 usable states, or as BRAKING ends. Else as
+  the table, latched.
 - (2) After a stop: the law begins one state after the arm rests, at the torque then sent, if none
   is older than 15 ms. After a fault: refused.
 - (3) At once, by the ramp, without a motion: kp pulls to where the arm is. Refused if `blocked`,
   if states are older than 15 ms or torques depart by more than 10 % of a limit (less a share of a
   changed payload, as above).
 - (4) As Torques begin, mostly at the next state, also in a free fall after COAST, which
-  contradicts nothing; an arm that is unseen since a stop by the model began, after COAST, too, is
-  first BRAKING once it is seen. Refused if it is to be held then.
+  contradicts nothing; an arm that is unseen since a stop by the model began, after COAST, too, but
+  not ZERO, is first BRAKING once it is seen. Refused if it is to be held then.
 - (5) But a loop's g(q) goes on, from its first state (after a `tick` or an unusable one as at
   first), unless COAST came before or torques departed by more than 10 %: then as at first, so zero
   at the states at which one contradicts.
 - ZERO: under a target that adds no gravity the arm falls, STOPPING while it moves; if `blocked`
   also after `start`, `reset`. After a PAUSE the law begins by itself at the first state not so (20
-  were usable), in STOPPING at the torque reached; but if a stop or fault came before or since,
-  zero goes on until `start`. While `blocked`, nothing watches a fall under zero torque.
+  were usable; until then SILENT gets g(q) by the rate, STOPPING zero), in STOPPING at the torque
+  reached; but if a stop or fault came before or since, zero goes on until `start`. While
+  `blocked`, nothing watches a fall under zero torque.
 
 Settings change (`Feedforward.change`)
   RUNNING            the law of the new ones at once, by the ramp; the motion goes on; kp from 0
                      without a motion holds the arm where it is then
   BRAKING, HOLDING   payload, gravity: at once, but d takes up the difference, so that the torque
-                     has no step until a `stop`. kp, kd: from `start`, by the ramp, or braked again
-  SILENT, STOPPING   the old ones act in SILENT until `start`, if the law needs it, and in both
-                     until no torque contradicts the new ones; these at once if no torque acts
+                     has no step until a `stop`. kp, kd, scale, terms: from `start`, by the
+                     ramp, or braked again
+  SILENT, STOPPING   the old ones act in SILENT until `start`, if the law needs it, or `reset`,
+                     and in both until no torque contradicts the new ones or a held arm is
+                     held again; these at once if no torque acts. d, if borne, takes up the rest
   `target`           SettingsError, but in SILENT as above
 """
 

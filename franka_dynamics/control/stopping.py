@@ -64,6 +64,8 @@ class BrakingController:
         The compensated part of the torque that the model does not explain [N m], in FCI's sign.
     at_rest : bool
         Whether the arm has come to rest since `begin`.
+    is_still : bool
+        Whether the arm rested in the last MIN_GOOD_STATE_COUNT states, or in all since `begin`.
     bears_load : bool
         Whether `disturbance` may act once braking is over: the arm was not let go since `begin`.
     failure_reason : Reason or None
@@ -107,7 +109,7 @@ class BrakingController:
         self._stop_pose: Array | None = None
         self._time_s = self._faster_s = 0.0
         self._max_speed = np.zeros_like(disturbance)
-        self._rest_count = MIN_GOOD_STATE_COUNT * is_still
+        self._rest_count, self.is_still = 0, is_still
 
     def torque(
         self, state: StateTerms, terms: TermModel, excess: Array, elapsed: float, age: float = 0.0
@@ -192,21 +194,19 @@ class BrakingController:
         """Judge no speeds any more until `begin`: a push drives the arm, not the brake."""
         self.failure_reason, self._max_speed = None, np.full_like(self._max_speed, np.inf)
 
-    @property
-    def is_still(self) -> bool:
-        """Whether the arm was at rest in the last MIN_GOOD_STATE_COUNT states."""
-        return self._rest_count >= MIN_GOOD_STATE_COUNT
-
     def _watch_speeds(self, speed: Array, elapsed: float, excess: Array) -> None:
         """Update `at_rest` and `failure_reason` by the speeds of the joints, (n,) [rad/s]."""
         self._time_s += elapsed
-        self._rest_count = self._rest_count + 1 if speed.max() < MAX_STOPPED_SPEED_RAD_S else 0
-        if self.is_still:
+        rests = bool(speed.max() < MAX_STOPPED_SPEED_RAD_S)
+        self._rest_count = self._rest_count + 1 if rests else 0
+        rested = self._rest_count >= MIN_GOOD_STATE_COUNT
+        self.is_still = rested or (self.is_still and rests)
+        if rested:
             self._min_time_constant = 0.0
         # What kp bears is then borne by the disturbance torque, which stays if states are lost; a
         # receiver, which estimates none, goes on by kp.
-        self._comes_to_rest = self.is_still and not self.at_rest and bool(excess.any())
-        self.at_rest = self.at_rest or self.is_still or self._time_s > MAX_BRAKING_TIME_S
+        self._comes_to_rest = rested and not self.at_rest and bool(excess.any())
+        self.at_rest = self.at_rest or rested or self._time_s > MAX_BRAKING_TIME_S
         turning = True if self._torque_changed_s is None else self._time_s < self._torque_changed_s
         self._max_speed = np.where(turning, np.maximum(self._max_speed, speed), self._max_speed)
         faster = speed - self._max_speed

@@ -201,8 +201,7 @@ def test_json_without_a_file_is_printed_alone(command, capsys):
     assert main([*command.split(), '--arm', 'rpr', '--json']) == 0
     assert json.loads(capsys.readouterr().out)
     # Text comes back with the next command.
-    assert main([*command.split(), '--arm', 'rpr']) == 0
-    assert 'rpr' in capsys.readouterr().out
+    assert main([*command.split(), '--arm', 'rpr']) == 0 and 'rpr' in capsys.readouterr().out
 
 
 MOTION = '--position q{} --velocity dq{} --effort tau{}'

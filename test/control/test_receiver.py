@@ -217,8 +217,7 @@ def test_where_senders_have_no_numbers_each_is_followed_within_the_rate():
     receiver = fci_receiver()
     assert receiver.accept(STILL, 1) is None
     applied, answers = played(receiver, 200, lambda k: [(10.0 if k % 2 else -10.0, None)])
-    assert answers == [[None]] * 200
-    assert np.abs(np.diff(applied, axis=0)).max() <= LARGEST_STEP
+    assert answers == [[None]] * 200 and np.abs(np.diff(applied, axis=0)).max() <= LARGEST_STEP
 
 
 def test_a_torque_before_the_first_state_is_followed_until_the_time_out():
@@ -377,8 +376,7 @@ def test_whatever_is_sent_the_torque_is_within_limit_and_rate(name):
         if rng.random() < 0.7:
             receiver.accept(rng.uniform(-1.0, 1.0, 7) * arm.limit('effort'), k)
         applied.append(receiver.step(stamp, q, dq))
-    assert np.isfinite(applied).all()
-    assert (np.abs(applied) <= arm.limit('effort') + 1e-9).all()
+    assert np.isfinite(applied).all() and (np.abs(applied) <= arm.limit('effort') + 1e-9).all()
     assert np.abs(np.diff(applied, axis=0)).max() <= LARGEST_STEP
     assert receiver.timeout_count > 10
 

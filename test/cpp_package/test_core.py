@@ -529,8 +529,7 @@ def test_a_command_that_cannot_be_meant_is_refused(core, command, index, value, 
     receiver = Receiver(core('bare'), Settings(), command)
     values = np.concatenate([BARE.home, STILL, STILL]) if command == 'motion' else STILL.copy()
     values[index] = value
-    assert receiver.receive(values) == answer
-    assert receiver.receive(values[:-1]) == 'wrong size'
+    assert receiver.receive(values) == answer and receiver.receive(values[:-1]) == 'wrong size'
     assert receiver.receive(np.append(values, 0.0)) == 'wrong size'
 
 

@@ -119,8 +119,7 @@ def test_what_was_not_given_is_left_to_the_file(launched, tmp_path):
     node = launched('feedforward', **given, robot_type='fr3', joint_states_topic=states)
     node = node['feedforward_node']
     has(node, robot_type='fr3', arm_prefix='mine_', target='fci')
-    assert node.remappings['joint_states'] == states
-    assert node.remappings['__ns'] == '/right'
+    assert node.remappings['joint_states'] == states and node.remappings['__ns'] == '/right'
 
 
 def test_a_prefix_that_yaml_would_read_as_a_boolean_stays_a_text(launched):

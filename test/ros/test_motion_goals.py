@@ -130,8 +130,7 @@ def make_world(probe, start_arm, start_node):
 def test_goals_of_moveit_are_followed_refused_replaced_and_cancelled(make_world):
     world = make_world(kp=[-1.0])
     send, end, client = world.client.send, world.client.end, world.client
-    assert world.end_of(goal()) == (SUCCEEDED, Result.SUCCESSFUL, '')
-    assert world.error < 1e-3
+    assert world.end_of(goal()) == (SUCCEEDED, Result.SUCCESSFUL, '') and world.error < 1e-3
     feedback = client.feedback[-1].feedback
     assert list(feedback.joint_names) == NAMES and feedback.header.stamp.sec > 0
     desired, actual = (np.array(one.positions) for one in (feedback.desired, feedback.actual))

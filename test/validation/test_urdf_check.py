@@ -94,8 +94,7 @@ def test_numbers_that_no_motion_shows_pass_with_a_note():
     tensor = first.inertia + np.diag([0.1, 0.1, 0.0])
     other = fd.LinkInertia(first.mass, first.first_moment + [0.0, 0.0, -0.23], tensor)
     _, verdict = checked_arm_from_urdf(urdf_text(with_link(GAZ, 0, other)), GAZ)
-    assert verdict.inertial_set == 'gaz2019'
-    assert verdict.notes[0].startswith('fer_joint1: ')
+    assert verdict.inertial_set == 'gaz2019' and verdict.notes[0].startswith('fer_joint1: ')
 
 
 def test_a_number_that_only_a_tilted_base_shows_is_refused_all_the_same():
