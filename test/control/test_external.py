@@ -349,12 +349,12 @@ def test_a_load_is_named_while_the_arm_moves_and_changes_no_torque(target, measu
     simulation = CARRIED if target == 'fci' else {'friction': True}
     loop = Loop(Settings(target=target, **FIRM), measures=measures, **simulation).run(0.3)
     loop.arm.set_payload(Settings(payload=payload(0.7)).payload_inertia())
-    loop.run(1.0)
+    loop.run(0.6)
     assert not loop.controller.disturbances.load_estimator.mass_text()  # at rest
     loop.follow(multisine(FER, 8.0, 0.3))
     loop.run(1.8)
     assert not loop.controller.disturbances.load_estimator.mass_text()  # not yet
-    loop.run(3.5)
+    loop.run(2.4)
     assert loop.controller.state is State.RUNNING
     mass, deviation = map(float, SAID.search(loop.controller.status.why).groups())
     assert abs(mass - 0.7) < 3.0 * deviation < 0.3

@@ -506,15 +506,13 @@ CASES += [(name, bad) for name in ('time', 'now') for bad in (np.inf, np.nan)]
 def test_a_wrong_type_is_a_sentence_and_leaves_the_core_as_it_was(name, bad):
     loop = Feedforward(load('fr3'), 'mujoco', limits=StateLimits(max_state_age=0.0))
     home = np.array(loop.description.home)
-    for k in range(30):
-        before = loop.step(home, np.zeros(7), 1e-3 * k)
+    before = sent_at_rest(loop, 30, q=home, begin=0.0)[-1]
     state = {'q': home, 'dq': np.zeros(7), 'time': 0.03}
     with pytest.raises(JointVectorError, match=name if name != 'tick' else 'now'):
         loop.tick(bad) if name == 'tick' else loop.step(**state | {name: bad})
-    for k in range(30, 60):
-        torque = loop.step(home, np.zeros(7), 1e-3 * k)
+    after = sent_at_rest(loop, 30, q=home, begin=0.03)[-1]
     assert loop.state is State.RUNNING and loop.counts['stops'] == 0
-    np.testing.assert_array_equal(torque, before)
+    np.testing.assert_array_equal(after, before)
 
 
 @pytest.mark.parametrize('applied', [False, True])
