@@ -42,8 +42,7 @@ _MAX_DENSITY_KG_M3 = 22_600.0  # [kg/m^3]
 def tensor_from_elements(elements: ArrayLike) -> Array:
     """Return the symmetric (3, 3) tensor whose elements xx, xy, xz, yy, yz, zz are given."""
     words = f'An inertia tensor in the order {", ".join(TENSOR_ORDER)}'
-    tensor = np.empty((3, 3))
-    values = as_array(elements, (6,), words, InertiaError)
+    tensor, values = np.empty((3, 3)), as_array(elements, (6,), words, InertiaError)
     tensor[_TENSOR_ROWS, _TENSOR_COLUMNS] = tensor[_TENSOR_COLUMNS, _TENSOR_ROWS] = values
     return tensor
 

@@ -251,7 +251,9 @@ class DeviceKernel:
             if before.device_id != self._gpu:
                 before.set_current()
 
-    def __call__(self, stream: int, count: int, rows: Sequence[tuple[int, int]], out: int) -> None:
+    def __call__(
+        self, stream: int, state_count: int, input_rows: Sequence[tuple[int, int]], out: int
+    ) -> None:
         """
         Start the computation of the quantity at N states on a CUDA stream.
 
@@ -259,19 +261,19 @@ class DeviceKernel:
         ----------
         stream : int
             Address of a CUDA stream.
-        count : int
+        state_count : int
             Number N of states.
-        rows : sequence of tuple of int
+        input_rows : sequence of tuple of int
             Of each input, in the kernel's precision, the address of its first state, and the
             number of values from one state to the next.
         out : int
             Address of the results: N rows that follow each other.
 
         """
-        if count:
-            inputs = [number for at, step in rows for number in (at, np.int64(step))]
-            blocks = self._blocks_per_state_group * -(-count // THREADS_PER_BLOCK)
+        if state_count:
+            inputs = [number for at, step in input_rows for number in (at, np.int64(step))]
+            blocks = self._blocks_per_state_group * -(-state_count // THREADS_PER_BLOCK)
             config = self._cuda_core.LaunchConfig(grid=blocks, block=THREADS_PER_BLOCK)
-            arguments = (np.int64(count), *inputs, out)
+            arguments = (np.int64(state_count), *inputs, out)
             with self._device_context():
                 self._cuda_core.launch(self._as_stream(stream), config, self._kernel, *arguments)

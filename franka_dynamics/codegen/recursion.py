@@ -157,8 +157,7 @@ def _rotation_and_inertia(
 
 def inverse_dynamics(graph: Graph, chain: SymbolicChain, inputs: JointInputs) -> list[Expression]:
     """Return the expression of every joint's torque (or force), by the Newton-Euler recursion."""
-    motions = link_motions(graph, chain, inputs)
-    none = np.array([graph.zero] * 3)
+    motions, none = link_motions(graph, chain, inputs), np.array([graph.zero] * 3)
     # The wrench that each link exerts on the bodies beyond the link and, at the tip, on the
     # surroundings.
     beyond = [(none, none)] * chain.n

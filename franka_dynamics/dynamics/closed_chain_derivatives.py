@@ -130,8 +130,7 @@ def _tau_gradient(chain: ClosedChain, motion: JointStates, partial: DynamicsDeri
     tau_p = partial.motion.tau[..., chain.passive]
     tau_hat = np.linalg.solve(np.swapaxes(g_p, -1, -2), tau_p[..., None])[..., 0]
     d_twists = _space_twist_derivatives(chain, motion.q, partial)
-    rows = np.zeros((*d_twists.shape[:-2], d_twists.shape[-1]))
-    first = 0
+    rows, first = np.zeros((*d_twists.shape[:-2], d_twists.shape[-1])), 0
     for loop, signs in zip(chain.loops, chain.loop_signs):
         closed = len(loop.directions)
         pull = tau_hat[..., first : first + closed] @ loop.directions

@@ -199,8 +199,7 @@ class NewtonEulerModel(DynamicsFormulation):
         reference = model.require_reference_frame(reference_frame)
         target = frame_placement(frame, self.description).joint
         poses, pose = self.frames(q), self.frame_pose(q, frame)
-        point = pose[..., :3, 3]
-        jacobian = np.zeros((*poses.shape[:-3], 6, n))
+        point, jacobian = pose[..., :3, 3], np.zeros((*poses.shape[:-3], 6, n))
         # The axis of joint i is z of frame i (modified) or of frame i-1 (standard).
         carriers = poses
         if self.description.convention is not Convention.MODIFIED:

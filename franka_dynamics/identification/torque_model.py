@@ -37,10 +37,11 @@ _STRONG_RESIDUAL_TO_LIMIT = 0.006
 _WEAK_RESIDUAL_TO_LIMIT = 0.018
 
 
-def expected_residual(limit: Array) -> Array:
+def expected_residual(effort_limit: Array) -> Array:
     """Return the rms residual (n,) [N m] expected of a good fit, from joint torque limits."""
-    strong = limit >= _MIN_STRONG_JOINT_LIMIT_NM
-    return np.asarray(np.where(strong, _STRONG_RESIDUAL_TO_LIMIT, _WEAK_RESIDUAL_TO_LIMIT) * limit)
+    strong = effort_limit >= _MIN_STRONG_JOINT_LIMIT_NM
+    ratio = np.where(strong, _STRONG_RESIDUAL_TO_LIMIT, _WEAK_RESIDUAL_TO_LIMIT)
+    return np.asarray(ratio * effort_limit)
 
 
 @dataclass(frozen=True)

@@ -308,8 +308,7 @@ def _require_solid(mesh: Any, path: str | Path) -> list[str]:
     """Raise MeshError if a mesh bounds no solid; return a list with a note on several parts."""
     parts, problem = list(mesh.split(only_watertight=False, repair=False)), ''
     with np.errstate(divide='ignore', invalid='ignore'):  # of a sheet without volume
-        volumes = [part.volume for part in parts]
-        is_volume = mesh.is_volume
+        volumes, is_volume = [part.volume for part in parts], mesh.is_volume
     # A part with its normals inwards is a cavity if it lies within one that has them outwards.
     outer, inwards = (
         [part.bounds for part, volume in zip(parts, volumes) if sign * volume > 0.0]

@@ -169,8 +169,7 @@ class RprKinematics:
             for values, name in ((lower, 'lower'), (upper, 'upper'))
         )
         branches = self.inverse(position)
-        turns = 2.0 * np.pi * np.array([1.0, 0.0, 1.0])
-        middle = 0.5 * (low + high)
+        turns, middle = 2.0 * np.pi * np.array([1.0, 0.0, 1.0]), 0.5 * (low + high)
         # Each angle is turned by whole turns to the value nearest to the middle of its range.
         branches -= turns * np.round((branches - middle) / (2.0 * np.pi))
         # A range that is empty, or whose ends are exchanged, has no row within it.

@@ -101,8 +101,7 @@ def joint_chains(
     """
     leading = [one for one in document.joints.values() if one.is_moving and one.leader is None]
     names = (one.name for one in leading if one.name not in excluded)
-    able = [name for name in names if name.startswith(prefix)]
-    chains = []
+    able, chains = [name for name in names if name.startswith(prefix)], []
     carriers = {one for name in able for one in document.moving_joints_to(name)[:-1]}
     for tip in (name for name in able if name not in carriers):
         path = document.moving_joints_to(tip)

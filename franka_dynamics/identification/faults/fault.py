@@ -97,12 +97,14 @@ class TorqueSamples:
         return torque * np.isin(np.arange(self.model.n), joints) if joints else torque
 
 
-def _fitted_friction(effort: Array, rigid: Array, columns: Array, model: TorqueModel) -> Array:
-    """Return friction torques without offsets, (N, n), fitted to `effort` with scaled `rigid`."""
+def _fitted_friction(
+    effort: Array, rigid_torque: Array, friction_columns: Array, model: TorqueModel
+) -> Array:
+    """Return friction without offsets, (N, n), fitted to `effort` with scaled `rigid_torque`."""
     sliding = [not symbol.startswith(OFFSET_SYMBOL) for symbol in model.friction.symbols]
     found = np.zeros_like(effort)
-    for joint, own in enumerate(np.moveaxis(columns, 1, 0)):
-        both = np.column_stack([own, rigid[:, joint]])
+    for joint, own in enumerate(np.moveaxis(friction_columns, 1, 0)):
+        both = np.column_stack([own, rigid_torque[:, joint]])
         terms, *_ = np.linalg.lstsq(both, effort[:, joint], rcond=None)
         found[:, joint] = own @ (terms[:-1] * sliding)
     return found
