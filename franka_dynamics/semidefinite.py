@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Quadratic costs, minimised by Clarabel where matrices must be positive semidefinite."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,10 +50,10 @@ def exponential_cone(lower_index: int, upper_index: int, unknown_count: int) -> 
 
 
 def minimiser(
-    quadratic: Array, linear: Array, cones: Sequence[Constraint], *, allow_inaccurate: bool = True
+    hessian: Array, linear: Array, constraints: list[Constraint], *, allow_inaccurate: bool = True
 ) -> Array | None:
     """
-    Return the x (N,) in the cones that minimises x' quadratic x / 2 + linear x, or None.
+    Return the x (N,) within `constraints` that minimises x' hessian x / 2 + linear x, or None.
 
     None is returned if the solver finds no minimum; with `allow_inaccurate` one to an accuracy of
     5e-5 will do. Raises MissingDependencyError if Clarabel or SciPy is not installed.
@@ -66,11 +65,11 @@ def minimiser(
     settings = solver.DefaultSettings()
     settings.verbose = False
     problem = solver.DefaultSolver(
-        csc_matrix(np.triu(quadratic)),
+        csc_matrix(np.triu(hessian)),
         linear,
-        csc_matrix(np.concatenate([-one.slope for one in cones])),
-        np.concatenate([one.constant for one in cones]),
-        [getattr(solver, one.clarabel_class)(*one.class_arguments) for one in cones],
+        csc_matrix(np.concatenate([-one.slope for one in constraints])),
+        np.concatenate([one.constant for one in constraints]),
+        [getattr(solver, one.clarabel_class)(*one.class_arguments) for one in constraints],
         settings,
     )
     solution = problem.solve()

@@ -283,8 +283,8 @@ def repaired_link(link: LinkInertia, rounding: float, *, name: str = 'the link')
     units = [LinkInertia.from_parameters(unit).pseudo_inertia() for unit in np.eye(10)]
     least = link.pseudo_inertia() / rounding - _MIN_EIGENVALUE_TO_ROUNDING * np.eye(4)
     within = nonnegative_cone(1.0, np.concatenate([np.eye(10), -np.eye(10)]))
-    cones = [psd_cone(least, np.stack(units, axis=-1)), within]
-    moves = minimiser(2.0 * np.eye(10), np.zeros(10), cones)
+    constraints = [psd_cone(least, np.stack(units, axis=-1)), within]
+    moves = minimiser(2.0 * np.eye(10), np.zeros(10), constraints)
     if moves is not None:
         moved = rounding * np.clip(moves, -1.0, 1.0)
         repaired = LinkInertia.from_parameters(link.parameters() + moved)

@@ -183,10 +183,10 @@ def blocks_per_state_group(equations: Equations) -> int:
     A row of gradients is a reverse sweep of its own, and all together need more registers than a
     thread has: each row has a block.
     """
-    return len(_block_outputs(equations))
+    return len(_outputs_by_block(equations))
 
 
-def _block_outputs(equations: Equations) -> list[list[tuple[int, ...]]]:
+def _outputs_by_block(equations: Equations) -> list[list[tuple[int, ...]]]:
     """Return the sorted indices of the output elements that each CUDA block computes."""
     if equations.quantity not in _GRADIENT_QUANTITIES and not equations.has_derivatives:
         return [sorted(place for one in equations.outputs for place in one.indices)]
@@ -199,7 +199,8 @@ def _block_outputs(equations: Equations) -> list[list[tuple[int, ...]]]:
 
 def _kernel_text(equations: Equations, prefix: str) -> str:
     """Return the text of a CUDA kernel that computes a quantity at one state in each thread."""
-    arrays, parts, output = equations.input_names, _block_outputs(equations), equations.output_name
+    arrays, output = equations.input_names, equations.output_name
+    parts = _outputs_by_block(equations)
     rows = [f'const double *__restrict__ {one}_rows, const long long {one}_step' for one in arrays]
     arguments = ['const long long states', *rows, f'double *__restrict__ {output}_rows']
     group = 'blockIdx.x' if len(parts) == 1 else f'(blockIdx.x / {len(parts)})'

@@ -129,7 +129,7 @@ def fit_consistent_parameters(
     ):
         linear[block] += 2.0 * applied * by.reshape(4, 4, -1).trace()
         linear[own[-4:]] = -2.0 * applied
-    cones = [
+    constraints = [
         sdp.zero_cone(triangle[:, :b] @ prior.mean[:b] - effort, fitted),
         sdp.nonnegative_cone(0.0, np.eye(count)[friction][braking]),
         *_link_cones(bounds, count, log_det.start),
@@ -137,7 +137,7 @@ def fit_consistent_parameters(
     # With many samples the squared residuals are so large that the divergence is below the
     # solver's tolerance; the cost is therefore divided by sqrt(applied * |effort|).
     unit = 1.0 / np.sqrt(applied * max(1.0, float(np.linalg.norm(effort))))
-    found = _minimum_point(np.diag(quadratic), linear, cones, unit)
+    found = _minimum_point(np.diag(quadratic), linear, constraints, unit)
     vector = bounds.prior_mean + bounds.prior_sqrt @ found[change]
     rotors = slice(N_LINK_PARAMETERS * n, None)
     vector[rotors] = np.maximum(vector[rotors], 0.0)  # the solver may return less than zero
@@ -161,15 +161,16 @@ def arm_from_fit(
 
 
 def _minimum_point(
-    quadratic: Array, linear: Array, cones: list[sdp.Constraint], cost_scale: float
+    quadratic: Array, linear: Array, constraints: list[sdp.Constraint], cost_scale: float
 ) -> Array:
     """
-    Return the unknowns within `cones` that minimise a quadratic cost.
+    Return the unknowns within `constraints` that minimise a quadratic cost.
 
     Raises IdentificationError if the solver finds no optimum.
     """
     for one in (cost_scale, 1.0):
-        found = sdp.minimiser(one * quadratic, one * linear, cones, allow_inaccurate=one == 1.0)
+        cost = one * quadratic, one * linear
+        found = sdp.minimiser(*cost, constraints, allow_inaccurate=one == 1.0)
         if found is not None:
             return found
     raise IdentificationError(
