@@ -28,7 +28,9 @@ from ..recordings.preprocessing import Motion
 # The motion shows the load's inertia if the standard deviations of all entries of the inertia are
 # below mass times _MAX_STD_RADIUS_M squared.
 _MAX_STD_RADIUS_M = 0.1
-_PARAMETER_STEP = 1e-6  # step of central differences of the load's parameters [kg m^2, kg m, kg]
+_LOAD_PARAMETER_STEP = (
+    1e-6  # step of central differences of the load's parameters [kg m^2, kg m, kg]
+)
 # Smallest radius of gyration of `PayloadEstimate.payload`, unless it is a point mass.
 _MIN_GYRATION_M = 1e-3
 # Standard deviations of a weak prior about zero for the load's ten parameters [kg m^2, kg m, kg].
@@ -72,9 +74,9 @@ def _estimate(phi: Array, covariance: Array, noise_std: Array, arm_mass: float) 
             f'deviation of {spread:.2g} kg. Are the recordings with and without it swapped, '
             'or is the motion too small?'
         )
-    steps = _PARAMETER_STEP * np.eye(N_LINK_PARAMETERS)
+    steps = _LOAD_PARAMETER_STEP * np.eye(N_LINK_PARAMETERS)
     slopes = [(_central_values(phi + one) - _central_values(phi - one)) for one in steps]
-    jacobian = np.transpose(slopes) / (2.0 * _PARAMETER_STEP)
+    jacobian = np.transpose(slopes) / (2.0 * _LOAD_PARAMETER_STEP)
     values = _central_values(phi)
     deviations = np.sqrt(np.einsum('ij,jk,ik->i', jacobian, covariance, jacobian))
     shown = bool(deviations[4:].max() < mass * _MAX_STD_RADIUS_M**2)

@@ -103,11 +103,11 @@ def contact_mask(motion: Motion, residual: Array, noise: Array) -> tuple[NDArray
     return np.asarray(rms > bound)[second], float(motion.time[first[np.argmax(rms)]])
 
 
-def negative_friction(model: TorqueModel, thetas: Array, squares: Array) -> Sequence[Diagnosis]:
+def negative_friction(model: TorqueModel, thetas: Array, variances: Array) -> Sequence[Diagnosis]:
     """
     Return a list of one fault if fitted friction drives joints beyond rms residuals, else ().
 
-    `thetas` (folds, c) are parameters fitted without each fold, `squares` (folds, n) the mean
+    `thetas` (folds, c) are parameters fitted without each fold, `variances` (folds, n) the mean
     squared residuals there [N^2 m^2].
     """
     b, count = len(model.base), model.friction.term_count
@@ -115,7 +115,7 @@ def negative_friction(model: TorqueModel, thetas: Array, squares: Array) -> Sequ
     signed = (COULOMB_SYMBOL, SLIP_SYMBOL)
     coulomb = [k for k, one in enumerate(model.friction.symbols) if one[:2] in signed]
     most = terms[..., coulomb].sum(axis=-1).max(axis=0)  # of all folds, (n,)
-    joints = np.flatnonzero(most < -np.sqrt(squares.mean(axis=0)))
+    joints = np.flatnonzero(most < -np.sqrt(variances.mean(axis=0)))
     return _diagnosis_of_joints(NegativeFriction, joints, most)
 
 
