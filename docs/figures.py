@@ -65,9 +65,9 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
     filters = SignalOptions()
     deviations = external_torque.external_torque_std(load('fr3'))[[0, -1]]
     noise = (
-        100.0 * torque_model._STRONG_RESIDUAL_TO_LIMIT,
+        100.0 * torque_model._STRONG_JOINT_RESIDUAL_TO_LIMIT,
         torque_model._MIN_STRONG_JOINT_LIMIT_NM,
-        100.0 * torque_model._WEAK_RESIDUAL_TO_LIMIT,
+        100.0 * torque_model._WEAK_JOINT_RESIDUAL_TO_LIMIT,
     )
     return {
         'docs/howto/safety.md': [

@@ -43,7 +43,7 @@ _FORMAT_HINT = 'an arm file starts with name, convention, joints, inertial_sets'
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class InertialSet:
-    """Inertial parameters of an arm's links, and of its base if stated, from one publication."""
+    """Inertial parameters of an arm's links, and of its base if stated, from one source."""
 
     source: str
     notes: str = ''

@@ -45,7 +45,7 @@ class EquationsKey(NamedTuple):
 
 class GeneratedModel(ABC):
     """
-    Base class of models that evaluate generated equations, with the methods of `fd.Model`.
+    Base class of models that evaluate generated equations, with most methods of `fd.Model`.
 
     Arguments are arrays of shape (..., n), a wrench (..., 6), whose leading axes broadcast; a
     state with a value that is not finite gives NaN in this state's result alone. Of the methods of

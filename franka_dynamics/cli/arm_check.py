@@ -31,7 +31,7 @@ from ..validation.compare_files import read_pair, with_urdf_second
 from ..validation.comparison import compare_descriptions
 from ..validation.crosscheck import compare_formulations
 from ..validation.torque_effect import ParameterDifference
-from ..validation.urdf_check import node_notes
+from ..validation.urdf_check import node_acceptance_notes
 
 # Verdicts, the first words of each result.
 PASS, MISMATCH, NOT_PHYSICAL, NOT_READ = 'pass', 'MISMATCH', 'not physical', 'error'
@@ -141,7 +141,7 @@ def compare_arms(options: Options) -> int:
         if words and not link.parameters().any()
     }
     shown = [diff for diff in found.differences if diff.kind != 'link' or diff.owner not in empty]
-    notes = node_notes(one, other) if words else []
+    notes = node_acceptance_notes(one, other) if words else []
     if not words and other.hand != one.hand:
         notes = [f'the hands differ; --hand {other.hand} puts the same on both.']
     write_json(options.json, {**to_json_types(found), 'notes': notes})

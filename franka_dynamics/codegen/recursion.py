@@ -181,7 +181,7 @@ def inverse_dynamics(graph: Graph, chain: SymbolicChain, inputs: JointInputs) ->
 
 
 def _inertial_wrench(inertia: ScalarArray, motion: SymbolicMotion) -> Wrench:
-    """Return the force and the moment about the frame's origin that a link's motion needs."""
+    """Return force and moment about the frame's origin that a link's motion and weight need."""
     h, mass, U = inertia[:3, 3], inertia[3, 3], motion.U
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia[:3, :3]
     zz_yy, xx_zz = U[2, 2] - U[1, 1], U[0, 0] - U[2, 2]

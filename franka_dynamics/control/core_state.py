@@ -115,7 +115,7 @@ class State(str, Enum):
     """States of the torque controller, which decide which torque is sent."""
 
     SILENT = 'silent'  # a node sends nothing, a loop gets the resting torque
-    RUNNING = 'running'
+    RUNNING = 'running'  # the control law's torque is sent
     BRAKING = 'braking'  # the arm is brought to rest
     HOLDING = 'holding'  # the arm is held at rest until the fault is cleared, or states cease
     STOPPING = 'stopping'  # the torque goes to the resting torque; no joint state is needed

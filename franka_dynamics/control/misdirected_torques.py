@@ -106,9 +106,10 @@ def _state_count_since_small_excess(small_excess_mask: Array) -> int:
 
 def _fit_residuals(sent: Array, received: Array, ddq: Array, joint: int) -> tuple[float, Array]:
     """
-    Return squared residuals of a constant, and of sent torques by delay, sign, joint, (k, 2, n).
+    Return how badly one joint got its own torque plus a constant, or which other torque (k, 2, n).
 
-    The latter are those of each delay, of the torque of each joint and of that torque reversed.
+    Both are squared residuals, less what inertia explains: the first the least over usual delays,
+    the others by delay, sign and joint of a torque sent.
     `sent` has shape (N, n), `received` and `ddq` are those of the joint in the last states.
     """
     count, r, a = len(received), received, ddq

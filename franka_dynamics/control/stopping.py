@@ -320,7 +320,7 @@ class OpenLoopStop:
         return since_begin > MAX_BRAKING_TIME_S or not moves[seen].any()
 
     def resting_torque(self, terms: TermModel, now: float) -> Array:
-        """Return the probable gravity torque less what the target adds of it, (n,) [N m]."""
+        """Return the probable g(q) less what the robot adds itself, (n,) [N m]; unseen: zero."""
         if self.last_seen is None:
             return np.zeros(terms.loaded_arm.n)
         q, _ = self.probable_state(now)

@@ -95,7 +95,7 @@ class TorqueOutput:
 
     def may_still_act(self, state: StateTerms, now: float, adds_gravity: bool) -> bool:
         """
-        Return whether the receiver may still apply the last torque.
+        Return whether the last torque, with what the target adds, may still carry the arm.
 
         Zero torque, as after a pause, carries no arm whose target adds no gravity. A loop applies
         any other. A receiver of a node's does not if the arm rests more than

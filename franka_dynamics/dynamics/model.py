@@ -72,7 +72,7 @@ class DynamicsFormulation(ABC):
 
     @abstractmethod
     def frames(self, q: ArrayLike) -> Array:
-        """Return the poses of frames 1..n and of the flange in {S}, shape (..., n + 1, 4, 4)."""
+        """Return the poses of frames 1..n and flange in the space frame, (..., n + 1, 4, 4)."""
 
     def frame_pose(self, q: ArrayLike, frame: Frame = FLANGE) -> Array:
         """Return the pose in {S} of a frame (number or name), shape (..., 4, 4)."""

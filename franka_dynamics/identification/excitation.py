@@ -232,18 +232,18 @@ def choose_repetitions(
     is not used.
     """
 
-    def with_repetitions(repetitions: int) -> Excitation:
+    def predicted_for(repetitions: int) -> Excitation:
         """Return the trajectory with standard deviations predicted for a number of repetitions."""
         lasting = replace(problem, duration=repetitions * excitation.trajectory.period)
         return _with_predicted_std(lasting, excitation.trajectory)
 
     def is_sufficient(repetitions: int) -> bool:
         """Return whether that many repetitions identify all essential base parameters."""
-        return not problem.unidentified_mask(with_repetitions(repetitions).parameter_std).any()
+        return not problem.unidentified_mask(predicted_for(repetitions).parameter_std).any()
 
     # More repetitions of the motion never increase a predicted standard deviation.
     repetitions = min_count + bisect_left(range(min_count, max_count), True, key=is_sufficient)
-    return with_repetitions(repetitions), repetitions
+    return predicted_for(repetitions), repetitions
 
 
 def _optimise_locally(

@@ -215,7 +215,7 @@ def skeleton_points(arm: ArmDescription, q: ArrayLike, tool_length: float = 0.0)
 
 
 def heights_above_table(points: Array, table_height: float = 0.0) -> Array:
-    """Return the heights of an arm's points from frame 3 on above a table, (..., n) [m]."""
+    """Return heights of an arm's points from frame 3 on above a table's z in {S}, (..., n) [m]."""
     return np.asarray(points[..., _FIRST_POINT_ABOVE_TABLE:, 2] - table_height)
 
 

@@ -268,7 +268,7 @@ def fit_parameter_sets(
     priors: Sequence[Prior], bounds: PhysicalConstraints, precision: float, grams: GramStack
 ) -> FitResults:
     """
-    Return unconstrained, consistent and published parameter sets fitted to Gram matrices.
+    Return fits without and with constraints, and published sets with fitted friction.
 
     `priors` are those about the starting set and, after it, about the published sets; `precision`
     is that of the first. The function can run in another process.

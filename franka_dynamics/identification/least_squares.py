@@ -21,7 +21,7 @@ from operator import add
 
 import numpy as np
 
-from .faults import faults_of
+from .faults import possible_faults
 from .faults.fault import TorqueSamples
 from .options import DEFAULT_PRIOR_PRECISION
 from .prior import Prior, starting_set_precision, StartingSetPrecision
@@ -111,7 +111,7 @@ class GramStack:
         part = fold_numbers(motion, repetition_period(motion) if period is None else period)
         friction = model.friction_columns(motion)
         samples = TorqueSamples.from_motion(model, motion, friction)
-        faults = faults_of(model.n) if with_faults else []
+        faults = possible_faults(model.n) if with_faults else []
         blocks, columns = [], dict[str, Array]()
         for first in range(0, len(motion), _BLOCK_SAMPLE_COUNT):
             chosen = slice(first, first + _BLOCK_SAMPLE_COUNT)

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from . import least_squares
-from .faults import Diagnosis, Fault, MIN_HARMFUL_ERROR_RATIO, state_faults_of
+from .faults import Diagnosis, Fault, MIN_HARMFUL_ERROR_RATIO, possible_state_faults
 from .faults.states import EncoderOffset, StateFault
 from .faults.torques import EffortGain, UndeclaredLoad
 from .least_squares import fit_theta_to_gram, GramStack
@@ -169,7 +169,7 @@ def corrected_state_grams(
 
     The matrices (2, 1 + faults, p + 1, p + 1) are weighted by each joint's `noise` (n,) [N m], and
     by `unit_factors` (n,), which converts efforts to the unit of E. The first is at the recorded
-    states, the others with each of `state_faults_of` corrected.
+    states, the others with each of `possible_state_faults` corrected.
     """
     chosen = np.zeros(len(motion), dtype=bool)
     chosen[np.linspace(0, len(motion) - 1, min(len(motion), _MAX_SAMPLE_COUNT)).astype(int)] = True
@@ -177,7 +177,7 @@ def corrected_state_grams(
     weights = np.stack([least_squares.residual_weights(noise), unit_factors**2])
     n, found, share = model.n, [], len(part) / len(motion)
     as_they_are = np.eye(n), np.zeros(n), np.eye(n)
-    maps = [as_they_are, *(fault.error_maps(n) for fault in state_faults_of(n))]
+    maps = [as_they_are, *(fault.error_maps(n) for fault in possible_state_faults(n))]
     for real, error, recorded in maps:
         states = (part.q - error) @ real, part.dq @ real, part.ddq @ real
         rows = model.regressor(recorded @ model.base.regressor(*states), friction)
@@ -221,7 +221,7 @@ def state_fault_fits(grams: Array, sample_count: int, prior: Prior) -> list[Stat
 
     def fits(harmful: bool) -> Iterator[StateFaultFit]:
         """Yield likelier fits for faults that raise E by over 50 % if `harmful`, else others."""
-        for fault, weighted, common in zip(state_faults_of(prior.model.n), others, rest):
+        for fault, weighted, common in zip(possible_state_faults(prior.model.n), others, rest):
             corrected = fit_theta_to_gram(weighted, prior, DEFAULT_PRIOR_PRECISION)
             after = _torque_error(common, corrected, sample_count)
             effect = _torque_error(common, theta, sample_count) / after

@@ -30,17 +30,16 @@ OFFSET_STD_TO_LIMIT = 0.1 * FRICTION_STD_TO_LIMIT
 # An offset above MAX_OFFSET_STD_COUNT standard deviations of its prior is a fault: above 0.5 N m
 # at a limit of 87 N m. Of two real FER the largest are 1.4.
 MAX_OFFSET_STD_COUNT = 3.0
-# `expected_residual` is a share of the torque limit: _STRONG_RESIDUAL_TO_LIMIT if that is 50 N m
-# or more, else _WEAK_RESIDUAL_TO_LIMIT.
+# Shares of the torque limit that `expected_residual` is: the first if that is 50 N m or more.
 _MIN_STRONG_JOINT_LIMIT_NM = 50.0
-_STRONG_RESIDUAL_TO_LIMIT = 0.006
-_WEAK_RESIDUAL_TO_LIMIT = 0.018
+_STRONG_JOINT_RESIDUAL_TO_LIMIT = 0.006
+_WEAK_JOINT_RESIDUAL_TO_LIMIT = 0.018
 
 
 def expected_residual(effort_limit: Array) -> Array:
     """Return the rms residual (n,) [N m] expected of a good fit, from joint torque limits."""
     strong = effort_limit >= _MIN_STRONG_JOINT_LIMIT_NM
-    ratio = np.where(strong, _STRONG_RESIDUAL_TO_LIMIT, _WEAK_RESIDUAL_TO_LIMIT)
+    ratio = np.where(strong, _STRONG_JOINT_RESIDUAL_TO_LIMIT, _WEAK_JOINT_RESIDUAL_TO_LIMIT)
     return np.asarray(ratio * effort_limit)
 
 

@@ -31,7 +31,7 @@ import numpy as np
 
 from .cross_validation import CRITICAL_T_VALUE, CrossValidation, FoldFits
 from .faults import checks as fault_checks
-from .faults import Diagnosis, faults_of, MIN_HARMFUL_ERROR_RATIO
+from .faults import Diagnosis, MIN_HARMFUL_ERROR_RATIO, possible_faults
 from .faults.torques import ConstantForce, EffortGain, EffortOffset, lacks_gravity, WrongGravity
 from .least_squares import GramStack
 from .options import DEFAULT_PRIOR_PRECISION, IdentificationOptions
@@ -89,7 +89,7 @@ def _with_given_faults(
     and the other faults are tried again. Also returned are the fits with each of these, the
     harmful ones, and the best harmless one or None.
     """
-    every = faults_of(fits.prior.model.n)
+    every = possible_faults(fits.prior.model.n)
     while True:
         tried = fits.fits_with_each(every)
         doubtful = [fit for fit in tried if fit.is_harmful()]
@@ -262,7 +262,7 @@ def judge_recordings(
 def _questions_to_user(fits: CrossValidation) -> Iterator[Diagnosis]:
     """Yield questions to the user about harmless faults of all joints and about large offsets."""
     yield from (one for one in fits.questions if not one.joints)
-    baseline, every = fits.base_fits, faults_of(fits.prior.model.n)
+    baseline, every = fits.base_fits, possible_faults(fits.prior.model.n)
     of_all = fits.fits_with_each([one for one in every if one.raises_question and not one.joints])
     harmless = (fit for fit in of_all if fit.is_harmless() and fit.is_significant())
     yield from [fit.question() for fit in harmless if fit.agrees_with_start()][:1]

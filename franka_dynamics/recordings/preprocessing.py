@@ -347,5 +347,5 @@ class PieceFilter:
 
 
 def _resample(known_times: Array, values: Array, time: Array) -> Array:
-    """Return columns of `values` at `known_times`, interpolated linearly at times `time`."""
+    """Return columns of `values`, known at `known_times`, interpolated linearly to `time`."""
     return np.column_stack([np.interp(time, known_times, column) for column in values.T])

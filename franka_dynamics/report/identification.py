@@ -92,7 +92,7 @@ def conclusion_text(result: Identification) -> str:
 
 
 def _missed_bound_text(result: Identification) -> str:
-    """Return the end of a sentence on which improvement of E the identified arm lacks, and why."""
+    """Return by how much the rms torque error had to fall, to end a sentence on why it is not."""
     gained, why = result.improvement, f'by as much as {MIN_IMPROVEMENT_RATIO:.0%}'
     if gained.reduction > gained.min_reduction:
         why = f'by more than the spread between parts, {gained.spread:.3f} {result.error_unit}'

@@ -190,7 +190,7 @@ def node_action(package: str, executable: str, namespace: str, **node_options: A
 
 
 def robot_state_publisher(namespace: str, urdf: Any) -> Node:
-    """Return the action that starts robot_state_publisher with a URDF's text or xacro command."""
+    """Return a robot_state_publisher in simulated time, with a URDF or xacro command."""
     parameters = [{'robot_description': string_parameter(urdf), 'use_sim_time': True}]
     name = 'robot_state_publisher'
     return node_action(name, name, namespace, parameters=parameters)

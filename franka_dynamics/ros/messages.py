@@ -133,7 +133,7 @@ def _joint_state_pattern(message: JointState, data: bytes) -> re.Pattern[bytes] 
     parts, at = [re.escape(data[:STAMP_OFFSET]), b'(.{8})'], STAMP_OFFSET + STAMP_STRUCT.size
 
     def add_constant(size: int) -> None:
-        """Add a count of four bytes, and the `size` bytes after it, to the pattern unchanged."""
+        """Add the data's next field, a count of four bytes and `size` bytes, to the pattern."""
         nonlocal at
         start = at + -at % 4
         parts.append(b'.{%d}' % (start - at) + re.escape(data[start : start + 4 + size]))

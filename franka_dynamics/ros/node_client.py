@@ -230,7 +230,7 @@ class NodeClient(TopicListener):
             )
 
     def _wait_until_motion_end(self, reports: _MotionReports) -> None:
-        """Wait until the motion's end is reported; raise NodeClientError if the node ends."""
+        """Wait for the report of the motion's end; raise NodeClientError if none comes."""
         self.wait_until(lambda: bool(reports.state) or self._is_node_gone(), self._answer_timeout)
         over = ('', *_FINAL_MOTION_STATES)
         self.wait_until(lambda: reports.state in over or self._is_node_gone(), math.inf)

@@ -74,7 +74,7 @@ def declare_parameters(node: Any, specs: Sequence[ParameterSpec]) -> dict[str, A
     given = [name for name in names if not name.startswith(_ROS_PARAMETER_PREFIXES)]
     for name in given:
         node.undeclare_parameter(name)  # declared below with its type
-    _refuse_unknown_parameters(node, given, {spec.name for spec in specs})
+    _refuse_mistyped_parameters(node, given, {spec.name for spec in specs})
     _warn_of_unused_arguments(node, given)
     node.parameter_table = specs
     for spec in specs:
@@ -105,7 +105,7 @@ def _example_text(spec: ParameterSpec) -> str:
     return yaml_line(spec.default or lists.get(spec.type_name, spec.default))
 
 
-def _refuse_unknown_parameters(node: Any, given: Sequence[str], known: set[str]) -> None:
+def _refuse_mistyped_parameters(node: Any, given: Sequence[str], known: set[str]) -> None:
     """
     Raise SettingsError for unknown parameters that were probably meant for this node.
 

@@ -138,7 +138,7 @@ class TopicListener:
         self.arrival_ns = arrival_ns or time.time_ns()  # not every middleware tells it
 
     def wait_until(self, is_done: Callable[[], bool], timeout: float) -> bool:
-        """Poll until `done()` is True or `timeout` [s] has passed; return whether it is True."""
+        """Poll until `is_done()` is True or `timeout` [s] is over; return whether it is True."""
         end = time.monotonic() + timeout
         self.poll()
         while not is_done():

@@ -216,7 +216,7 @@ def _dynamics_sections() -> list[ReportSection]:
 
 
 def python_text(sections: Sequence[ReportSection]) -> str:
-    """Return text of a Python module that computes formulas from q1, dq1, ..., lengths, masses."""
+    """Return Python statements that compute formulas once q1, dq1, ..., lengths have values."""
     lines = ['from math import atan2, cos, sin, sqrt']
     for title, sentence, formulas in sections:
         lines += ['', f'# {title}', f'# {sentence}']

@@ -109,7 +109,7 @@ class ElasticDrive:
 
     def step(self, motor_torque: Array, q: Array, dq: Array, dt: float) -> Array:
         """
-        Advance the motors by `dt` [s]; return the gear torque without link damping, (n,) [N m].
+        Advance the motors by `dt` [s]; return the gear torque but for -D q', (n,) [N m].
 
         The result is K (th - q) + D th'. The caller must add the rest of the gear torque, -D q',
         as joint damping, which the integration of the links treats implicitly. The motors'

@@ -49,17 +49,17 @@ class JointAxis(NamedTuple):
 
 
 def dh_rows_from_axes(
-    axes: Sequence[JointAxis], near_pose: Array, flange_pose: Array, convention: Convention
+    axes: Sequence[JointAxis], base_goal: Array, flange_pose: Array, convention: Convention
 ) -> tuple[Array, list[DHRow]]:
     """
     Return frame {0}'s pose (4, 4), and DH rows of joints with the given axes and of the flange.
 
-    The origin of frame {0} is the point of axis 1 nearest to the origin of `near_pose`; the x axis
-    of frame {0} is as close to that of `near_pose` as possible. Of the two directions of a normal
+    The origin of frame {0} is the point of axis 1 nearest to the origin of `base_goal`; the x axis
+    of frame {0} is as close to that of `base_goal` as possible. Of the two directions of a normal
     the one is taken for which theta lies within 90 degrees of zero, as in Franka's own table.
     Between parallel axes d is zero. All poses are in one frame, with all joints at zero.
     """
-    base = pose = _frame_on_axis(axes[0], near_pose)
+    base = pose = _frame_on_axis(axes[0], base_goal)
     rows = list[DHRow]()
     for line in (*axes, JointAxis(flange_pose[:3, 2], flange_pose[:3, 3])):
         normal, foot, a, alpha, beta = _common_normal(pose, line)
@@ -180,18 +180,18 @@ def _fixed_frame(name: str, joint: int, pose: Array) -> FixedFrame:
     return FixedFrame(name=name, joint=joint, xyz=xyz, rpy=rpy)
 
 
-def _frame_on_axis(axis: JointAxis, near_pose: Array) -> Array:
+def _frame_on_axis(axis: JointAxis, base_goal: Array) -> Array:
     """Return the frame with its z on a line, and its x and origin nearest to those of a pose."""
-    z = near_pose[:3, :3].T @ axis.direction
-    point = (inverse_transform(near_pose) @ [*axis.point, 1.0])[:3]
-    # Make the x of `near_pose`, or -z if x is nearly along the line, perpendicular to the line.
+    z = base_goal[:3, :3].T @ axis.direction
+    point = (inverse_transform(base_goal) @ [*axis.point, 1.0])[:3]
+    # Make the x of `base_goal`, or -z if x is nearly along the line, perpendicular to the line.
     candidate = np.eye(3)[0] if abs(z[0]) < _MIN_PARALLEL_COSINE else -np.eye(3)[2]
     x = candidate - (candidate @ z) * z
     x /= np.linalg.norm(x)
     pose = np.eye(4)
     pose[:3, :3] = np.column_stack((x, np.cross(z, x), z))
     pose[:3, 3] = point - (point @ z) * z
-    return near_pose @ pose
+    return base_goal @ pose
 
 
 def _row_without_rounding_errors(row: DHRow) -> DHRow:

@@ -183,7 +183,7 @@ class TorqueSensitivity:
     def effect(
         self, changed: SpaceFrameArm, arm: SpaceFrameArm, *, other: ArmDescription | None = None
     ) -> TorqueEffect:
-        """Return the torque change from `arm` to `changed`, and friction's if `other` is given."""
+        """Return the change of torque to `changed`, with that to `other`'s friction if given."""
         rigid = self._rigid_body_torque(changed) - self._rigid_body_torque(arm)
         change = np.vstack([rigid, np.zeros((_PATH_SAMPLE_COUNT, self._reference.n))])
         if other is not None:

@@ -157,7 +157,7 @@ def checked_arm_from_urdf(
     return arm, replace(verdict, notes=(*unphysical, *verdict.notes))
 
 
-def node_notes(reference: ArmDescription, arm: ArmDescription) -> list[str]:
+def node_acceptance_notes(reference: ArmDescription, arm: ArmDescription) -> list[str]:
     """
     Return notes on an arm's URDF, first whether `feedforward_node` accepts it as its model.
 

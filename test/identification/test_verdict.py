@@ -176,7 +176,7 @@ def test_the_only_fault_that_may_be_is_named_beside_the_fit_without_it(sound, mo
     model = OPTIONS.torque_model(FER)
     sums = GramStack.from_motion(model, scaled(sound, 1, 1.3))
     fits = CrossValidation(sums, Prior.centered_at(FER, model, sums.max_torque))
-    monkeypatch.setattr(verdict, 'faults_of', lambda n: [torques.EffortGain((1,))])
+    monkeypatch.setattr(verdict, 'possible_faults', lambda n: [torques.EffortGain((1,))])
     found, _ = verdict.diagnose_fits(fits, [])
     (cause,) = found.causes
     assert (cause.kind, cause.joints, found.suspected_joints) == ('gain', (1,), ())

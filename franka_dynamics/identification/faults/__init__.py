@@ -18,11 +18,11 @@ from .fault import MIN_HARMFUL_ERROR_RATIO as MIN_HARMFUL_ERROR_RATIO
 from .states import StateFault
 
 
-def faults_of(n: int) -> list[Fault]:
+def possible_faults(n: int) -> list[Fault]:
     """Return every fault that recordings of an arm of n joints may have."""
     return [fault for kind in FAULT_CLASSES.values() for fault in kind.for_joint_count(n)]
 
 
-def state_faults_of(n: int) -> list[StateFault]:
+def possible_state_faults(n: int) -> list[StateFault]:
     """Return every fault of recorded positions and velocities that an arm of n joints may have."""
-    return [fault for fault in faults_of(n) if isinstance(fault, StateFault)]
+    return [fault for fault in possible_faults(n) if isinstance(fault, StateFault)]

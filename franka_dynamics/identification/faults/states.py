@@ -125,7 +125,7 @@ class QuarterTurn(StateFault):
         return (0.5 * np.pi * self.turns,)
 
     def error_maps(self, n: int) -> tuple[Array, Array, Array]:
-        """Return maps that subtract the error from the joint's position."""
+        """Return S, e and T: unit matrices (n, n); e (n,) has the joint's wrong angle [rad]."""
         error = np.where(np.arange(n) == self.joints[0], self.known_values[0], 0.0)
         return np.eye(n), error, np.eye(n)
 

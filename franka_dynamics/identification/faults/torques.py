@@ -183,7 +183,7 @@ class ExchangedEfforts(Fault):
     message = 'The efforts of {joints} are exchanged. Exchange their columns.'
 
     def columns(self, samples: TorqueSamples) -> list[Array]:
-        """Return the difference of the two joints' torques, with opposite signs at the two."""
+        """Return a column: at each of the two joints the other's rigid torque less its own."""
         (i, j), each = self.joints, np.eye(samples.model.n)
         return [np.diff(samples.rigid_torque[:, [i, j]]) * (each[i] - each[j])]
 
