@@ -168,7 +168,7 @@ def build_chain(
         J = moved_pseudo_inertia(J, backs[i, :3, :3], backs[i, :3, 3])
         rotor = graph.parameter(f'X{i + 1}_rotor') if graph else float(tree.rotor_inertias[i])
         if parent == BASE_BODY:
-            gravity_at[i] = _gravity_in_axes(axes, gravity)
+            gravity_at[i] = _gravity_along_axes(axes, gravity)
             roots[i] = np.block([[axes, origin[:, None]], [np.zeros(3), 1.0]])
             axes, origin = np.eye(3), np.zeros(3)
         revolute = bool(tree.twists[i, 3:].any())
@@ -256,7 +256,7 @@ def _axes_and_angle(rotation: ScalarArray) -> tuple[ScalarArray, float]:
     return np.where(np.abs(axes - whole) <= _MAX_ROUNDOFF, whole, axes), theta
 
 
-def _gravity_in_axes(axes: ScalarArray, gravity: ScalarArray) -> ScalarArray:
+def _gravity_along_axes(axes: ScalarArray, gravity: ScalarArray) -> ScalarArray:
     """Return gravity's components along the columns of `axes` (3, 3); both are in space axes."""
     found = axes.T @ gravity
     if found.dtype == object:

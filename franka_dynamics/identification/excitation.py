@@ -30,7 +30,7 @@ _SAMPLE_COUNT = 100  # samples per period for regressor and limits during optimi
 _CHECK_SAMPLE_COUNT = 2000  # samples per period for the final check of the limits
 # Smallest amplitude, relative to that of the given trajectory, and relative tolerance of the
 # amplitude's bisection.
-_MIN_AMPLITUDE_RATIO, _AMPLITUDE_TOLERANCE = 1e-4, 1e-3
+_MIN_AMPLITUDE_SCALE, _AMPLITUDE_TOLERANCE = 1e-4, 1e-3
 _CONVERGENCE_TOLERANCE = 1e-5  # the optimisation ends at a smaller change of the criterion
 _GRADIENT_STEP_SIZE = 1e-7  # step of forward differences of scaled coefficients [rad/s]
 _MIN_LIMIT_MARGIN = 5e-4  # margin for the motion between samples [rad, m, or relative to a limit]
@@ -147,13 +147,13 @@ def scale_to_limits(
     amplitude.
     """
 
-    def scaled_trajectory(amplitude: float) -> FourierTrajectory:
-        """Return the trajectory with its coefficients multiplied by `amplitude`."""
-        return replace(trajectory, coefficients=amplitude * trajectory.coefficients)
+    def scaled_trajectory(scale: float) -> FourierTrajectory:
+        """Return the trajectory with its coefficients multiplied by `scale`."""
+        return replace(trajectory, coefficients=scale * trajectory.coefficients)
 
-    def keeps_limits(amplitude: float) -> bool:
+    def keeps_limits(scale: float) -> bool:
         """Return whether the scaled trajectory keeps all limits."""
-        states = scaled_trajectory(amplitude).states_over_period(sample_count)
+        states = scaled_trajectory(scale).states_over_period(sample_count)
         return bool(problem.limit_margins(*states).min() >= 0.0)
 
     if keeps_limits(1.0):
@@ -163,7 +163,7 @@ def scale_to_limits(
     low, high = 0.5, 1.0
     while not keeps_limits(low):
         low, high = 0.5 * low, low
-        if low < _MIN_AMPLITUDE_RATIO:
+        if low < _MIN_AMPLITUDE_SCALE:
             raise IdentificationError(
                 'No motion about the start pose keeps the limits; choose '
                 'another start, or smaller margins.'

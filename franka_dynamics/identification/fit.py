@@ -161,7 +161,7 @@ def arm_from_fit(
 
 
 def _minimum_point(
-    quadratic: Array, linear: Array, constraints: list[sdp.Constraint], cost_scale: float
+    hessian: Array, linear: Array, constraints: list[sdp.Constraint], cost_scale: float
 ) -> Array:
     """
     Return the unknowns within `constraints` that minimise a quadratic cost.
@@ -169,7 +169,7 @@ def _minimum_point(
     Raises IdentificationError if the solver finds no optimum.
     """
     for one in (cost_scale, 1.0):
-        cost = one * quadratic, one * linear
+        cost = one * hessian, one * linear
         found = sdp.minimiser(*cost, constraints, allow_inaccurate=one == 1.0)
         if found is not None:
             return found
