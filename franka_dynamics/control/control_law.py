@@ -76,7 +76,7 @@ class ControlLaw:
 
     def require_stable(self, state_period: float, state_age: float) -> None:
         """
-        Raise SettingsError if the loop is unstable with states of this period and age [s].
+        Raise SettingsError if the loop would oscillate at 1.05 times this period and this age [s].
 
         The margin keeps the period that is measured later from refusing gains accepted here.
         """
@@ -177,7 +177,7 @@ class TorqueRamp:
         self.begin()
 
     def begin(self, start_torque: Array | None = None) -> None:
-        """Start a ramp from `start_torque`, (n,) [N m]; None: from the torque sent last."""
+        """Let the next torque begin a ramp at `start_torque`, (n,) [N m]; None: at the last."""
         self.law: ControlLaw | None = None
         self._start_torque = start_torque
         self._offset: Array | float = 0.0  # from the law's torque [N m]
@@ -186,7 +186,7 @@ class TorqueRamp:
     def torque(
         self, law: ControlLaw, state: StateTerms, reference: ReferencePoint | None, last: Array
     ) -> Array:
-        """Return a law's torque plus the ramp's decaying offset from it, (n,) [N m]."""
+        """Return a law's torque plus the ramp's offset, (n,) [N m]; a new law begins a ramp."""
         desired, before, self.law = law.torque(state, reference), self.law, law
         left = max(0.0, 1.0 - (state.stamp - self._begin_stamp) / RAMP_DURATION_S)
         if before is law:

@@ -183,7 +183,7 @@ class Status(NamedTuple):
     faulty: bool
 
     def __str__(self) -> str:
-        """Return state, reason and remedy in one sentence."""
+        """Return state, reason and, if there is one, the remedy as one text."""
         said = self.remedy.value if isinstance(self.remedy, Remedy) else self.remedy
         return f'{self.state.value}: {self.why}' + (said and f'; to command again: {said}')
 
@@ -213,7 +213,7 @@ class StateMachine:
 
     def reset(self) -> None:
         """
-        Discard joint states, torques, the desired motion and faults, as a reset simulation needs.
+        Discard states, torques, motion and a fault that `start` clears, as reset simulations need.
 
         A fault that only a new object clears and a user's stop stay, after `Stop.TO_ZERO` with
         zero torque. A held arm is let go, also of a load that nobody declared. The next torque may
@@ -248,7 +248,7 @@ class StateMachine:
             self.requested_law.terms.friction.reset()
 
     def _bound_violation(self) -> Reason | None:
-        """Return a reason if a disturbance torque by the requested settings exceeds its bound."""
+        """Return a reason if disturbances by requested settings exceed `start_bound`, or None."""
         found = self.disturbances
         return found.bound_violation(found.start_bound, self.requested_law.terms)
 
@@ -379,7 +379,7 @@ class StateMachine:
         brake.bears_load = not lets_go and (brake.bears_load or self.state in ACTIVE_STATES)
 
     def _change_state(self, event: StateEvent) -> None:
-        """Change the state by an event as TRANSITIONS says, and log the new state."""
+        """Change and log the state by an event, if TRANSITIONS has it; prepare the brake."""
         before = self.state
         if (before, event) not in TRANSITIONS:
             return

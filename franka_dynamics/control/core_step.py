@@ -251,9 +251,9 @@ class CoreStep(StateMachine):
 
     def tick(self, now: float, silence: float | None = None) -> Array:
         """
-        Return the torque while no joint state comes, shape (n,) [N m].
+        Return the torque while no joint state comes, (n,) [N m]; once these are lost, stop.
 
-        Call it every TICK_S without a state. `silence` is the time since the last state by the
+        Call each TICK_PERIOD_S without a state. `silence` is the time since the last state by the
         clock of stamps, as in simulated time [s]; None: by `now` [s], the clock of `step`'s `now`.
         """
         now = as_seconds('now', now, finite=False)
@@ -281,7 +281,7 @@ class CoreStep(StateMachine):
             return self._reject_state(cause.ending(why), now)
 
     def _reject_state(self, ending: Ending, now: float) -> Array:
-        """Reject the latest joint state for a problem; return the next torque, (n,) [N m]."""
+        """Reject the latest state, ending active torques; return the next one, (n,) [N m]."""
         assert ending.last_reason is not None, 'it has a reason'
         self.states.reject_latest_state(ending.last_reason)
         self.output.counts['unusable states'] += 1
@@ -368,7 +368,7 @@ class CoreStep(StateMachine):
             self.acting_terms.friction.update(sample.stamp, sample.q)
 
     def _end_stop_by_model(self, dq: Array) -> None:
-        """End the stop by the model at a usable state; brake the arm if dq, (n,), shows motion."""
+        """If states are trusted, end the stop by the model; brake a moving arm not let go."""
         if not self.states.trusts_states:
             return
         self.open_loop_stop.is_stopping = False
@@ -413,7 +413,7 @@ class CoreStep(StateMachine):
 
     def _settings_contradiction(self, state: StateTerms) -> Reason | None:
         """
-        Return a reason if torques contradict requested settings not in use yet, or None.
+        Return a reason if torques contradict the requested settings, where comparable, or None.
 
         What is compared is the torque that holds the arm at rest. Brakes may hold the arm before
         the first torque, and later that of a node if it does not move; without measured torque
@@ -480,7 +480,7 @@ class CoreStep(StateMachine):
 
     def _stopping_torque(self, now: float, silence: float = 0.0) -> Array:
         """
-        Return the next torque in state STOPPING, on the way to the resting torque, (n,) [N m].
+        Send and return the next torque in STOPPING, on the way to the resting torque, (n,) [N m].
 
         An arm that is not seen is first brought to rest by its model. If the target adds no
         gravity, a moving arm would fall under g(q) of an earlier q; so this lasts while states
@@ -506,7 +506,7 @@ class CoreStep(StateMachine):
         return torque.copy()
 
     def _resting_torque(self, now: float) -> Array:
-        """Return the torque for an arm at rest, (n,) [N m]: gravity plus disturbance, or zero."""
+        """Return the resting torque, (n,) [N m]: G plus the disturbance if borne, or zero."""
         torque = self.open_loop_stop.resting_torque(self.acting_terms, now)
         torque = torque + self._disturbance_to_bear
         if self.ending.reaction is Reaction.COAST:

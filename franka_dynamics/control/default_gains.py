@@ -32,7 +32,7 @@ _MAX_LOW_KP_TO_TORQUE_LIMIT, _MAX_LOW_KD_TO_TORQUE_LIMIT = 0.7, 0.07
 
 def default_gains(arm: ArmDescription, hold_time: float = MAX_HOLD_TIME_S) -> tuple[Array, Array]:
     """
-    Return the highest gains kp and kd that are stable with torques held for `hold_time` [s].
+    Return gains kp and kd that are stable with torques held for `hold_time`, at most 0.21 s.
 
     kp [N m/rad or N/m] and kd [N m s/rad or N s/m] have shape (n,). `hold_time` counts as at most
     MAX_HOLD_TIME_S. The gains are in proportion to the inertia that each joint has at the

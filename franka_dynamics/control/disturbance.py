@@ -138,7 +138,7 @@ class DisturbanceMonitor:
         self._payload_change: tuple[float, Array] | None = None
 
     def reset_at_first_torque(self, stamp: float) -> None:
-        """Set the disturbance torques to zero, at the stamp [s] of a first torque."""
+        """Set disturbance and external torques to zero, at the stamp [s] of a first torque."""
         estimate = ObserverTorques(self._zero, self._zero, -self._state.gravity)
         self._observer.reset_estimate(np.array(estimate))
         self.disturbance_torque = self.external_torque = self._zero
@@ -166,7 +166,7 @@ class DisturbanceMonitor:
         return -change.disturbance
 
     def _torque_change(self, terms: TermModel, state: StateTerms | None) -> ObserverTorques:
-        """Return the change of the observed torques if `terms` replace the present ones."""
+        """Return the estimates' change if `terms` replace the present ones; 0 without state."""
         if state is None:
             return ObserverTorques(self._zero, self._zero, self._zero)
         q, before = state.q, self._terms
@@ -238,7 +238,7 @@ class DisturbanceMonitor:
         self._buffer_end += 1
 
     def _torque_differences(self) -> tuple[Array, Array]:
-        """Return received minus needed, and received minus commanded torque, (n,) each [N m]."""
+        """Return received less needed and less commanded torque, without a new load's share."""
         motion, command = self.external_torque, self.external_torque - self.disturbance_torque
         if self._payload_change is not None:
             motion = subtract_load_torque(motion, self._payload_change[1])
@@ -296,7 +296,7 @@ class DisturbanceMonitor:
 
     def shows_push(self, *, by_size: bool = False) -> bool:
         """
-        Return whether the last states show that joints get what they are sent: a push drives them.
+        Return whether joints, by an estimate, lately got what was sent, so a push drives them.
 
         `by_size`: also if they got far larger changes than were sent. Not judged where torques are
         measured, because exchanged cables exchange what is measured, too.
@@ -374,7 +374,7 @@ class DisturbanceMonitor:
         )
 
     def probable_causes(self) -> str:
-        """Return the probable causes of the present disturbance torques; '' if they are small."""
+        """Return ': ' and probable causes of the present disturbance torques; '' if small."""
         (motion, command), bound = self._torque_differences(), self.start_bound
         shares = np.abs((motion, command)) / bound
         if shares.max() <= 1.0:

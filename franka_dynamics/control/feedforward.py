@@ -235,7 +235,7 @@ class Feedforward(CoreStep):
 
     @with_argument_checks
     def end_motion(self, reason: str) -> None:
-        """While RUNNING, end the motion for a reason; the reference brakes to rest at the arm."""
+        """While RUNNING, end the motion for a reason, by braking to rest where the arm is."""
         with self._lock:
             if self.state is State.RUNNING:
                 self.reference.brake_to_rest(self.states.q, reason)

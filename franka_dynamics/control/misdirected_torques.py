@@ -99,7 +99,7 @@ def find_misdirected_joints(
 
 
 def _state_count_since_small_excess(small_excess_mask: Array) -> int:
-    """Return the number of states after the last small one, at most FITTED_STATE_COUNT."""
+    """Return how many states followed the last small excess, at most FITTED_STATE_COUNT."""
     last = np.flatnonzero(small_excess_mask[::-1])
     return min(FITTED_STATE_COUNT, int(last[0]) if last.size else len(small_excess_mask))
 

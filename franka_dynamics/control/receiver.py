@@ -191,7 +191,7 @@ class TorqueReceiver:
         return self.applied_torque
 
     def _elapsed_time(self, stamp: float) -> float:
-        """Record a stamp; return the time [s] since the stamp before, 0 if out of order."""
+        """Record a stamp; return the time [s] since the one before, 0 if earlier or not finite."""
         elapsed = stamp - self._last_stamp
         if not math.isfinite(stamp) or -MAX_LATENESS_S <= elapsed < 0.0:
             return 0.0
@@ -217,7 +217,7 @@ class TorqueReceiver:
         return torque
 
     def _resting_torque(self) -> Array:
-        """Return the torque of a stopped or faulty receiver, shape (n,) [N m]."""
+        """Return the torque when stopped or faulty, (n,) [N m]: 0, or g(q) if nobody adds it."""
         if self._terms.adds_gravity:
             return self._zero
         if self._last_q is None:

@@ -242,7 +242,7 @@ class StateLimits:
     held_until_commanded: bool = False
 
     def __post_init__(self) -> None:
-        """Raise SettingsError for a rate or time not above zero, or an unknown effort_friction."""
+        """Raise SettingsError for a rate or time <= 0 (age: < 0), or unknown effort_friction."""
         for name in ('min_input_rate', 'state_timeout', 'max_state_age'):
             value = getattr(self, name)
             if not value > 0.0 and (name, value) != ('max_state_age', 0.0):

@@ -226,7 +226,7 @@ class StateCheck:
         self.good_count, self.problem = self.good_count + 1, None
 
     def repetition_reason(self, stamp: float) -> Reason | None:
-        """Return a reason if too many stamps in a row were not new, else None."""
+        """Return and keep as `problem` a reason if too many stamps were not new, else None."""
         if self._repeat_count <= MIN_GOOD_STATE_COUNT:  # stamps may be coarse
             return None
         self.problem = ReasonCode.STAMP_REPEATED(stamp=stamp)
@@ -234,7 +234,7 @@ class StateCheck:
 
     @property
     def trusts_states(self) -> bool:
-        """Whether no joint has leapt, and no velocity contradicts positions, since `start`."""
+        """Whether no joint's leap lasts, and no velocity contradicted positions since `start`."""
         return not (self.velocity_contradicted or any(self.leapt_joints.tolist()))
 
     @property
@@ -266,7 +266,7 @@ class StateCheck:
     def make_sample(
         self, q: ArrayLike, dq: ArrayLike, effort: ArrayLike | None, stamp: Any, age: Any, now: Any
     ) -> StateSample:
-        """Return a joint state as arrays and floats; an effort or age with NaN counts as none."""
+        """Return a checked joint state in arrays and floats; an effort or age with NaN is none."""
         shape, arrays = self._zero.shape, []
         for name, given in (('q', q), ('dq', dq), ('effort', effort)):
             if type(given) is np.ndarray and given.dtype is _FLOAT64 and given.shape == shape:
@@ -286,7 +286,7 @@ class StateCheck:
         return StateSample(arrays[0], arrays[1], measured, stamp, age, now)
 
     def _log_unknown_effort(self, effort: Array) -> None:
-        """Log once that efforts count as not measured because one is not a number."""
+        """Log once that efforts count as not measured because some, not all, are NaN."""
         unknown = np.isnan(effort)
         if not self._has_logged_unknown_effort and not unknown.all():
             self._has_logged_unknown_effort = True
@@ -361,7 +361,7 @@ class StateCheck:
         return cause.ending(ReasonCode.IMPOSSIBLE_VALUE(least=least, most=most, **value))
 
     def require_radians(self, q: Array) -> None:
-        """Raise JointVectorError if positions q, (n,), are in degrees instead of radians."""
+        """Raise JointVectorError if positions q, (n,), are probably degrees instead of radians."""
         if not np.isfinite(q).all():  # NumPy would warn of a signalling NaN
             return
         n, radians = len(self._joint_names), np.deg2rad(q)
@@ -394,7 +394,7 @@ class StateCheck:
         return np.asarray((now - q) / (stamp - before))
 
     def _check_timing(self, stamp: float, age: float | None) -> Reason | None:
-        """Return why states are too rare, too old or missing, or None; record period and age."""
+        """Return why states are rare, old, ahead or missing, or None; record period and age."""
         limits, before, self.stamp = self.limits, self.stamp, stamp
         age = age if age is not None and limits.max_state_age > 0.0 else 0.0
         self.age = max(0.0, age)

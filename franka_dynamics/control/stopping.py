@@ -195,7 +195,7 @@ class BrakingController:
         self.failure_reason, self._max_speed = None, np.full_like(self._max_speed, np.inf)
 
     def _watch_speeds(self, speed: Array, elapsed: float, excess: Array) -> None:
-        """Update `at_rest` and `failure_reason` by the speeds of the joints, (n,) [rad/s]."""
+        """Update `at_rest`, `is_still` and `failure_reason` by joint speeds, (n,) [rad/s]."""
         self._time_s += elapsed
         rests = bool(speed.max() < MAX_STOPPED_SPEED_RAD_S)
         self._rest_count = self._rest_count + 1 if rests else 0
@@ -248,7 +248,7 @@ class OpenLoopStop:
         self.reset()
 
     def reset(self) -> None:
-        """Discard the last state."""
+        """Discard the last state, and end a stop by the model."""
         self.last_seen: tuple[Array, Array, Array | float] | None = None
         self.is_stopping, self._begin_time, self._followed_mask = False, 0.0, np.array(False)
 
@@ -256,7 +256,7 @@ class OpenLoopStop:
         self, q: Array, dq: Array, now: float, seen: NDArray[np.bool_], followed: NDArray[np.bool_]
     ) -> None:
         """
-        Record the positions and velocities of the joints `seen`, (n,) each, at a time [s].
+        Record q and dq, (n,) each, of the joints `seen`, and dq of those `followed`, at `now` [s].
 
         Those `followed` by their velocity, as their positions are not believed, go on from their
         last position. The others keep theirs; an arm that was never seen as a whole has none.
@@ -272,7 +272,7 @@ class OpenLoopStop:
 
     def begin_stop(self, now: float, partly_seen: bool = False) -> None:
         """
-        At a time [s], begin to stop an arm by the model if it moved when it was seen last.
+        At `now` [s], begin the stop by the model of an arm last seen moving, or `partly_seen`.
 
         `partly_seen`: joints are lost of an arm whose others are seen, and may move.
         """

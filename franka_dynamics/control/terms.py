@@ -69,7 +69,7 @@ class FrictionFeedforward(FrictionState):
     def _least_torque(
         self, dq: Array, slip_bounds: Array, has_kp: ArrayLike, lead: Array | float = 0.0
     ) -> Array:
-        """Return the friction torque certain within the slip states, (..., n) [N m]."""
+        """Return the friction to command, the least within `slip_bounds`, (..., n) [N m]."""
         model = self.model
         if model is None:
             return 0.0 * dq

@@ -138,8 +138,8 @@ class RepeatedPositionCheck:
         """
         Return an ending if a joint that must move stands still, at the latest state of `states`.
 
-        `last_torque` was sent last, (n,) [N m]; None: none acts, and nothing is judged.
-        `desired_dq` is the desired velocity, (n,) [rad/s], or None.
+        `last_torque` was sent last, (n,) [N m]; None: none acts, and only positions that
+        their velocities outran count. `desired_dq` is the desired velocity, (n,) [rad/s], or None.
         """
         same = states.position_repeats
         if not any(same.tolist() + self.stuck_joints.tolist()):
@@ -176,5 +176,5 @@ class RepeatedPositionCheck:
         return fastest > MIN_MOTION_SPEED_RAD_S and all(self.still_time_s.tolist())
 
     def extrapolated_state(self, q: Array) -> tuple[Array, Array]:
-        """Return q and dq, (n,) each, with frozen joints extrapolated at their last velocities."""
+        """Return q with repeating joints moved on at velocities from before, and these, (n,)."""
         return q + self.still_time_s * self._dq_before, self._dq_before

@@ -20,7 +20,7 @@ ROS_INSTALL_HINT = (
 
 
 def use_fastdds_profile(file_name: str) -> None:
-    """Make Fast DDS use the profile config/`file_name` for the nodes made afterwards."""
+    """Make Fast DDS use the profile config/`file_name` for this process's later nodes."""
     # Fast DDS 3, which Kilted with rclpy 9 has, warns of the older name; before it knows no other.
     try:
         newer = int(version('rclpy').partition('.')[0]) >= 9

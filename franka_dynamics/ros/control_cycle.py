@@ -49,13 +49,13 @@ class ControlCycle:
         self._last_stamp, self.has_new_state, self._publish_time = np.nan, False, 0.0
 
     def set_joints(self, joint_names: Sequence[str], *, measures_velocity: bool) -> None:
-        """Set the names of the joints to read from joint states, in the order of the torques."""
+        """Set the joints to read, in the torques' order, and whether states have velocities."""
         self._reader = JointStateReader(joint_names, derive_velocity=not measures_velocity)
         self._command_prefix = float64_message_prefix(len(joint_names))
 
     def on_joint_state(self, data: bytes, message_number: int | None = None) -> None:
         """
-        Compute and publish the torque and the model terms for a serialized joint state.
+        If active, compute and publish the torque and the model terms for a serialized joint state.
 
         `message_number` is the message number that the publisher gave the joint state; None if the
         middleware does not number messages.

@@ -183,7 +183,7 @@ def _set_default_gains(node: Any, parameters: dict[str, Any], arm: ArmDescriptio
 
 def _wait_for_robot_description(node: Any, should_stop: Callable[[], bool]) -> tuple[str, str]:
     """
-    Wait for a message on robot_description; return the topic's full name and the URDF text.
+    Wait for robot_description; return its full name and text, or raise DescriptionError.
 
     The subscription belongs to a node of its own, because a transition runs in a callback, and no
     executor serves this node's subscriptions meanwhile.

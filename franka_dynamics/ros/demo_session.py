@@ -202,7 +202,7 @@ class _DemoRun:
     def _wait_until(
         self, task: str, is_done: Callable[[], bool], timeout: float = _START_TIMEOUT_S
     ) -> None:
-        """Wait until `done()` is True; raise TooBusyError after the time-out [s]."""
+        """Wait until `is_done()` is True; raise TooBusyError after the time-out [s]."""
         self._task_text = task
         if not self._client.wait_until(is_done, timeout):
             raise TooBusyError(

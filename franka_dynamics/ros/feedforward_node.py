@@ -153,7 +153,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
     # Lifecycle ---------------------------------------------------------------------------------
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Load the arm, compare its two dynamics models, and make the controller."""
+        """Load the arm, compare its models, make the controller; log errors, return FAILURE."""
         try:
             self._configure()
         except FrankaDynamicsError as error:
@@ -247,7 +247,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
             self._motion_server.deliver_results()
 
     def destroy_node(self) -> None:
-        """Stop the arm; then destroy the node with action server and lifecycle state machine."""
+        """Stop the arm, unless ROS is shut down; destroy node, action server, state machine."""
         if self.active and self.context.ok():
             self.shut_down()
         elif self.active:
@@ -386,7 +386,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the node until a signal or ROS shutdown ends it; return a process exit status."""
+    """Run the node to its end; return 0, 1 if it refused to start by itself, 2 for wrong input."""
     return run_node(FeedforwardNode, run_lifecycle_node, args)
 
 

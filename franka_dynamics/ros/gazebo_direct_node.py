@@ -94,7 +94,7 @@ class GazeboDirectNode(CheckedParameters, Node):
                 self.get_logger().info('the arm is held: every force topic has a listener')
 
     def run(self, stop: StopRequest) -> int:
-        """Serve the node's topics until a signal ends the process; return the exit code."""
+        """Serve the node's topics until a signal or ROS's shutdown; return the exit code 0."""
         with Executor() as executor:
             executor.add_node(self)
             while not stop.is_requested and rclpy.ok():

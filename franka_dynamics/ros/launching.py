@@ -114,7 +114,7 @@ def exit_callback(process_name: str, next_actions: Sequence[Any] | None = None) 
     """
 
     def on_exit(event: Any, context: Any) -> list[Any]:
-        """Return the actions after the process's end; raise RuntimeError if it failed."""
+        """Return the actions after the process's end; RuntimeError if it failed by itself."""
         if event.returncode and not context.is_shutdown:
             raise RuntimeError(f'{process_name} ended with exit status {event.returncode}')
         if next_actions is None:
@@ -284,7 +284,7 @@ def ros2_control_actions(
     hardware_parameters: Mapping[str, Any],
 ) -> tuple[Node, list[Any]]:
     """
-    Return the spawner action and the node actions for an arm simulated under ros2_control.
+    Return the spawner, and log and node actions, for an arm simulated under ros2_control.
 
     The nodes are the feedforward node and robot_state_publisher with `hardware_parameters`; the
     simulator is not among them. `folder` receives the parameter files: controllers.yaml is the

@@ -124,7 +124,7 @@ class NoArmJointsError(JointStateError):
 
 def _joint_state_pattern(message: JointState, data: bytes) -> re.Pattern[bytes] | None:
     """
-    Return a pattern for the bytes of `message` with any other stamp, values and padding.
+    Return a pattern of `message` with any stamp, values and padding; None if bytes differ in form.
 
     Its groups are stamp, positions, velocities and efforts in the serialized message, of which
     `data` is an example. In OMG's XCDR, version 1, a number stands at a multiple of its size after
@@ -225,7 +225,7 @@ class JointStateReader:
         return message
 
     def _mean_velocity(self, stamp: float, q: Array) -> Array:
-        """Return mean velocities since the last joint state, (n,) [rad/s, m/s]; at first zeros."""
+        """Return mean velocities since the last state, (n,) [rad/s, m/s]; 0 if none is earlier."""
         before, last_q, velocity = self._last_reading
         if stamp != before:
             velocity = (q - last_q) / (stamp - before) if stamp > before else np.zeros(len(q))
@@ -250,7 +250,7 @@ class JointStateReader:
 
 def is_effort_measured(effort: Sequence[float]) -> bool:
     """
-    Return whether a joint state's efforts are measured: not missing, not all zero or NaN.
+    Return whether a joint state's efforts are measured: not missing, all zero, or all NaN.
 
     Drivers without torque sensors, Gazebo's among them, fill the effort field with zeros, and
     joint_state_broadcaster with NaN where the hardware has no effort interface. A real arm never

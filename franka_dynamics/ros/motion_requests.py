@@ -144,7 +144,7 @@ class MotionServer:
             self._node.get_logger().info(sentence, once=True)
 
     def _on_reference(self, data: bytes) -> None:
-        """Follow the motion in a serialized message on ~/reference, or report its refusal."""
+        """If configured, follow the motion in a serialized message, or report its refusal."""
         if self._node.controller is None:
             return
         with suppress(ReferenceRefusedError):
@@ -183,7 +183,7 @@ class MotionServer:
         self._goals[goal_id] = _Goal(goal_handle, motion, path, end, time_tolerance)
 
     def _request_from_goal(self, goal: Any) -> TrajectoryRequest:
-        """Return the trajectory of a goal; raise an error if the arm cannot follow it."""
+        """Return a goal's trajectory; raise ReferenceRefusedError if the arm cannot follow it."""
         node, controller = self._node, self._node.controller
         if goal.multi_dof_trajectory.points:
             raise ReferenceRefusedError('The goal has a multi_dof_trajectory; use `trajectory`.')
@@ -287,7 +287,7 @@ class MotionServer:
             self._action_server.notify_execute(goal_handle, finish)
 
     def deliver_results(self) -> None:
-        """Send clients the missing results of goals that ended because the node was stopped."""
+        """For at most 0.3 s, send missing results of goals that ended as the node was stopped."""
         executor = self._node.service_entities.executor  # None if another one serves the node
         timeout = _RESULT_DELIVERY_TIMEOUT_S if self._unsent_goal_ids and executor else 0.0
         until = time.monotonic() + timeout

@@ -94,7 +94,7 @@ class NodeClient(TopicListener):
         return self.find_full_names(self._timeout, self._given_name)[0]
 
     def set_parameter(self, parameter_name: str, yaml_text: str) -> Any:
-        """Set a parameter to a value given as YAML, converted to its type; return the value."""
+        """Set a parameter to a YAML value, integers as floats where needed; return the value."""
         kind = DescribeParameters
         found = self.call_service(kind, 'describe_parameters', names=[parameter_name]).descriptors
         if len(found) != 1:
@@ -120,7 +120,7 @@ class NodeClient(TopicListener):
         return value
 
     def parameter_values(self, names: Sequence[str]) -> list[Any]:
-        """Return the values of some of the node's parameters, arrays as lists."""
+        """Return values of parameters, arrays as lists; raise SettingsError for unknown ones."""
         answer = self.call_service(GetParameters, 'get_parameters', names=list(names))
         unset = ParameterType.PARAMETER_NOT_SET
         # rclpy returns no values at all if one of the parameters does not exist.
@@ -131,7 +131,7 @@ class NodeClient(TopicListener):
         return [getattr(value, 'tolist', lambda value=value: value)() for value in found]
 
     def set_parameters(self, values: Mapping[str, Any]) -> None:
-        """Set some of the node's parameters, all of them or none."""
+        """Set parameters, all or none; raise SettingsError if the node refuses one of them."""
         try:
             changes = (Parameter(name, value=value) for name, value in values.items())
             messages = [change.to_parameter_msg() for change in changes]
@@ -158,7 +158,7 @@ class NodeClient(TopicListener):
         return '' if status is None else status.sentence
 
     def trigger_transition(self, transition: str) -> str:
-        """Trigger a lifecycle transition by its name; return the new state."""
+        """Trigger a lifecycle transition; return the new state, or raise NodeClientError."""
         offered = self.call_service(GetAvailableTransitions, 'get_available_transitions')
         known = {one.transition.label: one.transition for one in offered.available_transitions}
         if transition not in known:
@@ -215,7 +215,7 @@ class NodeClient(TopicListener):
         return reports.state
 
     def _wait_until_node_free(self, publisher: Any, reports: _MotionReports) -> None:
-        """Wait for the node's topics; raise NodeClientError if it follows another motion."""
+        """Wait for the node; raise NodeClientError if it is silent or follows another motion."""
         heard = publisher.get_subscription_count
         if not self.wait_until(lambda: heard() and reports.other_state is not None, self._timeout):
             raise NodeClientError(

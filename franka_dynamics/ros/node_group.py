@@ -122,7 +122,7 @@ class NodeGroup:
         self.start_node('feedforward_node', {**patient, **node}, {'~/command': COMMAND_TOPIC})
 
     def require_running(self) -> None:
-        """Raise NodeEndedError, with the last line of the node's log, if a node has ended."""
+        """Raise NodeEndedError, with its log's last line or path, if a node has ended."""
         for module, process in self._processes.items():
             if process.poll() is not None:
                 raise NodeEndedError(self._end_sentence(module, process))
@@ -192,7 +192,7 @@ def use_isolated_network() -> None:
 
 
 def _claim_free_domain() -> int:
-    """Reserve a ROS domain that no node on this machine uses, and return its number."""
+    """Reserve and return a ROS domain unused on this machine; raise NoDomainError if none is."""
     for domain in random.SystemRandom().sample(_ROS_DOMAIN_IDS, len(_ROS_DOMAIN_IDS)):
         claim = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:

@@ -117,8 +117,8 @@ def dataclass_from_parameters(
     """
     Return an instance of a dataclass with parameter values as fields.
 
-    A field takes the value of the parameter `form.format(field)`, or else keeps its default. Lists
-    become tuples.
+    A field takes the value of the parameter `name_format.format(field)`, else keeps its default.
+    Lists become tuples.
     """
     given = {field.name: name_format.format(field.name) for field in fields(cls)}  # type: ignore[arg-type]
     found = {field: parameters[key] for field, key in given.items() if key in parameters}

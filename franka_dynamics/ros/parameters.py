@@ -125,7 +125,7 @@ def _refuse_mistyped_parameters(node: Any, given: Sequence[str], known: set[str]
 
 
 def _warn_of_unused_arguments(node: Any, given: Sequence[str]) -> None:
-    """Log a warning for each command-line option that sets no parameter of this node."""
+    """Log a warning for each -p or --params-file that sets no parameter of this node."""
     own, full_name = node.get_name(), node.get_fully_qualified_name()
     for flag, word in pairwise(sys.argv):
         missed = False
@@ -159,7 +159,7 @@ def parameter_values(node: Any, specs: Sequence[ParameterSpec]) -> dict[str, Any
 
 
 def _require_valid_changes(node: Any, changes: Sequence[Parameter]) -> None:
-    """Raise SettingsError if a requested change of a node's parameters is wrong."""
+    """Raise SettingsError if a requested change is wrong, or is only for an inactive node."""
     specs = {spec.name: spec for spec in node.parameter_table}
     if unknown := [change.name for change in changes if not node.has_parameter(change.name)]:
         raise SettingsError(no_such_parameter_sentence(unknown, specs))

@@ -99,7 +99,7 @@ EXPECTED_RECEIVERS = {
 
 
 def declared_kind(node_name: str, services: ServiceTypes) -> ReceiverKind:
-    """Return the kind of receiver that a node declares by the services that it offers."""
+    """Return the kind of receiver that a node declares by its services, else UNRECOGNISED."""
     for kind, service in DECLARATION_SERVICES.items():
         if TRIGGER_TYPE in services.get(service.replace('~', node_name), ()):
             return kind
@@ -251,7 +251,7 @@ class ReceiverFinder:
     def _classify_receiver(
         self, name: str, services: ServiceTypes, sim_nodes: set[str], counts: Mapping[str, int]
     ) -> Receiver:
-        """Return the kind of receiver that a node is; `counts` has the number of nodes by name."""
+        """Return the Receiver that a node is; `counts` has the number of nodes by name."""
         receiver, manager = Receiver(declared_kind(name, services)), ''
         if receiver.kind is ReceiverKind.UNRECOGNISED:
             receiver, manager = self._classify_by_managers(name, services, sim_nodes)

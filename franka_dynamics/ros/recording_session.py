@@ -143,7 +143,7 @@ def record_bag(
     play_motion: PlayMotion | None = None,
 ) -> RecordingProgress:
     """
-    Record joint states, torques and more until `keep_running` returns False or a motion has ended.
+    Record joint states, torques and more until told to end; return what became of the recording.
 
     `play_motion` is called as soon as the arm is heard, and the recording ends with it. It must
     call its argument many times a second, which records, and ends the motion by KeyboardInterrupt

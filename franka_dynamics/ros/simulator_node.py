@@ -94,7 +94,7 @@ class SimulatorNode(CheckedParameters, Node):
         self._step_log_path = _step_log_path(parameters['step_log'])
 
     def run(self, stop: StopRequest) -> int:
-        """Simulate the arm until a signal asks the node to end; return the exit code."""
+        """Simulate the arm until a signal or ROS's shutdown; return the exit code 0."""
         # Exempt all present objects from later garbage collections, which would delay steps.
         gc.collect()
         gc.freeze()
@@ -106,7 +106,7 @@ class SimulatorNode(CheckedParameters, Node):
         return 0
 
     def _run_step(self, executor: Any, deadline: float, stop: StopRequest, log: BinaryIO) -> float:
-        """Publish a joint state, wait for torque, simulate a step; return the due time [s]."""
+        """Publish a joint state, await a torque, simulate a step; return when it was due [s]."""
         reading, stamp = self._simulation.read(), self._start_stamp + self._simulation.time
         self._publish_state(reading, stamp)
         deadline = self._wait_for_step(executor, deadline, stop)
@@ -125,7 +125,7 @@ class SimulatorNode(CheckedParameters, Node):
         return deadline
 
     def _log_brake_change(self) -> None:
-        """Log that the simulated brakes have opened, or why they have closed for good."""
+        """Store and log that the brakes have opened, or why they have closed for good."""
         self._receiver.is_arm_held = not self._simulation.is_braked
         self._diagnostics.next_publication_time = 0.0
         if self._simulation.runaway_text:
@@ -209,7 +209,7 @@ def _ideal_arm_warnings(parameters: dict[str, Any], arm: ArmDescription) -> Iter
 def _simulation_settings(
     parameters: dict[str, Any], arm: ArmDescription, gravity: Array
 ) -> SimulationSettings:
-    """Return the simulation settings from parameter values."""
+    """Return the simulation settings of parameters; raise SettingsError for a wrong noise."""
     noise = list(parameters['noise'])
     if len(noise) != 3 or not all(0.0 <= one < np.inf for one in noise):
         raise SettingsError(
@@ -226,7 +226,7 @@ def _simulation_settings(
 
 
 def _step_log_path(path: str) -> Path:
-    """Return the path of a step log that can be written, the null device without a path."""
+    """Empty a step log and return its path (of '': the null device), or raise SettingsError."""
     try:
         Path(path or os.devnull).open('wb').close()
         return Path(path or os.devnull)

@@ -168,12 +168,12 @@ class NodeSnapshot:
 
     @property
     def is_feedforward_node(self) -> bool:
-        """Whether the node is a feedforward node."""
+        """Whether the node is a feedforward node, by the diagnostics received."""
         return DiagnosticSubject.COMMAND in self.statuses
 
     @property
     def is_simulator(self) -> bool:
-        """Whether the node is a simulated arm."""
+        """Whether the node is a simulated arm, by the diagnostics received."""
         return DiagnosticSubject.SIMULATED_ARM in self.statuses
 
     @property

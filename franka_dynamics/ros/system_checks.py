@@ -53,7 +53,7 @@ class _StateTimes:
 
     @property
     def median_age(self) -> float:
-        """Median age of the joint states' stamps at their arrival [s]."""
+        """Median age of the joint states' stamps at their arrival [s]; 0 if none has come."""
         return float(np.median(np.subtract(self.arrivals, self.stamps))) if self.stamps else 0.0
 
     @property
@@ -215,7 +215,7 @@ def _disturbance_checks(node: NodeSnapshot) -> Iterator[CheckResult]:
 
 
 def _node_checks(seen: Sequence[NodeSnapshot], names: Sequence[str] = ()) -> Iterator[CheckResult]:
-    """Yield results of checks of the feedforward nodes, also of those without diagnostics."""
+    """Yield results on feedforward nodes, heard or not, and on all nodes' other bad statuses."""
     levels = {'OK': GOOD, 'WARN': NOTE}
     commanding = [node for node in seen if node.is_feedforward_node]
     silent = sorted({name.strip('/') for name in names} - {node.name for node in commanding})

@@ -131,7 +131,7 @@ class TermPublishers:
                 self.update_subscribed_terms()
 
     def frame_xyz_quaternion(self, q: Array) -> Array:
-        """Return the frame's position [m] and quaternion x y z w in {S} for joints at q, (7,)."""
+        """Return the frame's position [m] and quaternion x y z w in {S}, (7,), at positions q."""
         return pin.SE3ToXYZQUAT(pin.SE3(self.model.frame_pose(q, self.frame)))
 
     def external_torque(self) -> Array | None:

@@ -83,7 +83,7 @@ class TopicListener:
     def newest_message(
         self, message_type: type, topic: str, qos: Any = STATE_QOS, *, raw: bool = False
     ) -> Any:
-        """Return the newest message of a topic, as bytes if `raw`; None before the first."""
+        """Return a topic's newest message, bytes if `raw`, or None; at first, subscribe."""
         if topic not in self._messages:
             self._messages[topic] = None
             store = partial(self._messages.__setitem__, topic)
@@ -91,7 +91,7 @@ class TopicListener:
         return self._messages[topic]
 
     def latest_status(self, node_name: str) -> NodeStatus | None:
-        """Return the latest status on a node's topic ~/status; None before the first."""
+        """Return the latest status on a node's ~/status, or None; subscribe at the first call."""
         message = self.newest_message(DiagnosticStatus, f'{node_name}/status', DESCRIPTION_QOS)
         return None if message is None else NodeStatus.from_message(message)
 
@@ -158,7 +158,7 @@ class TopicListener:
         self, timeout: float, node_name: str = '', topics: Sequence[str] = ()
     ) -> tuple[str, list[str]]:
         """
-        Return the full names of a node and topics whose names a user gave, once they are found.
+        Return full names of a node and topics that a user named, once found or at the time-out.
 
         A name without a leading slash is looked up among the nodes or the published topics that
         are discovered: until all are found, but for at most `timeout` [s].

@@ -36,7 +36,7 @@ def trajectory_message(
     joint_names: Sequence[str], times: PointRows, *rows: PointRows | None, stamp: float = 0.0
 ) -> JointTrajectory:
     """
-    Return a trajectory message, which begins at the stamp `start` [s], 0 meaning on arrival.
+    Return a trajectory message, which begins at the stamp `stamp` [s], 0 meaning on arrival.
 
     `times`, shape (k,), are seconds after the start. `rows` are positions and, if given,
     velocities, accelerations and efforts, (k, n) each; a field given as None is left out.
@@ -115,7 +115,7 @@ def parse_trajectory(message: JointTrajectory) -> TrajectoryRequest:
 
 
 def trajectory_from_message(message: JointTrajectory) -> Trajectory:
-    """Return the trajectory in a message with positions and velocities."""
+    """Return the trajectory in a message, which must have positions and velocities."""
     request = parse_trajectory(message)
     return Trajectory(request.times, request.point_states(), request.start_time or 0.0)
 
@@ -196,7 +196,7 @@ class MotionTolerances(NamedTuple):
         return found
 
     def violation(self, q: Array, dq: Array, desired: ReferencePoint, arm: ArmDescription) -> str:
-        """Return as text which joint is out of tolerance from `desired`, and how far, or ''."""
+        """Return as text one joint out of tolerance from `desired`, and how far, or ''."""
         distances = np.abs(q - desired.q), np.abs(dq - desired.dq)
         for error, bound, per in zip(distances, self, ('', '/s')):
             k = int((error - bound).argmax())
