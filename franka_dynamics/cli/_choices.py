@@ -55,7 +55,7 @@ def forbid_without(needed_option: str, *names: str) -> None:
 
 
 def _option_name(parameter_name: str) -> str:
-    """Return the name of a parameter of the running command as users type it."""
+    """Return how users type a parameter of the running command; of another, 'NAME:=VALUE'."""
     params = click.get_current_context().command.params
     param = next((one for one in params if one.name == parameter_name), None)
     if param is None:

@@ -139,7 +139,7 @@ def flag(name: str, help: str, dest: str = '') -> Any:
 
 
 def choice_or_flag(name: str, help: str, values: tuple[str, ...]) -> Any:
-    """Return a decorator for an option with `values` as choices, the first if none is given."""
+    """Return a decorator for an option with choices `values`; given alone it means the first."""
     return option(name, f'{help}; alone: {values[0]}', values, is_flag=False, flag_value=values[0])
 
 
@@ -203,7 +203,7 @@ effort_scale_option = option(
 
 
 def picture_path(text: str) -> Path:
-    """Return a path for a picture; raise OutputError unless it ends in .png, .svg or .pdf."""
+    """Return a picture's path; raise OutputError if not writable, or no .png, .svg or .pdf."""
     path = writable_file(text)
     if path.suffix.lower() not in _PICTURE_SUFFIXES:
         suffixes = ', '.join(_PICTURE_SUFFIXES)
@@ -229,7 +229,7 @@ def new_file_path(text: str) -> Path:
 
 
 def _json_path(text: str) -> Path:
-    """Return the value of --json as a path, '-' for standard output."""
+    """Return --json as a path, '-' for standard output; raise OutputError if not writable."""
     return STDOUT_PATH if text == f'{STDOUT_PATH}' else writable_file(text)
 
 

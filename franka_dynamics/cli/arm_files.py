@@ -44,7 +44,7 @@ _GRAVITY_VECTORS = dict(zip(GRAVITY_DIRECTIONS, ([GRAVITY], GRAVITY_BASIS_M_S2, 
 
 
 def show_arm(arm: ArmChoice, options: Options) -> int:
-    """Print an arm's tables; with --json write them to a file or print JSON in their place."""
+    """Print or write an arm's tables or base parameters; return 1 if torques contradict these."""
     if options.positional is not None:
         forbid_options(f'{options.positional}, the same as --arm {options.positional}', 'arm')
         arm = replace(arm, arm=options.positional)
@@ -80,7 +80,7 @@ def show_arm(arm: ArmChoice, options: Options) -> int:
 
 
 def _positions_from_words(arm: ArmDescription, words: Sequence[str]) -> Array:
-    """Return joint positions (n,) [rad, m] from the words of --q (zero, home or numbers)."""
+    """Return positions (n,) [rad, m] from the words of --q; raise DescriptionError if unusable."""
     if words == ('zero',):
         return np.zeros(arm.n)
     if words == ('home',) and arm.home is not None:
@@ -179,7 +179,7 @@ def _reloaded_arm(file_text: str, arm: ArmDescription) -> ArmDescription:
 
 
 def export_arm(arm: ArmChoice, options: Options) -> int:
-    """Print the arm in the format of --format, or write it to a file."""
+    """Print or write the arm, or its friction alone, in the format of --format; return 0."""
     require_not_existing(options.output, options.force)
     output, form = options.output, options.form
     if output is not None and output.suffix == '.mjcf' and form != 'mjcf':

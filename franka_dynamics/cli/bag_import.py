@@ -24,7 +24,7 @@ _READING_OPTIONS = 'episode', 'skip_incomplete'
 
 
 def run(arm: ArmChoice, reader: BagReader, columns: ColumnMap, options: Options) -> int:
-    """Write a bag from logs and print its size and warnings; with --list print only columns."""
+    """Write a bag from logs, print size and warnings (with --list only columns); return 0."""
     if options.columns_only:
         print_rich(_contents_table(read_log(*options.log)))
         return 0

@@ -65,7 +65,7 @@ def record_and_check(
 
 def _is_recording_over(duration: float | None, progress: RecordingProgress) -> bool:
     """
-    Return whether the recorded stamps span --duration, or the time-out has passed.
+    Return whether stamps span --duration or the time-out has passed; False without --duration.
 
     The wait is _MAX_SLOWDOWN_RATIO times --duration by the clock; without any states it is
     --duration, but at least _DISCOVERY_TIMEOUT_S.
@@ -86,7 +86,7 @@ def arm_of_node(client: NodeClient) -> ArmChoice:
 
 
 def _arm_choice_with_node_values(arm: ArmChoice, node_name: str) -> ArmChoice:
-    """Return options that select a node's arm, overridden by the command line's options."""
+    """Return a node's arm options below the command line's; `arm` if that has other joints."""
     try:
         with NodeClient(node_name) as client:
             node_arm = arm_of_node(client)

@@ -28,7 +28,7 @@ _LANGUAGES: dict[str, tuple[Callable[..., str], str]] = {
 
 
 def run(arm: ArmChoice, options: Options) -> int:
-    """Write the code with --output or a package with --package; print operation counts."""
+    """Write code (--output), print operation counts; or copy the package (--package); return 0."""
     require_distinct_quantities(options.quantities)
     if options.package:
         return _write_package(options.output)

@@ -188,7 +188,7 @@ def import_log() -> None:
 
 
 def _csv_path(text: str) -> Path:
-    """Return --external as the path of a CSV file."""
+    """Return --external as a path; raise OutputError unless it is writable and ends in .csv."""
     if Path(text).suffix.lower() != '.csv':
         raise OutputError(f'{text}: the name must end in .csv.')
     return writable_file(text)

@@ -29,7 +29,7 @@ _SETTLING_TIME_S = 0.3
 
 
 def _call_node(options: Options, request: Callable[[NodeClient], Any]) -> Any:
-    """Return the result of a request to a node; raise NodeClientError if the node fails."""
+    """Return a request's result; a signal raises KeyboardInterrupt, a failure NodeClientError."""
 
     def check_interrupt() -> None:
         """Raise KeyboardInterrupt after a signal that asks the command to end."""
@@ -114,7 +114,7 @@ def parse_payload(text: str) -> list[float]:
 
 
 def play_motion(options: Options) -> int:
-    """Send a motion to a node and wait until it ends; record and check a bag with --record."""
+    """Send a motion and await its end; return 0, or with --record 1 if motion or bag fail."""
     file, lead = options.file, options.lead
     read_trajectory_file(Path(file))  # refuses a wrong file before anything starts
     if options.record is None:

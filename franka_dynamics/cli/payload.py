@@ -28,7 +28,7 @@ _MAX_DENSITY_KG_M3 = 22600.0  # of osmium
 
 
 def payload_from_mesh(options: Options) -> int:
-    """Compute a tool's payload from its mesh and print it; write --output, --desk and --plot."""
+    """Compute a tool's payload from its mesh, print it, write --output and others; return 0."""
     name, tool = Path(options.mesh).name, Path(options.mesh).stem
     if options.density is None and options.mass is None:
         raise SettingsError('How heavy is it? Add --density KG_PER_M3 or --mass KG.')
@@ -85,7 +85,7 @@ def _print_payload(arm: ArmDescription, payload: Array) -> None:
 
 
 def identify_payload_from_bags(arm: ArmChoice, reader: BagReader, options: Options) -> int:
-    """Identify a payload from bags; print and write it with its standard deviations."""
+    """Identify a payload from bags; print it with standard deviations, write it; return 0."""
     description = reader.arm_in_bag(options.loaded[0], arm).load()
 
     def motions(bags: Sequence[str]) -> list[Motion]:

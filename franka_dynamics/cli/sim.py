@@ -84,7 +84,7 @@ def run(arm: ArmChoice, options: Options) -> int:
 
 
 def _require_no_simulated_arm() -> None:
-    """Raise SimError if a simulated arm of this command is discovered."""
+    """Raise SimError if a node is discovered in the namespace of simulated arms."""
     with TopicListener('sim') as listener:
 
         def others_exist() -> bool:
@@ -104,7 +104,7 @@ def _run_until_end(
     arm: ArmDescription, nodes: NodeGroup, keep_running: Callable[[], bool], options: Options
 ) -> int:
     """
-    Wait until the arm is held, then until Ctrl-C or the end of --duration.
+    Wait until the arm is held, then until Ctrl-C or --duration is over; return the exit status.
 
     While the arm is held, serve the view. Return the exit status: 1 if the node has a fault at the
     end, else 0.

@@ -14,7 +14,7 @@ from ..view.page import ArmPage, Playback, show_playback
 
 
 def run(arm: ArmChoice, reader: BagReader, options: Options) -> int:
-    """Serve a browser page that shows the arm, live or from a bag, until Ctrl-C."""
+    """Serve a browser page that shows the arm, live or from a bag, until Ctrl-C; return 0."""
     if options.bag:
         forbid_options('a bag: no node runs', 'node')
         arm = reader.arm_in_bag(options.bag, arm)

@@ -157,7 +157,7 @@ def _friction_yaml_lines(arm: ArmDescription) -> list[str]:
 
 
 def _body_parameters(body: LinkInertia) -> list[float]:
-    """Return a body's mass, first moment and six elements of its tensor."""
+    """Return a body's mass, first moment and inertia (6) about its frame's origin, SI units."""
     inertia, moment, mass = np.split(body.parameters(), (6, 9))
     return [*mass, *moment, *inertia]
 

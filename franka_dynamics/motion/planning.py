@@ -100,7 +100,7 @@ class TrajectoryRequest:
         return {**rows, 'times': self.times, 'start': self.start_time, 'window': window}
 
     def point_states(self) -> Array:
-        """Return positions, velocities and accelerations (computed if missing), (k, 3, n)."""
+        """Return positions, velocities (needed), accelerations (else computed), (k, 3, n)."""
         dq: Any = self.velocities
         ddq = self.accelerations
         if ddq is None:
@@ -114,7 +114,7 @@ class TrajectoryRequest:
 
     def require_arm_joints(self, arm: ArmDescription) -> None:
         """
-        Raise JointsRefusedError unless the request names each of the arm's joints once.
+        Raise JointsRefusedError unless each of the arm's joints is named once, and others rest.
 
         Other joints may be named, too, but must hold still, because nobody would move them.
         """
@@ -340,7 +340,7 @@ def _last_stream_velocity(stream: Array) -> Array:
 
 
 def _stream_timing(stream: Array) -> tuple[Array, float]:
-    """Return when a stream's points are due, (k,) [s] after the last came, and its period [s]."""
+    """Return when points are due, (k,) [s] after the last came, and the period, inf for one."""
     if len(stream) == 1:
         return np.zeros(1), np.inf  # the period is not known yet
     numbers, arrivals = (stream[:, :_POSITION_COLUMN] - stream[-1, :_POSITION_COLUMN]).T

@@ -95,14 +95,14 @@ class ReferenceFollower:
         return bool(self._open_events)
 
     def position_errors(self, q: Array | None) -> Array:
-        """Return each joint's |q - desired position|, (n,) [rad or m]; zeros if one is missing."""
+        """Return each joint's |q - desired position|, (n,) [rad or m]; 0 if either is unknown."""
         motion, stamp = self.motion, self._stamp
         if motion is None or stamp is None or q is None:
             return np.zeros(self._arm.n)
         return np.abs(motion.at(stamp).q - q)
 
     def at(self, stamp: float) -> ReferencePoint | None:
-        """Return the desired state at the stamp of a joint state [s]; None without a motion."""
+        """Record a joint state's stamp [s]; return the desired state then, None without motion."""
         with self._lock:
             self._stamp = stamp
             self._report_progress(stamp)
@@ -237,7 +237,7 @@ class ReferenceFollower:
             self._add_event(one, ReferenceState.REFUSED, reason)
 
     def _warn_of_milliseconds(self, times: Array) -> None:
-        """Log once that times of points, (k,) [s], are probably milliseconds."""
+        """Log once if points that replace a motion have times, (k,) [s], as of milliseconds."""
         gap = np.diff(times).min() if len(times) > 1 else 0.0
         if gap >= _MIN_SUSPICIOUS_GAP_S and self.has_open_motion and not self._has_warned:
             self._has_warned = True
@@ -264,7 +264,7 @@ class ReferenceFollower:
         self._open_events.append(self._add_event(one, ReferenceState.ACCEPTED))
 
     def _interrupt_motions(self, reason: object) -> None:
-        """Interrupt all motions for a reason."""
+        """Interrupt all motions, and end a stream, for a reason."""
         for one in self._open_events:
             self._add_event(one, ReferenceState.INTERRUPTED, reason)
         self._open_events, self._stream = deque(), None

@@ -212,7 +212,7 @@ def _stamp_column(log: LogTable, columns: ColumnMap) -> Array:
 def _incomplete_mask(
     arrays: Mapping[str, Array], source: str, joint_names: Sequence[str], columns: ColumnMap
 ) -> NDArray[np.bool_]:
-    """Return a mask of rows that lack a value; raise RecordingError if these are not skipped."""
+    """Return a mask of rows that lack a value; RecordingError if all do, or none is skipped."""
     empty = {k: np.any(np.isnan(one.reshape(len(one), -1)), axis=1) for k, one in arrays.items()}
     rows: NDArray[np.bool_] = np.any(list(empty.values()), axis=0)
     if rows.all() or (rows.any() and not columns.skip_incomplete):
@@ -233,7 +233,7 @@ def _incomplete_mask(
 def _episode_mask(
     stamps: Array | None, row_count: int, episode: int | None, source: str
 ) -> NDArray[np.bool_]:
-    """Return a mask of the rows of an `episode`, where stamps begin anew for each episode."""
+    """Return a mask of an episode's rows, for None of all; raise RecordingError if unclear."""
     step = np.diff(stamps) if stamps is not None else np.zeros(0)
     begins = np.zeros(row_count, dtype=np.int64)
     if stamps is not None and np.any(step > 0.0):

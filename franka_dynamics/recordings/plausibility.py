@@ -168,7 +168,7 @@ def _constant_effort_faults(recording: Recording, moving: NDArray[np.bool_]) -> 
 
 
 def require_units(recording: Recording, arm: ArmDescription) -> None:
-    """Raise RecordingError if positions seem to be in degrees, or efforts not in N m."""
+    """Raise RecordingError if positions or most efforts are far beyond limits, as in degrees."""
     for sentence in (*_position_faults(recording, arm), *_effort_size_faults(recording, arm)):
         raise RecordingError(f'{recording.source}: {sentence}.')
 
@@ -274,7 +274,7 @@ def _effort_size_faults(recording: Recording, arm: ArmDescription) -> Iterator[s
 
 
 def _speed_limit_ratio(recording: Recording, arm: ArmDescription) -> Array:
-    """Return |change of position| per second / velocity limit, (messages - 1, n)."""
+    """Return |change of position| per max(time, 0.02 s) / velocity limit, (messages - 1, n)."""
     step, limit = np.maximum(np.diff(recording.time), _MIN_INTERVAL_S), arm.limit('velocity')
     rate = np.abs(np.diff(recording.q, axis=0)) / step[:, None]
     return np.asarray(rate / np.where(limit > 0.0, limit, np.inf))

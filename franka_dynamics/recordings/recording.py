@@ -239,7 +239,7 @@ def _require_states(
 
 
 def _reorder_delayed(rows: list[_StateRow]) -> int:
-    """Move delayed messages to where their stamps belong, and return how many were moved."""
+    """Put delayed messages in order, return how many; if the clock was set back 0, as they are."""
     stamps = np.array([stamp for _, stamp, _ in rows])
     delayed = stamps < np.maximum.accumulate(stamps)
     if delayed.any():

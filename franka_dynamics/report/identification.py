@@ -179,7 +179,7 @@ def _poorly_known_link_sentences(result: Identification) -> Iterator[str]:
 
 
 def identification_tables(result: Identification) -> list[Table]:
-    """Return tables of torque errors by set, joint, left-out part and recording, and of links."""
+    """Return tables of errors by set, joint, left-out part, recording, and links, if several."""
     sets, unit, names = result.torque_errors, result.error_unit, result.start.joint_names
     best, own, recordings = result.best_published_errors, result.arm_errors.test, result.recordings
     title = (

@@ -82,7 +82,7 @@ class SimulationSettings:
     seed: int = 0
 
     def with_real_effects(self, arm: ArmDescription) -> 'SimulationSettings':
-        """Return these settings with friction and armature switched on if the arm has them."""
+        """Return these settings with friction and armature on if the arm has them, else off."""
         rubs = arm.friction is not None or arm.simulated_friction is not None
         return replace(self, friction=rubs, armature=arm.simulated_armature is not None)
 
@@ -289,7 +289,7 @@ class ArmSimulation:
         return np.asarray(np.add.reduce(amplitude * np.sin(frequency * self.time + phase)))
 
     def _open_brakes_if_due(self) -> None:
-        """Open the brakes if commands have come without a gap for `brake_release_after` [s]."""
+        """Record a command; open the brakes after `brake_release_after` [s] of gapless ones."""
         if not self.is_braked or self.runaway_text:
             return
         gap = self.time - self._last_command_time

@@ -187,7 +187,7 @@ class ArmPage:
         camera.fov = np.radians(35.0)
 
     def __enter__(self) -> Self:
-        """Return the window."""
+        """Return the page."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -210,7 +210,7 @@ class ArmPage:
             self._table_handle.content = torque_table(state, self.arm)
 
     def show_meshes(self, meshes: ArmMeshes) -> None:
-        """Show meshes in place of the previous ones, coloured by their joints' torques."""
+        """Show meshes in place of the previous ones, all joints at zero and without torque."""
         from pinocchio import GeometryModel
         from pinocchio.visualize import ViserVisualizer
 
