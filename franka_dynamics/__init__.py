@@ -62,7 +62,7 @@ __version__ = '0.2.0'
 
 
 def __getattr__(name: str) -> object:
-    """Return an exported name, imported from its module at first use."""
+    """Return an exported object, imported at first use; functions check their arguments' types."""
     from importlib import import_module
     from inspect import isfunction
 

@@ -34,7 +34,7 @@ _evaluated_annotations = cache(get_type_hints)  # of a function, by its argument
 
 def with_argument_checks(function: _FunctionType) -> _FunctionType:
     """
-    Return a function or class that raises ArgumentError for arguments not of annotated types.
+    Return a function wrapped, or a class changed, to raise ArgumentError for wrong argument types.
 
     What arrays, enumerations and objects that may be named must be, the function itself says.
     """
@@ -63,7 +63,7 @@ def with_argument_checks(function: _FunctionType) -> _FunctionType:
 
 
 def _is_of_type(value: Any, hint: Any) -> bool:
-    """Return whether a value is of an annotated type."""
+    """Return whether a value is of an annotated type, or is left to the function to convert."""
     kind, inner = get_origin(hint) or hint, get_args(hint)
     if kind in (Union, UnionType):
         # An arm, say, as an object, or by its name or file: the function converts it.

@@ -251,7 +251,7 @@ def _shape_error(
 
 
 def as_seconds(name: str, value: Any, *, finite: bool = True) -> float:
-    """Return a time [s] as a float; raise JointVectorError if it is not a number."""
+    """Return a time [s] as a float; JointVectorError for no number or, if `finite`, infinity."""
     if type(value) is float and (not finite or math.isfinite(value)):
         return value
     nan = isinstance(value, (float, np.floating)) and not finite  # or infinite

@@ -89,11 +89,11 @@ class UnknownArmError(DescriptionError):
 
 
 class UrdfError(DescriptionError):
-    """A URDF cannot be read, is inconsistent, or does not contain the expected chain."""
+    """A URDF or MJCF cannot be read, is inconsistent, or does not contain the expected chain."""
 
 
 class UrdfWarning(UserWarning):
-    """An unusual or missing entry of a URDF changes the torques of the arm loaded from it."""
+    """An unusual or missing entry of a URDF or MJCF changes the torques of the loaded arm."""
 
 
 class NoLinksError(UrdfError):
@@ -118,7 +118,7 @@ class InertiaError(FrankaDynamicsError, ValueError):
 
 
 class FrictionError(FrankaDynamicsError, ValueError):
-    """A friction model is malformed, or no code can be generated for its type."""
+    """A friction model is missing or malformed, or no code can be generated for its type."""
 
 
 class JointVectorError(FrankaDynamicsError, ValueError):
@@ -181,7 +181,7 @@ class UrdfMismatchError(CrosscheckError):
 
 
 class MissingDependencyError(FrankaDynamicsError, ImportError):
-    """An optional library that the requested action needs is not installed."""
+    """An optional library that the requested action needs is missing or cannot be loaded."""
 
 
 @contextmanager

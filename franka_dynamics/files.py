@@ -41,7 +41,7 @@ def encoding_advice(path: Path) -> str:
 
 @contextmanager
 def name_file_in_errors(target: Path, *error_numbers: int) -> Iterator[None]:
-    """Turn OSErrors with one of `error_numbers` into OutputErrors that name `target`."""
+    """Turn OSErrors of `error_numbers` (default: of writing) into OutputErrors naming `target`."""
     try:
         yield
     except OSError as error:
@@ -56,7 +56,7 @@ def name_file_in_errors(target: Path, *error_numbers: int) -> Iterator[None]:
 @contextmanager
 def atomic_write(path: str | Path) -> Iterator[Path]:
     """
-    Yield the path of a temporary file, which is renamed to `path` if the block raises no error.
+    Yield a temporary file's path, renamed to `path` unless an error is raised (a device: itself).
 
     If the block raises an error, the temporary file is deleted, and a file that existed at `path`
     stays unchanged. Missing folders are created. The temporary file lies beside `path` and has the

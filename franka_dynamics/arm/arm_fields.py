@@ -51,7 +51,7 @@ MJCF_WORDS = FormatWords(
 @dataclass(frozen=True)
 class UrdfProvenance:
     """
-    The URDF from which an arm was read, with the names of its joints and flange link there.
+    The URDF or MJCF from which an arm was read, with its joints' and flange link's names there.
 
     `source` is the URDF's name in messages, `text` its XML. `joint_names` are the arm's joints
     there, from base to tip. `tip_link` is the link that is the flange, `flange_notes` say what is

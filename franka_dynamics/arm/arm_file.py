@@ -201,7 +201,7 @@ def _description_with_set(file: ArmFile, inertial_set: str, path: str) -> ArmDes
 
 
 def with_hand(description: ArmDescription, hand: str) -> ArmDescription:
-    """Return the arm with its hand replaced by `hand` (a name or a file) or removed ('none')."""
+    """Return the arm with the hand `hand` (name or file), none ('none') or its own (AS_LISTED)."""
     # The path becomes absolute, so that an arm file with this hand can be read from any folder.
     hand = str(hand_file_path(hand).resolve()) if is_file_path(hand) else hand
     if hand in (AS_LISTED, description.hand):
@@ -222,7 +222,7 @@ def _with_hand_frames(description: ArmDescription) -> ArmDescription:
 
 
 def is_urdf_or_mjcf(arm: object) -> bool:
-    """Return whether `arm` is URDF or MJCF text, or a path of a URDF, MJCF or xacro file."""
+    """Return whether `arm` is XML text, or a path of a URDF, MJCF, xacro or SDF file."""
     return isinstance(arm, (str, Path)) and (is_xml_text(arm) or str(arm).endswith(_XML_SUFFIXES))
 
 

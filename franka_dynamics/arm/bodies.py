@@ -45,7 +45,7 @@ class HomogeneousSolid:
     density: typed_file.PositiveFloat | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a solid that states neither mass nor density, or both."""
+        """Raise FieldError unless exactly one of mass and density is given."""
         if (self.mass is None) == (self.density is None):
             raise FieldError('needs exactly one of mass [kg] and density [kg/m^3]')
 

@@ -39,7 +39,7 @@ class DHRow:
     beta: Angle = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse values that are not finite."""
+        """Raise DescriptionError for a value that is not finite."""
         for field in fields(self):
             value = getattr(self, field.name)
             if not math.isfinite(value):

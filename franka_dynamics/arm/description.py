@@ -114,7 +114,7 @@ class ArmDescription(ArmFields):
     json_fields = 'name', 'file', 'inertial_set', 'hand', 'source'  # what a result in JSON names
 
     def __post_init__(self) -> None:
-        """Check joints, links, names, home and the base; freeze the arrays."""
+        """Raise DescriptionError for wrong joints, names, arrays, friction; freeze the arrays."""
         if len(self.links) != len(self.joints) or not self.joints:
             raise DescriptionError(
                 f'{self.name} has {len(self.joints)} joints and {len(self.links)} links; an arm '
@@ -176,7 +176,7 @@ class ArmDescription(ArmFields):
         return f'inertial set {self.inertial_set}, hand {self.hand}, {load}'
 
     def limit(self, field_name: str) -> Array:
-        """Return one field of `JointLimits` for all joints, shape (n,)."""
+        """Return one field of `JointLimits` for all joints, shape (n,), NaN where it is None."""
         return np.array([getattr(joint.limits, field_name) for joint in self.joints], dtype=float)
 
     @property

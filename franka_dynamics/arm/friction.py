@@ -43,7 +43,7 @@ class SigmoidFriction(ValueEquality):
     logistic_at_rest: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Check the arrays and freeze them."""
+        """Check and freeze the arrays, and compute `logistic_at_rest`."""
         freeze_arrays(self, FrictionError, _MODEL_NAME_IN_ERRORS, amplitude=(None,))
         shapes = dict.fromkeys(('slope', 'offset'), self.amplitude.shape)
         freeze_arrays(self, FrictionError, _MODEL_NAME_IN_ERRORS, **shapes)
@@ -101,12 +101,12 @@ class LinearFriction(ValueEquality):
         return found
 
     def torque(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:
-        """Return the friction torque (..., n) [N m] at dq [rad/s] and slip states (..., k, n)."""
+        """Return friction (..., n) [N m] at dq [rad/s], slip states (..., k, n), None: sliding."""
         return np.asarray((self.coefficients * self.terms(dq, slip_state)).sum(axis=-2))
 
     def torque_std(self, terms: Array) -> Array | float:
         """
-        Return the standard deviation (..., n) [N m] of friction at `terms`, (..., 3 + k, n).
+        Return friction's standard deviation (..., n) [N m] at `terms`; 0.0 without a covariance.
 
         It is that of the sum: errors of the coefficients partly cancel. 0 if it is not known.
         """
@@ -325,7 +325,7 @@ class FrictionState:
 
     def update(self, stamp: float, q: Array) -> None:
         """
-        Update the bounds of the slip states by positions q, (n,) [rad], at `stamp` [s].
+        Update bounds of slip states by positions q, (n,) [rad], at `stamp` [s]; reset at a gap.
 
         A step back in time, or a gap longer than MAX_STATE_GAP_S, resets the state.
         """

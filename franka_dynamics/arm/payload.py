@@ -52,7 +52,7 @@ class _DeskFile:
     inertia: Annotated[Array, length_rule(9)]
 
     def __post_init__(self) -> None:
-        """Refuse a mass of zero, and a tensor that is not symmetric within rounding."""
+        """Raise FieldError for a mass of zero, or a tensor not symmetric within rounding."""
         if self.mass == 0.0:
             raise FieldError('is 0; leave the file out for no end effector', 'mass')
         tensor = self.inertia.reshape(3, 3)

@@ -108,7 +108,7 @@ def _motion_unit_questions(arm: ArmDescription) -> Iterator[UnitQuestion]:
 def _limit_fields_beyond(
     limits: Mapping[str, JointLimits], max_position: float, max_velocity: float
 ) -> dict[str, tuple[str, ...]]:
-    """Return, by joint, the limit fields beyond `max_position` or `max_velocity`."""
+    """Return, by joint, limit fields beyond a maximum, except values that stand for no limit."""
     found = dict[str, tuple[str, ...]]()
     for name, one in limits.items():
         fields = tuple[str, ...]()

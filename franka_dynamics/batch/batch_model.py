@@ -29,7 +29,7 @@ from ..errors import JointVectorError
 
 class BatchModel(GeneratedModel):
     """
-    An arm's dynamics at many states at once, with most methods of `fd.Model` for arrays (..., n).
+    An arm's dynamics at many states (..., n) at once, with all but two methods of `fd.Model`.
 
     Arguments are arrays of NumPy (or what it reads as arrays), PyTorch, JAX or CuPy; results are
     new arrays of the same library on the same device. Arrays of other libraries on an NVIDIA GPU

@@ -45,7 +45,7 @@ class EquationsKey(NamedTuple):
 
 class GeneratedModel(ABC):
     """
-    Base class of models that evaluate generated equations, with most methods of `fd.Model`.
+    Base class of models that evaluate generated equations, with all but two methods of `fd.Model`.
 
     Arguments are arrays of shape (..., n), a wrench (..., 6), whose leading axes broadcast; a
     state with a value that is not finite gives NaN in this state's result alone. Of the methods of
@@ -100,7 +100,7 @@ class GeneratedModel(ABC):
         return EquationsKey(quantity, **options)
 
     def _checked_frame(self, frame: Frame) -> Frame:
-        """Return `frame` if it is a frame's number or name; raise FrameError for anything else."""
+        """Return `frame`; raise FrameError if its type is not that of a number, name or FLANGE."""
         if type(frame) not in (int, str, type(None)):
             tree_and_frame(self.description, frame)  # also for True, which equals 1
         return frame
@@ -291,7 +291,7 @@ class GeneratedModel(ABC):
 
 def _common_type_or_nan(xp: Any, q: Any, other: Any) -> tuple[Any, Any]:
     """
-    Return positions and another array in their common number type.
+    Return positions, NaN where `other` is not finite, and `other`, in their common number type.
 
     Where a value of the other array is not finite, both are NaN.
     """
@@ -301,7 +301,7 @@ def _common_type_or_nan(xp: Any, q: Any, other: Any) -> tuple[Any, Any]:
 
 class TracedModel(GeneratedModel):
     """
-    An arm's dynamics in an array library's own operations, with the methods of `fd.Model`.
+    An arm's dynamics in an array library's own operations, with all but two methods of `fd.Model`.
 
     The generated equations are run on one array per joint and input: sines, cosines, products,
     sums, reciprocals and square roots that the library can trace, compile and differentiate

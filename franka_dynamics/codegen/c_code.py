@@ -17,7 +17,7 @@ from ..errors import OutputError
 
 def c_functions(equations: Equations, prefix: str, qualifiers: str = 'static inline') -> str:
     """
-    Return the text of a C99 function that evaluates equations at one state.
+    Return C99 functions that evaluate equations at one state and, if any, set run-time parameters.
 
     Input arrays have n numbers, a wrench six. With parameters at run time, the text begins with a
     struct of prepared values and a function that fills the struct. The names of functions and

@@ -115,7 +115,7 @@ class Graph:
 
     def set_name(self, name: str, value: Scalar) -> None:
         """
-        Give a computed value its textbook name in generated code, unless it has one.
+        Give a computed value a textbook name in generated code, unless it or the name is taken.
 
         If the value is the negative of its node, the node's name is m_ and the name.
         """
@@ -142,7 +142,7 @@ class Graph:
         return sine, Expression(self, 1, self._shared_node(NodeKind.COS, (angle.node,)))
 
     def pair_sum(self, a: Expression, b: Expression) -> Expression:
-        """Return the sum a + b, simplified where a term is zero or both are constant."""
+        """Return the sum a + b, simplified where terms are zero, constant, alike or cancel."""
         if a.is_zero:
             return b
         if b.is_zero:
@@ -193,7 +193,7 @@ class Graph:
         return Expression(self, a.sign, self._shared_node(NodeKind.RECIPROCAL, (a.node,)))
 
     def sqrt(self, a: Expression) -> Expression:
-        """Return the square root of an expression, NaN at run time where it is negative."""
+        """Return a square root, NaN at run time if negative; ValueError for a constant < 0."""
         if a.value is not None:
             return self.expression(math.sqrt(a.value))
         node = a.node

@@ -11,7 +11,7 @@ from .file_comments import file_heading, quantity_summary
 
 def python_function(equations: Equations, docstring: str = '') -> str:
     """
-    Return Python source of a function that evaluates equations, and of one that sets parameters.
+    Return Python functions that evaluate equations and, if any, set run-time parameters, as text.
 
     The function takes the input arrays, then (for parameters at run time) the prepared array `p`,
     then the output array, which it fills. If there are parameters, the second function, `prepare_`

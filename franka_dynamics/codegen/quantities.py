@@ -77,7 +77,7 @@ class ChainWriter:
         return tuple(self.graph.variable(f'{array}{i + 1}') for i in range(count or self.chain.n))
 
     def torques(self, *nonzero: str, weightless: bool = False) -> list[Expression]:
-        """Return each joint's torque, with dq and ddq zero unless named in `nonzero`."""
+        """Return joint torques; dq, ddq not in `nonzero` are zero, and gravity if `weightless`."""
         chain, none = self._regrouped_chain, (self.graph.zero,) * self.chain.n
         dq, ddq = (self.input_elements(one) if one in nonzero else none for one in ('dq', 'ddq'))
         inputs = JointInputs(self.q, dq, ddq, weightless=weightless)
@@ -163,7 +163,7 @@ def _forward_dynamics(writer: ChainWriter) -> list[Expression]:
 
 
 def _operational_space_inertia(writer: ChainWriter) -> ElementsByIndex:
-    """Return the elements of (J M^-1 J^T)^-1 at the tip."""
+    """Return the elements (i, j), i <= j, of (J M^-1 J^T)^-1 at the tip, in space axes."""
     graph = writer.graph
     if len(writer.chain.joints_to_tip()) < TWIST_SIZE:
         raise singular_frame_error()
@@ -256,7 +256,7 @@ def outputs_of(
     quantity: Quantity, writer: ChainWriter, *, derivatives: bool = False
 ) -> list[OutputValue]:
     """
-    Return the elements of a quantity as expressions of the writer's graph.
+    Return a quantity's elements, or their derivatives, as expressions of the writer's graph.
 
     With `derivatives` return those of the elements by all inputs: one more axis, at the end.
     """
@@ -331,7 +331,7 @@ def ldl_factors(
 
 
 def solve_lower(graph: Graph, L: LowerTriangle, rhs: Iterable[Scalar]) -> list[Expression]:
-    """Return y with L y = right."""
+    """Return y with L y = rhs."""
     y: list[Expression] = []
     for i, value in enumerate(rhs):
         y.append(graph.expression(value) - graph.sum(L[i, k] * y[k] for k in range(i)))
@@ -341,7 +341,7 @@ def solve_lower(graph: Graph, L: LowerTriangle, rhs: Iterable[Scalar]) -> list[E
 def solve_ldl(
     graph: Graph, L: LowerTriangle, D_inverse: Sequence[Expression], rhs: Iterable[Scalar]
 ) -> list[Expression]:
-    """Return x with L D L^T x = right."""
+    """Return x with L D L^T x = rhs."""
     y = solve_lower(graph, L, rhs)
     n = len(y)
     x = [graph.zero] * n

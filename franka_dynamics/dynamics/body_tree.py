@@ -68,7 +68,7 @@ class BodyTree(ValueEquality):
     joint_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check the fields and make the arrays read-only."""
+        """Check the fields (TreeError), fill in defaults and make the arrays read-only."""
         parents = tuple(int(parent) for parent in self.parents)
         n = len(parents)
         names = tuple(self.joint_names) or tuple(f'joint {i + 1}' for i in range(n))

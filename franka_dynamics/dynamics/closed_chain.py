@@ -75,7 +75,7 @@ class Loop:
     second_frame: Array = field(default_factory=lambda: np.eye(4))
 
     def __post_init__(self) -> None:
-        """Check the poses and shapes, and make the arrays read-only."""
+        """Check poses and shapes (TreeError), look up named directions and freeze the arrays."""
         for pose in (self.first_frame, self.second_frame):
             as_rigid_transform(pose, 'A loop frame', TreeError)
         if isinstance(self.directions, str):
@@ -200,7 +200,7 @@ class ClosedChain:
 
     def assemble(self, q_active: ArrayLike, guess: ArrayLike) -> Array:
         """
-        Return the positions of all joints, shape (n,), that close the loops, near a guess.
+        Return joint positions (n,) that close the loops, near a guess; LoopError if none is found.
 
         Parameters
         ----------
@@ -325,7 +325,7 @@ class ClosedChain:
 
     def split_loop_jacobian(self, jacobian: Array) -> tuple[Array, Array]:
         """
-        Return the columns g_p of passive and g_a of active joints of a loop Jacobian.
+        Return a loop Jacobian's columns g_p (passive), g_a (active); LoopError if g_p is singular.
 
         Raises
         ------

@@ -154,7 +154,7 @@ def _space_twist_derivatives(chain: ClosedChain, q: Array, partial: DynamicsDeri
 
 def _constraint_derivative(chain: ClosedChain, q: Array, partial: DynamicsDerivatives) -> Array:
     """
-    Return derivatives of the loops' errors by joint twists, q, dq, ddq, (..., 3k, 9n + 6).
+    Return derivatives of loop errors and their two rates by twists, q, dq, ddq, (..., 3k, 9n + 6).
 
     The errors are those of pose, twist and acceleration in the k directions of all loops.
     """

@@ -86,7 +86,7 @@ class MomentumObserver:
         self, stamp: float, q: Array, dq: Array, torque: Array, gravity: Array | None = None
     ) -> Array:
         """
-        Return the external torque, signed as FCI's tau_ext_hat_filtered, in the shape of `torque`.
+        Update and return the external torque, signed as FCI's, in the shape of `torque` [N m].
 
         `torque`, shape (n,) or (k, n), is the joint torque [N m], gravity included, friction
         subtracted. Each of the k rows of `torque`, for instance measured and commanded torque,
@@ -151,7 +151,7 @@ class LoadEstimator:
 
     def update(self, stamp: float, q: Array, dq: Array, tau: Array, model: PinocchioModel) -> None:
         """
-        Update the estimate by a joint state and its external torque `tau`, (n,) [N m].
+        Update the estimate by a state and its external torque `tau`, (n,) [N m]; reset after rest.
 
         The torque is the measured one less that of `model`; `stamp` in s, `q` and `dq`, (n,) each,
         in rad and rad/s.
@@ -294,7 +294,7 @@ class WrenchEstimator:
         self._wrench_scales = np.array([1.0] * 3 + [1.0 / CHARACTERISTIC_LENGTH_M] * 3)
 
     def jacobian(self, q: Array) -> Array:
-        """Return the Jacobian (6, n), in the base's axes, of the point where the wrench acts."""
+        """Return the Jacobian (6, n), in the axes of {S}, of the point where the wrench acts."""
         jacobian = self.model.jacobian(q, self._frame)
         lever = self.model.frame_pose(q, self._frame)[:3, :3] @ self._offset
         return np.vstack([jacobian[:3] + np.cross(jacobian[3:].T, lever).T, jacobian[3:]])
@@ -346,7 +346,7 @@ def external_torque_std(description: ArmDescription) -> Array:
 
 def inverse_mass_matrix(mass: Array) -> Array:
     """
-    Return the inverse of a mass matrix M(q), (n, n), NaN if M(q) is not finite.
+    Return the inverse of M(q), (n, n), its pseudo-inverse if singular, NaN if it is not finite.
 
     A joint that moves no mass, as one of a link without inertia, gets no acceleration.
     """

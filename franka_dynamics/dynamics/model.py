@@ -264,7 +264,7 @@ def solve_acceleration(M: Array, torque: Array) -> Array:
 
 def operational_space_inertia(M: Array, jacobian: Array) -> Array:
     """
-    Return the operational-space inertia (J M^-1 J^T)^-1 for stacks of M and J, (..., 6, 6).
+    Return operational-space inertias (J M^-1 J^T)^-1, (..., 6, 6); InertiaError at a singularity.
 
     Rows and columns are v, then omega: kg, kg m and kg m^2 (Khatib 1987, "A unified approach for
     motion and force control of robot manipulators").

@@ -28,7 +28,7 @@ def sample_states(
     description: ArmLike, count: int, seed: int | np.random.Generator = 0
 ) -> JointStates:
     """
-    Return `count` joint states drawn uniformly within an arm's limits of q, dq and ddq.
+    Return `count` joint states drawn uniformly within limits of q, dq, ddq (unknown: defaults).
 
     Parameters
     ----------

@@ -157,7 +157,7 @@ class BaseParameters:
 
     def checked_gravity(self, gravity: ArrayLike | None) -> Array:
         """
-        Return `gravity` as a vector, or for None the only vector for which the parameters hold.
+        Return `gravity` (None: the only one); BaseParameterError if parameters do not hold for it.
 
         Raises BaseParameterError if `gravity` is None and the parameters hold for several vectors,
         or if `gravity` is outside the span of the vectors for which the parameters hold;
@@ -183,7 +183,7 @@ class BaseParameters:
 
     def values(self, description: ArmDescription | BodyTree | None = None) -> Array:
         """
-        Return the base parameters' values, shape (b,) [kg m^2, kg m, kg].
+        Return the base parameters' values for an arm of this geometry, (b,) [kg m^2, kg m, kg].
 
         `description` is an arm or tree with other inertias (a payload, another set), by default
         the analysed arm or tree. Raises BaseParameterError if its geometry differs from that of
@@ -223,7 +223,7 @@ class BaseParameters:
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, gravity: ArrayLike | None = None
     ) -> Array:
         """
-        Return the regressor Y of torques in the base parameters, with tau = Y @ values.
+        Return the regressor Y (..., n, b) of torques in the base parameters: tau = Y @ values.
 
         Y has shape (..., n, b) for states q, dq, ddq (..., n) in joint order. `gravity` (3,) is in
         the space frame [m/s^2], and required if the parameters hold for several vectors.
@@ -238,7 +238,7 @@ class BaseParameters:
 
     def check_at_random_states(self) -> tuple[int, float]:
         """
-        Return the regressor's rank and the largest error of regrouping it, at new random states.
+        Return the regressor's rank and largest relative error of regrouping, at new random states.
 
         The rank is the number of significant singular values of the regressor H, and should be the
         number of base parameters. The error is the largest absolute entry of H - H[:, columns] @
@@ -367,7 +367,7 @@ def gravity_directions(gravity: Array) -> Array:
 
 
 def _stacked_regressor(tree: BodyTree, gravity: Array, rotor_inertia: bool, seed: int) -> Array:
-    """Return the regressor of `scaled_tree` at random states as one matrix."""
+    """Return the regressor of `scaled_tree` at random states and unit gravities, as one matrix."""
     scaled, directions = scaled_tree(tree), gravity_directions(gravity)
     count = max(_MIN_RANDOM_STATE_COUNT, _STATES_PER_JOINT * tree.n)
     q, dq, ddq = np.random.default_rng(seed).uniform(-_MAX_STATE, _MAX_STATE, (3, count, tree.n))

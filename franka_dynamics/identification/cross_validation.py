@@ -89,7 +89,7 @@ class CrossValidation:
     @cached_property
     def elimination(self) -> tuple[list[int], Array, Array, Array]:
         """
-        What all fits share: the k columns beside the model's and those of `given_faults`.
+        Indices of the k columns that only some fits use, and all fits' equations reduced to these.
 
         Their indices, effort last, the coefficients (folds + 2, c, k) of those others that fit
         them, the normal equations (folds + 2, k, k) of what is left of them then, and matrices
@@ -168,7 +168,7 @@ class CrossValidation:
         return extended
 
     def fits_with_each(self, faults: list[Fault]) -> 'list[FoldFits]':
-        """Return one fit for each of `faults` not in `given_faults`, likeliest first."""
+        """Return FoldFits of those `faults` with columns that are not given, likeliest first."""
         others = [one for one in faults if one.column_names and one not in self.given_faults]
         each = [FoldFits(self, one) for one in others]
         return sorted(each, key=lambda fit: -float(fit.log_likelihood_ratios().mean()))
@@ -238,7 +238,7 @@ class FoldFits:
         return Diagnosis(self.fault.kind, self.fault.joints, self.user_values)
 
     def diagnosis(self, other: 'FoldFits | None' = None) -> Diagnosis:
-        """Return a Diagnosis of the fault: torque errors without it, with it and with `other`."""
+        """Return a Diagnosis: torque errors without the fault, with it, with `other` (or none)."""
         fault_free = self.system.base_fits.test_error()
         errors = fault_free, self.test_error(), other.test_error() if other else fault_free
         return Diagnosis(self.fault.kind, self.fault.joints, self.user_values, *errors)
@@ -249,7 +249,7 @@ class FoldFits:
 
     def log_likelihood_ratios(self, other: 'FoldFits | None' = None) -> Array:
         """
-        Return each left-out fold's log-likelihood per sample minus that by `other`, (folds,).
+        Return each fold's log-likelihood per sample minus `other`'s or `base_fits`'s, (folds,).
 
         With Gaussian residuals of each fit's own variance it is the sum over joints of
         ln(rms residual of `other`, for None of fits without the fault / rms residual).
@@ -258,7 +258,7 @@ class FoldFits:
         return np.asarray(0.5 * np.log(before / self.squared_residuals).sum(axis=1))
 
     def is_better(self, other: 'FoldFits | None' = None) -> bool:
-        """Return whether the mean log-likelihood ratio to another fit is significantly above 0."""
+        """Return whether the mean log-likelihood ratio to `other` or base is significantly > 0."""
         ratios = self.log_likelihood_ratios(other)
         spread = float(ratios.std(ddof=1)) if len(ratios) > 1 else np.inf
         return float(ratios.mean()) > CRITICAL_T_VALUE * spread / np.sqrt(len(ratios))
@@ -326,7 +326,7 @@ class FoldFits:
 
     def is_harmful(self) -> bool:
         """
-        Return whether the fault is significant and raises the arm's error E by 50 % or more.
+        Return whether it is significant, raises E by 50 % and `agrees_with_start` or is evident.
 
         One that does not agree with the starting set's inertias needs twice the evidence: of sound
         logs the largest is 28, a Rokae xMate's.

@@ -77,7 +77,7 @@ def _sample_times(sample_count: int, period: float) -> Array:
 
 def fourier_basis(period: float, time: Array) -> tuple[Array, Array, Array]:
     """
-    Return the basis functions of a FourierTrajectory at `time`, and their two derivatives.
+    Return a FourierTrajectory's basis functions at `time`, their first and second derivatives.
 
     Each has shape (..., 2 H - 2) for H harmonics: of the 2 H coefficients of a joint two are used
     up by zero velocity and acceleration at the start.
@@ -114,7 +114,7 @@ def random_trajectory(
     problem: ExcitationProblem, start: Array, period: float, rng: np.random.Generator
 ) -> FourierTrajectory:
     """
-    Return a random trajectory, scaled down as far as the limits require.
+    Return a random trajectory scaled to the limits; IdentificationError if `start` is near them.
 
     Raises IdentificationError if the start pose violates a limit, or as `scale_to_limits` does.
     """
@@ -225,7 +225,7 @@ def choose_repetitions(
     problem: ExcitationProblem, excitation: Excitation, min_count: int, max_count: int
 ) -> tuple[Excitation, int]:
     """
-    Return the motion, predicted for the fewest sufficient repetitions, and their number.
+    Return the motion predicted for the fewest sufficient repetitions, else most, and their number.
 
     This is the smallest number from `min_count` to `max_count` after which
     `unidentified_mask` holds for no base parameter, or else `max_count`. `problem.duration`

@@ -221,7 +221,7 @@ def heights_above_table(points: Array, table_height: float = 0.0) -> Array:
 
 def link_clearances(points: Array) -> Array:
     """
-    Return the distances between all pairs of links that are not neighbours, (..., pairs) [m].
+    Return the distances of each segment from later ones but the next two, (..., pairs) [m].
 
     Each link is a segment, which starts where the last segment ends and leads to the next point of
     `skeleton_points` that is at least 0.03 m away; points between are skipped. A segment's

@@ -49,7 +49,7 @@ _MIN_RECORDINGS_AS_FOLDS = 4
 @dataclass(frozen=True, eq=False)
 class PhysicalConstraints:
     """
-    The matrices of the constraints that keep all links of a fitted arm bounds.
+    The matrices of the constraints that keep a fitted arm's links physical and masses in bounds.
 
     The unknowns x (p,) are differences of the standard parameters from their prior mean
     `prior_mean` in units of its standard deviations: the parameters are `prior_mean` +
@@ -164,7 +164,7 @@ def _minimum_point(
     hessian: Array, linear: Array, constraints: list[sdp.Constraint], cost_scale: float
 ) -> Array:
     """
-    Return the unknowns within `constraints` that minimise a quadratic cost.
+    Return the unknowns of least quadratic cost within `constraints`; IdentificationError if none.
 
     Raises IdentificationError if the solver finds no optimum.
     """

@@ -205,7 +205,7 @@ def fit_theta(
 
 
 def fit_theta_to_gram(gram: Array, prior: Prior, precision: float) -> Array:
-    """Return the p parameters of lowest cost: the first of a Gram matrix (c, c), torque last."""
+    """Return the p parameters of least cost: the first in a Gram matrix (c, c), torque last."""
     known, pull = prior.information(precision)
     p = len(pull)
     return np.asarray(np.linalg.solve(gram[:p, :p] + known, gram[:p, -1] + pull))
@@ -263,7 +263,7 @@ def common_noise(grams: GramStack, prior: Prior, precision: float) -> Array:
 
 def weighted_equations(grams: GramStack, prior: Prior, noise: Array) -> tuple[Array, Array]:
     """
-    Return R (p, p) and z (p,) such that |R theta - z|^2 is the weighted sum of squared residuals.
+    Return R (p, p), z (p,): |R theta - z|^2 + constant is the weighted sum of squared residuals.
 
     A constant is left out. `noise` is as for `fit_theta`.
     """

@@ -32,7 +32,7 @@ MAX_MASS_RATIO = 3.0
 @dataclass(frozen=True)
 class IdentificationOptions:
     """
-    Options of an identification; raises IdentificationError for a value outside its range.
+    Options of an identification; IdentificationError for unknown friction or a precision <= 0.
 
     `gravity` (3,) is in the space frame [m/s^2], `friction` one of FRICTION_MODELS. With
     `rotor_inertia` one rotor inertia per joint is identified as well. `regularization` is the
@@ -50,7 +50,7 @@ class IdentificationOptions:
     accept_unsound: bool = field(default=False, metadata={'key': 'anyway'})
 
     def __post_init__(self) -> None:
-        """Raise IdentificationError for an option's value outside its range."""
+        """Raise IdentificationError for unknown friction or a precision not > 0 and finite."""
         if self.friction not in FRICTION_MODELS:
             raise IdentificationError(
                 f'There is no friction model {self.friction!r}; '

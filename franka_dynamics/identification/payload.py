@@ -61,7 +61,7 @@ class PayloadEstimate:
 
 def _estimate(phi: Array, covariance: Array, noise_std: Array, arm_mass: float) -> PayloadEstimate:
     """
-    Return the payload estimate from a load's ten fitted parameters about the flange's origin.
+    Return the estimate from a load's parameters at the flange; IdentificationError if massless.
 
     `phi` (10,) and `covariance` (10, 10) are in the order of Gautier and Khalil 1990, eq. 3.
     Raises IdentificationError unless the mass is above both three of its standard deviations and a

@@ -202,7 +202,7 @@ class StateFaultFit(NamedTuple):
     error_after: float
 
     def diagnosis(self, other: 'StateFaultFit | None' = None) -> Diagnosis:
-        """Return a Diagnosis of the fault: torque errors without it, with it and with `other`."""
+        """Return a Diagnosis: torque errors without the fault, with it, with `other` (or none)."""
         fault, second = self.fault, other.error_after if other else self.error_before
         errors = self.error_before, self.error_after, second
         return Diagnosis(fault.kind, fault.joints, fault.known_values, *errors)
@@ -210,7 +210,7 @@ class StateFaultFit(NamedTuple):
 
 def state_fault_fits(grams: Array, sample_count: int, prior: Prior) -> list[StateFaultFit]:
     """
-    Return the fits for state faults that are likelier than the recorded states, likeliest first.
+    Return fits of state faults likelier than recorded states, best first; [] if none is harmful.
 
     Fits for harmless faults are returned if one for a harmful fault is. `grams` are those of
     `corrected_state_grams`, of `sample_count` samples.
@@ -243,7 +243,7 @@ def _torque_error(gram: Array, theta: Array, sample_count: int) -> float:
 
 def _log_evidence_of(gram: Array, prior: Prior, least: float = -np.inf) -> float:
     """
-    Return the largest log evidence of a prior's masses, with effort offsets and factor unknown.
+    Return a prior's largest log evidence, offsets, factor and load unknown; -inf if below `least`.
 
     A load is free where that is likelier. Masses are known as well as in the fit, or better:
     those of a set that is good for nothing would explain the recorded states, too. Evidence that

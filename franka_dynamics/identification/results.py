@@ -112,7 +112,7 @@ class Estimate:
 
     @property
     def poorly_known_names(self) -> list[str]:
-        """Names of the parameters that the motion hardly determines."""
+        """Names of the parameters, but offsets and slip, that the motion hardly determines."""
         left = zip(self.model.parameter_names, self.std_to_prior_ratios)
         names = (name for name, part in left if part > _MIN_POORLY_KNOWN_STD_TO_PRIOR)
         return [name for name in names if name[:2] not in _NEAR_ZERO_SYMBOLS]
@@ -209,7 +209,7 @@ class Identification:
         self, path: str | Path, *, payload: PayloadLike | None = None, anyway: bool = False
     ) -> None:
         """
-        Write the identified arm to an arm file (.yaml), completely or not at all.
+        Write the arm to a file (.yaml); IdentificationError unless it is `accepted` or `anyway`.
 
         `payload`, on the flange during the recordings and given as for `load`, is subtracted from
         the arm. Raises IdentificationError if the arm was not accepted, unless `anyway`, and

@@ -208,7 +208,7 @@ def _recording_warnings(
     recording: Recording, motion: Motion, name: str, arm: ArmDescription, accept_unsound: bool
 ) -> tuple[str, ...]:
     """
-    Return a sentence for each sign that a recording is implausible.
+    Return up to ten sentences on what is implausible; RecordingError if that forbids a fit.
 
     Raises RecordingError if the arm stands still, or if the recording has a fault that makes all
     results meaningless, unless `accept_unsound`.

@@ -83,7 +83,7 @@ def _with_given_faults(
     fits: CrossValidation,
 ) -> tuple[CrossValidation, list[FoldFits], list[FoldFits], FoldFits | None]:
     """
-    Return fits that include dominant harmless faults, and all, harmful and best harmless others.
+    Return fits with dominant harmless faults; of others all, harmful ones, best harmless or None.
 
     While a harmless fault explains more than the harmful ones, its columns are added to all fits,
     and the other faults are tried again. Also returned are the fits with each of these, the
@@ -148,7 +148,7 @@ def _state_fault_verdict(
 def _fault_verdict(
     fits: CrossValidation, all_fits: Sequence[FoldFits], harmful_fits: Sequence[FoldFits]
 ) -> RecordingVerdict:
-    """Return a verdict that names the likeliest fault or, if unclear, the suspected joints."""
+    """Return a verdict that names the likeliest fault (or two), or if unclear suspects joints."""
     best, kind = harmful_fits[0], harmful_fits[0].fault.simpler_fault
     rivals = (fit for fit in all_fits if fit.fault.simpler_fault != kind and fit.is_possible())
     second = next(rivals, None)
@@ -187,7 +187,7 @@ def with_gravity_refitted(
     verdict: RecordingVerdict, verdict_under: Callable[[Sequence[float]], RecordingVerdict]
 ) -> RecordingVerdict:
     """
-    Return the verdict, with gravity's direction refitted if a turned gravity is the only fault.
+    Return the verdict, a turn of gravity, if alone, refitted, or that the refit leaves too much.
 
     `verdict_under` returns the verdict on the same recordings under a gravity [m/s^2]. Where that
     explains too little, its verdict is returned.
@@ -302,7 +302,7 @@ def evaluate_replay(
     options: IdentificationOptions,
 ) -> ReplayEvaluation:
     """
-    Return each arm's torque errors on a recording, and the verdict on the recording.
+    Return arms' torque errors on a recording, and the verdict on it (None if it moves < 10 s).
 
     Raises RecordingError if the recording has other units, or too few samples.
     """

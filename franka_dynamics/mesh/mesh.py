@@ -365,7 +365,7 @@ def _read_mesh(path: Path) -> tuple[Any, list[str]]:
 
 
 def _unit_of_length(unit: str | None, extent: float, path: str | Path) -> tuple[str, str]:
-    """Return a mesh file's unit, given or derived from the largest `extent`, and a note."""
+    """Return a mesh file's unit, given or by its `extent`, and a note; MeshError if unclear."""
     if unit is not None:
         if unit not in METRES_PER_UNIT:
             raise MeshError(f'The unit {unit!r} is none of {", ".join(METRES_PER_UNIT)}.')

@@ -95,7 +95,7 @@ class RprKinematics:
 
     def inverse(self, position: ArrayLike) -> Array:
         """
-        Return the four solutions (theta1, d2, theta3), (4, 3), for a position of frame 3's origin.
+        Return the four solutions (theta1, d2, theta3), (4, 3), for a reachable origin of frame 3.
 
         Parameters
         ----------
@@ -139,7 +139,7 @@ class RprKinematics:
 
     def inverse_within(self, position: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> Array:
         """
-        Return the solutions (theta1, d2, theta3) of `inverse` within joint limits, (k, 3).
+        Return the solutions of `inverse` within limits, (k, 3), most central first; at least one.
 
         Parameters
         ----------

@@ -40,7 +40,7 @@ def choose_arm_joints(
     document: UrdfDocument, prefix: str = '', held: Collection[str] = ()
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """
-    Return the names of the arm's joints, from base to tip, and of the gripper joints it carries.
+    Return names of the arm's joints, base to tip, and its gripper's, or raise AmbiguousUrdfError.
 
     Only joints whose names begin with `prefix` and that are not `held` can be the arm's.
 

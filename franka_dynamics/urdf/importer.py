@@ -160,7 +160,7 @@ def joint_names_of_arm(
     document: UrdfDocument, arm: ArmDescription, prefix: str | None = None
 ) -> tuple[str, ...]:
     """
-    Return an arm's joint names in a URDF, with the given prefix or else the only prefix found.
+    Return an arm's joint names in a URDF: by `prefix`, the only prefix found, or the only chain.
 
     If a URDF lacks the joint names of an arm with n joints, and no prefix is given, the names are
     those of the first n joints of its only chain. Names with a given prefix are returned even if
@@ -198,7 +198,7 @@ def arms_with_joints(
     joint_names: Collection[str], arm: ArmDescription | None = None, prefix: str | None = None
 ) -> list[ArmWithJointNames]:
     """
-    Return each shipped arm, or `arm`, that has all its joints in `joint_names`.
+    Return each shipped arm, or only `arm`, per prefix by which `joint_names` has all its joints.
 
     Without `arm` all shipped arms are searched; without `prefix` any prefix of joint names fits.
     """

@@ -78,7 +78,7 @@ def compile_mjcf(text: str, source: str, path: Path | None) -> tuple[Any, Any, A
 
 
 def _spec_and_model(mujoco: Any, text: str, source: str, path: Path | None) -> tuple[Any, Any]:
-    """Return MuJoCo's description of an MJCF, and the compiled model."""
+    """Return MuJoCo's description of an MJCF, cubes for missing meshes, and the compiled model."""
 
     def read_spec() -> Any:
         """Return MuJoCo's editable description of the file or the text."""
@@ -107,7 +107,7 @@ def _spec_and_model(mujoco: Any, text: str, source: str, path: Path | None) -> t
 
 
 def _replace_missing_files(mujoco: Any, spec: Any, path: Path | None, size: float) -> list[str]:
-    """Replace missing meshes by cubes, delete all pictures, and return the missing mesh files."""
+    """Make missing meshes cubes, delete pictures, skins and height fields; return files missed."""
     missing = []
     for mesh in spec.meshes:
         folder = (path or Path()).parent / spec.compiler.meshdir
@@ -197,7 +197,7 @@ class _TreeBuilder:
         self._urdf_joints[name] = UrdfJoint(name, 'fixed', parent, child, pose, np.eye(3)[0])
 
     def _add_moving_joint(self, joint_id: int, parent: str, child: str, pose: Array) -> None:
-        """Add a moving joint whose position 0 is where MuJoCo's qpos is 0, not at its `ref`."""
+        """Add a joint, 0 where MuJoCo's qpos is 0, not at `ref`; a ball or free one floats."""
         model, name, kinds = self._model, self.joint_names[joint_id], self._mujoco.mjtJoint
         slides = model.jnt_type[joint_id] == kinds.mjJNT_SLIDE
         axis, point = np.array(model.jnt_axis[joint_id]), np.array(model.jnt_pos[joint_id])

@@ -156,7 +156,7 @@ def _tensor_attributes(link: LinkInertia) -> dict[str, Any]:
 
 
 def _require_mass_and_motion(description: ArmDescription, excluded_links: Collection[int]) -> None:
-    """Raise InertiaError for a massless link, DescriptionError for a joint that cannot move."""
+    """Raise InertiaError for a link of no mass or inertia, DescriptionError for a fixed joint."""
     for joint in description.joints:
         if joint.limits.lower == joint.limits.upper:
             raise DescriptionError(

@@ -99,7 +99,7 @@ def shapes_by_link(
     model: pin.Model, document: UrdfDocument, urdf_path: Path | None
 ) -> tuple[dict[str, list[Array]], set[str], dict[str, list[str]]]:
     """
-    Return each link's shapes as points (K, 3), the links with meshes, and the meshes not read.
+    Return links' shapes as points (K, 3), links with meshes, meshes not read; nothing of an MJCF.
 
     Points are in the frame of the link's joint; a box, sphere or cylinder is given as the corners
     of the box around it. Meshes not read are listed by link. Of an MJCF there are no shapes.

@@ -49,7 +49,7 @@ class SerialChain(NamedTuple):
 
     @property
     def links_with_mass(self) -> dict[str, tuple[str, ...]]:
-        """Names of the links with mass or inertia on each moving link, by that link's name."""
+        """Names of links with mass or inertia on the root and each moving link, by its name."""
         links = self.document.links
         return {
             name: tuple(one for one in with_it if links[one].has_inertia)
@@ -240,7 +240,7 @@ def require_moving_joints(document: UrdfDocument, held: Collection[str]) -> None
 def _held_positions(
     document: UrdfDocument, arm: Sequence[str], held: Mapping[str, float]
 ) -> dict[str, float]:
-    """Return constant positions of moving joints outside the arm; UrdfError if one is invalid."""
+    """Return fixed positions of other joints below or on the arm; UrdfError if one is invalid."""
     for name, given in held.items():
         position = float(as_array(given, (), f'{document.source}: held {name!r}', UrdfError))
         joint = document.joints[name]

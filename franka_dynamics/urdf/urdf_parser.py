@@ -115,7 +115,7 @@ class _Element:
         return found
 
     def pose(self) -> Array:
-        """Return the pose (4, 4) that this <origin> states."""
+        """Return the pose (4, 4) that this <origin> states; note an angle of more than a turn."""
         angles = self.vector('rpy', '0 0 0')
         if np.abs(angles).max() > _MAX_ORIGIN_ANGLE_RAD:
             doubt = f'rpy="{self.element.get("rpy")}" is more than a turn. Are these degrees?'
@@ -123,7 +123,7 @@ class _Element:
         return pose_from_xyz_rpy(self.vector('xyz', '0 0 0'), angles)
 
     def vector(self, key: str, default: str | None = None, count: int = 3) -> Array:
-        """Return `count` finite numbers of an attribute, or of `default` if it is missing."""
+        """Return `count` finite numbers of an attribute, or of `default`; otherwise UrdfError."""
         text = self.element.get(key, default)
         if text is None:
             raise self.error(f' has no attribute {key!r}.')
@@ -193,7 +193,7 @@ def _robot_element(text: str, source: str, notes: Notes) -> _Element:
 
 
 def _named_elements(robot: _Element, tag: str) -> dict[str, _Element]:
-    """Return the elements with a tag by their names."""
+    """Return the elements with a tag by name; UrdfError for a missing or repeated name."""
     found: dict[str, _Element] = {}
     for element in robot.element.findall(tag):
         name = element.get('name', '')
@@ -232,7 +232,7 @@ def _order_links(robot: _Element, links: Iterable[str], joints: Iterable[UrdfJoi
 
 
 def _parse_inertial(link: _Element) -> UrdfInertial:
-    """Return a link's mass and tensor, zero without an <inertial>."""
+    """Return a link's mass, tensor and their frame's pose, zeros without an <inertial>."""
     inertial = link.children('inertial').get('inertial')
     if inertial is None:
         return UrdfInertial()

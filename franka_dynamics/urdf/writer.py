@@ -47,7 +47,7 @@ def urdf_text(
     tool_shapes: Sequence[Shape] = (),
 ) -> str:
     """
-    Return the URDF of an arm as indented XML.
+    Return the URDF of an arm as indented XML; raise InertiaError if a link is not physical.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def _add_motion(element: Element, joint: Joint, axis: Array, friction: Sequence[
 
 def sliding_friction(friction: Friction | None, n: int) -> tuple[Sequence[tuple[float, ...]], str]:
     """
-    Return each joint's viscous and Coulomb friction, and a comment on friction left out.
+    Return joints' viscous and Coulomb (with slip) friction, () if none, and a comment on the rest.
 
     Viscous friction is in N m s/rad or N s/m, Coulomb friction, with all Maxwell-slip elements
     slipping, in N m or N. A joint has () without friction, or with a model of another kind.

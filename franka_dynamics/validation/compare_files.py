@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Reads two arms (shipped arms, arm files, URDFs or xacro files) and compares them.
+Reads two arms (shipped arms, arm files, URDFs, MJCFs or xacro files) and compares them.
 
 Of an arm from a URDF the published set of inertias, and the hand, nearest to its own are found.
 """
@@ -83,7 +83,7 @@ def published_arms(
     reference: ArmDescription, hand: str | None = None, inertial_set: str | None = None
 ) -> list[ArmDescription]:
     """
-    Return an arm with each inertial set of its arm file, combined with each hand and no hand.
+    Return an arm with each set of its file times each hand and none, or only those given.
 
     Without `hand`, each set is returned with no hand and with every shipped hand; with
     `inertial_set` that set alone.

@@ -107,7 +107,7 @@ def compare_with_urdf(
     description: ArmDescription, gravity: ArrayLike = GRAVITY, states: JointStates | None = None
 ) -> tuple[FileDifference, ...]:
     """
-    Compare an arm's flange pose, M, C dq and g with those of its file by Pinocchio or MuJoCo.
+    Compare an arm's flange pose, M, C dq, g with its file's by Pinocchio or MuJoCo; () if no file.
 
     Compared are the flange's pose, M, C dq and g, at `states` or at COMPARED_STATE_COUNT random
     states within the limits. The arm's are computed by the Newton-Euler recursion in DH frames.

@@ -102,7 +102,7 @@ class SpaceFrameArm(BodyTree):
 @dataclass(frozen=True)
 class TorqueEffect:
     """
-    Largest and rms difference of two arms' joint torques at random states within the limits.
+    Largest difference of two arms' torques at random states and on a path, and rms at the states.
 
     `largest` is the largest difference [N m or N] and `joint` its joint; `rms` is the root mean
     square, over the random states, of the norm of the torque difference.
@@ -183,7 +183,7 @@ class TorqueSensitivity:
     def effect(
         self, changed: SpaceFrameArm, arm: SpaceFrameArm, *, other: ArmDescription | None = None
     ) -> TorqueEffect:
-        """Return the change of torque to `changed`, with that to `other`'s friction if given."""
+        """Return torques' change from `arm` to `changed`, plus friction's to `other` if given."""
         rigid = self._rigid_body_torque(changed) - self._rigid_body_torque(arm)
         change = np.vstack([rigid, np.zeros((_PATH_SAMPLE_COUNT, self._reference.n))])
         if other is not None:
@@ -199,7 +199,7 @@ class TorqueSensitivity:
         return tree_motion(arm, *self._states, gravity=self._gravity).tau
 
     def _friction_torque(self, arm: ArmDescription) -> Array:
-        """Return an arm's friction torque at the random states, then along a motion to and fro."""
+        """Return friction at the random states, then on a motion to and fro; 0 without a model."""
         if arm.friction is None:
             return np.zeros((_STATE_COUNT + _PATH_SAMPLE_COUNT, arm.n))
         amplitude = np.geomspace(1e-3, 1.0, _PATH_SAMPLE_COUNT)  # [rad or m]

@@ -92,7 +92,7 @@ def checked_arm_from_urdf(
     accept_unknown_inertials: bool = False,
 ) -> tuple[ArmDescription, UrdfVerdict]:
     """
-    Return a URDF's arm after checking its geometry and inertials against published ones.
+    Return a URDF's arm and a verdict on it; raise UrdfMismatchError if it is not the reference.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ class StateFault(Fault, ABC):
     @abstractmethod
     def error_maps(self, n: int) -> tuple[Array, Array, Array]:
         """
-        Return S, e, T: real q = (q - e) S of recorded q; recorded torque = T times the real one.
+        Return S (n, n), e (n,), T (n, n): real q = (q - e) S, recorded torque = T times real one.
 
         The real states are (q - e) S, dq S and ddq S of the recorded ones, with S (n, n) and e
         (n,); torques tau at the real states are recorded as T tau, with T (n, n).
@@ -88,7 +88,7 @@ class ReversedAxis(StateFault):
         return [cls((joint,), effort) for joint in range(n) for effort in (True, False)]
 
     def error_maps(self, n: int) -> tuple[Array, Array, Array]:
-        """Return maps that reverse the joint's state and, if `effort_reversed`, its effort."""
+        """Return S, e, T that reverse the joint's state and, if `effort_reversed`, its effort."""
         signs = np.diag(np.where(np.arange(n) == self.joints[0], -1.0, 1.0))
         return signs, np.zeros(n), signs if self.effort_reversed else np.eye(n)
 
@@ -100,7 +100,7 @@ class ExchangedJoints(StateFault):
     message = 'All columns of {joints} are exchanged. Check the order of the joints.'
 
     def error_maps(self, n: int) -> tuple[Array, Array, Array]:
-        """Return maps that exchange the two joints' states and torques."""
+        """Return S, e, T (see StateFault) that exchange the two joints' states and torques."""
         exchange = np.eye(n)
         exchange[[*self.joints]] = exchange[[*self.joints[::-1]]]
         return exchange, np.zeros(n), exchange

@@ -29,7 +29,7 @@ _MIN_CONSTANT_FORCE_N = 1.0  # The largest that a sound log's efforts show, a FE
 
 
 def _friction_divided_by(friction: Array, joints: tuple[int, ...], ratio: float) -> Array:
-    """Return friction parameters (n, k) with the rows of `joints` divided by `ratio`."""
+    """Return friction parameters (n, k), rows of `joints` divided by `ratio` (0: unchanged)."""
     there = np.isin(np.arange(len(friction)), joints)[:, None]
     return np.asarray(friction / np.where(there, ratio or 1.0, 1.0))
 
@@ -41,7 +41,7 @@ class EffortGain(Fault):
     message = '{effort}'
 
     def columns(self, samples: TorqueSamples) -> list[Array]:
-        """Return the rigid-body torque of the fault's joints as the only column."""
+        """Return the column of the rigid-body torque of the fault's joints (of all if none)."""
         return [samples.only_at_joints(samples.rigid_torque, self.joints)]
 
     def user_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
@@ -49,7 +49,7 @@ class EffortGain(Fault):
         return [1.0 + coefficients[self.column_names[0]]]
 
     def corrected_friction(self, friction: Array, user_values: Sequence[float]) -> Array:
-        """Return the friction parameters divided by the ratio of recorded to real effort."""
+        """Return friction parameters, those of `self.joints` divided by recorded / real effort."""
         return _friction_divided_by(friction, self.joints, user_values[0])
 
     @classmethod
@@ -87,7 +87,7 @@ class VaryingGain(Fault, ABC):
         """Return the variable within `variable_range` that the gain depends on, (N, n or 1)."""
 
     def columns(self, samples: TorqueSamples) -> list[Array]:
-        """Return the rigid-body torque, and that torque times `gain_variable`."""
+        """Return the joint's rigid-body torque, and that torque times `gain_variable`."""
         both = samples.rigid_torque, samples.rigid_torque * self.gain_variable(samples)
         return [samples.only_at_joints(one, self.joints) for one in both]
 
@@ -97,7 +97,7 @@ class VaryingGain(Fault, ABC):
         return [1.0 + constant + end * change for end in self.variable_range]
 
     def corrected_friction(self, friction: Array, user_values: Sequence[float]) -> Array:
-        """Return the friction parameters divided by the mean ratio of recorded to real effort."""
+        """Return friction parameters, the joint's divided by its mean recorded / real effort."""
         return _friction_divided_by(friction, self.joints, 0.5 * (user_values[0] + user_values[1]))
 
 
@@ -171,7 +171,7 @@ class EffortOffsetDrift(Fault):
     message = '{effort} drifts by {0:.2f} N m. Let the arm warm up, or record in shorter pieces.'
 
     def columns(self, samples: TorqueSamples) -> list[Array]:
-        """Return as a column the time, from -0.5 at the recording's start to 0.5 at its end."""
+        """Return the joint's column, the time from -0.5 at the start to 0.5 at the end."""
         time = np.broadcast_to(samples.time_fraction[:, None] - 0.5, samples.rigid_torque.shape)
         return [samples.only_at_joints(time, self.joints)]
 
@@ -215,7 +215,7 @@ class WrongGravity(Fault):
 
     def user_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
         """
-        Return the gravity vector of the recording [m/s^2], or zeros if efforts lack gravity.
+        Return gravity found [m/s^2], zeros if efforts lack it, the given if only its size is off.
 
         A common factor of all efforts, which is fitted beside it, is part of the direction. Where
         nearly its size alone changes, it is `gravity`.
