@@ -140,10 +140,9 @@ def _print_base_parameters(choice: ArmChoice, gravity_direction: str, path: Path
 
 def import_arm(options: Options) -> int:
     """
-    Write the arm file of a URDF's arm; print notes and its differences from the URDF.
+    Write the arm file of a URDF's arm if both agree, or with --anyway; return 1 if they differ.
 
-    If the arm file differs from Pinocchio's model of the URDF, return 1, and write the file only
-    with --anyway.
+    Prints notes and the differences of the arm file from Pinocchio's model of the URDF.
     """
     require_not_existing(options.output, options.force)
     given = {name: getattr(options, name) for name in ('name', 'tip', 'prefix', 'xacro')}

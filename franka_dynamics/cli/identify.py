@@ -95,7 +95,7 @@ def _used_motions(result: Identification, bags: Sequence[Bag]) -> Iterator[tuple
 
 
 def _arm_file_sentence(output_path: Path | None, bag_count: int) -> str:
-    """Return a sentence on where the arm file is, and how many bags it was fitted to."""
+    """Return text on where the arm file is and on how many bags it rests, or that none is."""
     if output_path is None:
         return 'no arm file was written: name one with --output'
     what = f'all {bag_count} bags' if bag_count > 1 else 'all of the bag'

@@ -208,7 +208,7 @@ class Ending(NamedTuple):
 
     @property
     def why(self) -> str:
-        """The first and the latest reason as text, with advice for a loop in Python."""
+        """The first and the latest reason, advice for a loop in Python included; '' if none."""
         return self.text()
 
     @property

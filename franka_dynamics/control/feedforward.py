@@ -257,7 +257,7 @@ class Feedforward(CoreStep):
 
     @property
     def counts(self) -> Counter[str]:
-        """Counts of events since `start`, such as commands, stops and faults."""
+        """Counts of events since the last `start`, such as commands, stops and faults."""
         return self.output.counts
 
     @property

@@ -212,7 +212,7 @@ def _stamp_column(log: LogTable, columns: ColumnMap) -> Array:
 def _incomplete_mask(
     arrays: Mapping[str, Array], source: str, joint_names: Sequence[str], columns: ColumnMap
 ) -> NDArray[np.bool_]:
-    """Return a mask of rows that lack a value; RecordingError if all do, or none is skipped."""
+    """Return a mask of incomplete rows; raise RecordingError if all are, or may not be skipped."""
     empty = {k: np.any(np.isnan(one.reshape(len(one), -1)), axis=1) for k, one in arrays.items()}
     rows: NDArray[np.bool_] = np.any(list(empty.values()), axis=0)
     if rows.all() or (rows.any() and not columns.skip_incomplete):

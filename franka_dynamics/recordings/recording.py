@@ -239,7 +239,7 @@ def _require_states(
 
 
 def _reorder_delayed(rows: list[_StateRow]) -> int:
-    """Put delayed messages in order, return how many; if the clock was set back 0, as they are."""
+    """Order delayed messages by stamp; return how many, 0 and as they were if a clock jumped."""
     stamps = np.array([stamp for _, stamp, _ in rows])
     delayed = stamps < np.maximum.accumulate(stamps)
     if delayed.any():

@@ -179,7 +179,7 @@ def _poorly_known_link_sentences(result: Identification) -> Iterator[str]:
 
 
 def identification_tables(result: Identification) -> list[Table]:
-    """Return tables of errors by set, joint, left-out part, recording, and links, if several."""
+    """Return the tables of several rows: errors by set, joint, part and recording; and links."""
     sets, unit, names = result.torque_errors, result.error_unit, result.start.joint_names
     best, own, recordings = result.best_published_errors, result.arm_errors.test, result.recordings
     title = (

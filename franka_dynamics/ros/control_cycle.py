@@ -66,7 +66,7 @@ class ControlCycle:
                 self._run_cycle(self.controller, data, message_number)
 
     def _run_cycle(self, controller: Feedforward, data: bytes, message_number: int | None) -> None:
-        """Run one control cycle of an active node; the caller must have acquired `lock`."""
+        """Answer one joint state of an active node; the caller must have acquired `lock`."""
         now, clock, wrong = time.monotonic(), self._node_time(), ''
         try:
             reading = self._reader.read(data)

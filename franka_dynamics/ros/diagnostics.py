@@ -136,7 +136,7 @@ class StatusLog:
             self.log_if_due(f'no torque{yet}: {status.why}', _REPEATED_LOG_PERIOD_S)
 
     def _log_change(self, status: Status, node_waits: bool) -> None:
-        """Log a changed status, unless its reason has been logged already."""
+        """Log a changed status, unless its reason was logged or a silent node just waits."""
         logger = self._node.get_logger()
         if status.state is State.RUNNING:
             self._last_reason, self._has_run = '', True

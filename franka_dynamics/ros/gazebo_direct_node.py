@@ -103,7 +103,7 @@ class GazeboDirectNode(CheckedParameters, Node):
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the node until a signal ends it; return the exit code, 2 for a wrong parameter."""
+    """Run the node until a signal ends it; return exit code 0, or 2 for a wrong parameter."""
     # Real-time scheduling, as for the feedforward node: every torque passes through this process,
     # and Gazebo's physics does not wait for it.
     return run_node(GazeboDirectNode, GazeboDirectNode.run, args)

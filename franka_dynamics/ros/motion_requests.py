@@ -138,7 +138,7 @@ class MotionServer:
         return planned
 
     def _log_ignored_efforts(self, message: JointTrajectory) -> None:
-        """Log, the first time, that the efforts in a reference message are ignored."""
+        """Log once, if a reference message has efforts, that these are ignored."""
         if any(point.effort for point in message.points[:1]):
             sentence = 'references have efforts, which are ignored: this node computes them'
             self._node.get_logger().info(sentence, once=True)

@@ -262,7 +262,7 @@ class NodeClient(TopicListener):
         return answer.result()
 
     def _is_node_gone(self) -> bool:
-        """Return whether the node has ended, so that nobody publishes its ~/status."""
+        """Return whether nobody publishes the node's ~/status any more, as after its end."""
         return bool(self.node.count_publishers(f'{self.name}/status') == 0)
 
 

@@ -143,7 +143,7 @@ def record_bag(
     play_motion: PlayMotion | None = None,
 ) -> RecordingProgress:
     """
-    Record joint states, torques and more until told to end; return what became of the recording.
+    Record topics until told to end, a motion has ended or the disk is full; return the progress.
 
     `play_motion` is called as soon as the arm is heard, and the recording ends with it. It must
     call its argument many times a second, which records, and ends the motion by KeyboardInterrupt

@@ -235,7 +235,7 @@ def _step_log_path(path: str) -> Path:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the node until a signal ends it; return the exit code, 2 for a wrong parameter."""
+    """Run the node until a signal ends it; return exit code 0, or 2 for a wrong parameter."""
     return run_node(SimulatorNode, SimulatorNode.run, args, realtime_default=REALTIME_OFF)
 
 

@@ -91,7 +91,7 @@ class NodeStatus(NamedTuple):
 
     @property
     def is_arm_held(self) -> bool:
-        """Whether this is a receiver's status that says that torques hold the arm in place."""
+        """Whether this is a receiver's ~/status, as text, that says that torques hold the arm."""
         return self.values.get(StatusKey.ARM_HELD) == 'True'
 
     @classmethod

@@ -205,7 +205,7 @@ def _command_checks(node: Any, topic: str) -> Iterator[CheckResult]:
 
 
 def _disturbance_checks(node: NodeSnapshot) -> Iterator[CheckResult]:
-    """Yield a note on a node's large external force, with the mass of the same weight."""
+    """Yield a note if a node's external force is large, with the mass of the same weight."""
     keys = (f'f{axis} [N]' for axis in 'xyz')
     force = math.hypot(*(node.value_of(DiagnosticSubject.EXTERNAL_WRENCH, key) for key in keys))
     if force > _MIN_UNEXPLAINED_FORCE_N:  # false for NaN

@@ -105,7 +105,7 @@ class TermPublishers:
         return self._controller.requested_law.terms.true_model
 
     def update_subscribed_terms(self) -> None:
-        """Update the list of the terms that have subscribers, the only ones to publish."""
+        """Update the list of terms to publish: those with subscribers that have not failed."""
         counts = {k: one.get_subscription_count() for k, one in self._publishers.items()}
         self._subscribed_terms = [k for k in counts if counts[k] and k not in self._failed_terms]
 
