@@ -13,7 +13,7 @@ Usable: a state in which part 1 of `CoreStep.step` finds nothing wrong.
 Moves, rests: an arm moves if a joint is faster than 0.02 rad/s. A braked one has come to rest
   once all joints were below 0.04 rad/s in 20 states in a row, or after 1 s.
 Latched: a fault. After it, as after each stop but a pause, the law begins only by `start` (after a
-  fault, by `reset`, too), after other endings by itself.
+  fault without a stop, by `reset`, too), after other endings by itself.
 G(q): g(q), the gravity torque with payload, less what the target adds. It is g(q) under targets
   mujoco and gz_ros2_control. Under fci and franka_gazebo it is zero, or what these do not add, as
   of a payload that the robot does not know.

@@ -21,7 +21,8 @@ torque, the ramp, the reactions (HOLD, COAST, ...) and the other words. The case
 Torques begin (from SILENT)
 - A loop's first state, if usable, gives the resting torque at once, of any size: g(q), but zero if
   the target adds gravity or a measured torque contradicts. If a `tick` or an unusable state came
-  first, it comes by the rate, zero at the first usable state. A node sends nothing.
+  first, it comes by the rate, zero at the first usable state; a freed arm falls meanwhile. A node
+  sends nothing.
 - The law begins at the 20th usable state in a row, even if the arm moves, unless a torque
   contradicts, states have a median age above 15 ms, gains swing with that age and the period, or
   it is `blocked` (which ends nothing). It begins, by the ramp, at the torque sent last, such as a
@@ -31,10 +32,10 @@ Torques begin (from SILENT)
   rests there, nor in SILENT a zero torque.
 - Contradicts: a joint's measured torque departs by more than 10 % of its limit from what the
   motion needs, or from what was sent (at the beginning: nothing) plus what the target adds. While
-  it does, no law begins; a loop gets zero, or if a state agreed before, g(q) by the settings that
-  acted then; an arm that falls by 3 mrad, or in a loop departs as a disturbance, is braked (where
-  zero was sent and the target adds no gravity, at first by g(q) with d = 0) and held. Once it
-  agrees, the law begins.
+  it does, no law begins; a loop gets zero, or if a state agreed before, the resting torque by the
+  settings that acted then; an arm that falls by 3 mrad, or in a loop departs as a disturbance, is
+  braked (where zero was sent and the target adds no gravity, at first by g(q) with d = 0) and
+  held. Once it agrees, the law begins.
 - A measured torque with a NaN, all zero, or before the law within friction (if the target adds no
   gravity) counts as none. Without one nothing contradicts at the beginning; settings that changed
   later are compared with what was sent, by a node only if the arm moves.
@@ -59,17 +60,17 @@ States are missing or wrong
   else, as if it rested when lost   resting torque  20: law      rest         20: BRAKING, HOLDING
 
 - A gap of up to 20 ms (`state_timeout`, by stamps less by age / `max_state_age`; or 3 periods)
-  without a possible state is none: `tick` repeats the last torque. Then `tick` begins the stop, in
-  a node and in a loop that calls it. Another loop applies its last torque throughout; the first
-  state after the gap begins the stop, with one torque by this state, and the next one, if usable,
-  ends it.
+  without a finite, possible state is none: `tick` repeats the last torque. Then `tick` begins the
+  stop, in a node and in a loop that calls it. Another loop applies its last torque throughout; the
+  first state after the gap begins the stop, with one torque by this state, and the next one, if
+  usable, ends it.
 - What the stop takes for a joint's motion (SEEN: the measured position and velocity; OWN: the
   velocity alone from the last believed position, if possible and changing, else MODEL; MODEL: the
   last believed velocity as it decays), until when states are not trusted, and what is latched:
 
   what is wrong                                 joints                  until            latched
   no new state for 20 ms (`tick`)               MODEL                   2nd new state    no
-  the first possible state after > 20 ms        SEEN                    the next state   no
+  a first finite, possible state after > 20 ms  SEEN                    the next state   no
   stamps set back, by 1 s or for 20 states      MODEL                   the next state   no
   states older than `max_state_age` (0.1 s)     q SEEN, every dq MODEL  younger states   no
   states below `min_input_rate`, or ahead       SEEN                    faster states    no
@@ -122,7 +123,8 @@ Torques are wrong
   the same, fci                   the law; COAST in motion           the same
   the same, begins in motion      COAST, or HOLD, then COAST         the same
   1 or 2 joints' torque is dead   HOLD beyond bounds; under mujoco   the same
-                                  it falls on, and is driven: COAST
+                                  it falls on, driven: COAST, flung
+                                  if the torque comes back
   a push; a load beyond bounds    HOLD                               HOLD
 
   Under fci exchanged torques are not noticed at rest, small ones nowhere before feedback swings
