@@ -284,7 +284,7 @@ class StateMachine:
 
     @property
     def needs_start(self) -> bool:
-        """Whether the controller stays in state SILENT until `start` or `reset` is called."""
+        """Whether the core stays SILENT until `start` or, after a fault, `reset` is called."""
         return self.state is State.SILENT and not (self.enabled or self._must_hold)
 
     @property

@@ -247,7 +247,7 @@ class DisturbanceMonitor:
 
     @property
     def _latest_samples(self) -> Array:
-        """Sent torque, received torque and velocity at the latest k joint states, (k, 3, n)."""
+        """Sent and received torque, less what the target adds, and dq at k states, (k, 3, n)."""
         return self._torque_buffer[max(0, self._buffer_end - KEPT_STATE_COUNT) : self._buffer_end]
 
     @property
@@ -296,7 +296,7 @@ class DisturbanceMonitor:
 
     def shows_push(self, *, by_size: bool = False) -> bool:
         """
-        Return whether joints, by an estimate, lately got what was sent, so a push drives them.
+        Return whether estimated torques lately followed the sent ones: then a push drives them.
 
         `by_size`: also if they got far larger changes than were sent. Not judged where torques are
         measured, because exchanged cables exchange what is measured, too.

@@ -103,7 +103,7 @@ def _weak_controller(arm: ArmDescription, tuned_arm: ArmDescription, terms: Term
 def _follow_motion(
     plant: Plant, controller: Feedforward, request: TrajectoryRequest
 ) -> tuple[Recording, TrackingErrorSeries]:
-    """Return the recording and tracking error of a motion that one controller follows."""
+    """Return recording and tracking error of a motion; raise SettingsError if the arm stops."""
     arm, simulation = controller.description, ArmSimulation(plant.arm, plant.settings)
     rows, errors, times = [], [], []
     planned: Trajectory | None = None

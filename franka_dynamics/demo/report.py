@@ -124,7 +124,7 @@ class DemoResult(NamedTuple):
 
 
 class ReportRow(NamedTuple):
-    """A row of the report: a value, its bound or '', and whether the value is within it."""
+    """A row of the report: a value, its bound or '', whether it is within that, None without."""
 
     name: str
     value: float

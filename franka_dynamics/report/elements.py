@@ -155,7 +155,7 @@ class Table:
 
 
 def _cell_text(value: Any, head: Header) -> str:
-    """Return a cell's value as text, a number in the format of its column."""
+    """Return a cell's value as text, '' for None, a number in the format of its column."""
     if value is None:
         return ''
     if isinstance(value, (bool, np.bool_)):
@@ -172,7 +172,7 @@ def _is_numeric(value: Any) -> bool:
 
 def value_and_deviation_texts(value: float, deviation: float) -> tuple[str, str]:
     """
-    Return a value and its standard deviation as text with the same number of decimals.
+    Return a value and its standard deviation as text, usually with the same number of decimals.
 
     The deviation keeps two significant digits, and the number is rounded to the same decimal
     place. The number keeps four significant digits if the deviation is zero or not finite, and

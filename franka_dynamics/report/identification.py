@@ -60,7 +60,7 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
 
 
 def _parameter_rows(result: Identification) -> list[tuple[Any, ...]]:
-    """Return rows of parameter name, start, estimate, standard deviation and consistent value."""
+    """Return rows of a parameter's name, start or None, estimate, deviation, consistent value."""
     found = result.estimate
     names, start = found.model.parameter_names, found.model.base.values(result.start)
     starts = [*start, *[None] * (len(names) - len(start))]

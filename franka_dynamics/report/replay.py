@@ -246,7 +246,7 @@ def plot_torques(result: ReplayEvaluation, title: str, path: Path) -> None:
 
 
 def tracking_table(prediction: TrackingPrediction) -> Table:
-    """Return a table of each joint's tracking error, one row for each fed-forward torque."""
+    """Return a table of joints' predicted rms tracking errors, a row for each feedforward."""
     kp = ', '.join(f'{one:g}' for one in prediction.kp)
     title = f'predicted rms tracking error [mrad] of a PD with kp {kp}'
     numbers = headers(('all', *_number_texts(len(prediction.joint_names))), '.2f')
@@ -256,7 +256,7 @@ def tracking_table(prediction: TrackingPrediction) -> Table:
 
 
 def plot_tracking(prediction: TrackingPrediction, title: str, path: str | Path) -> None:
-    """Plot the tracking errors by joint to a file, whose suffix selects the format."""
+    """Plot predicted rms tracking errors by joint to a file, whose suffix selects the format."""
     figure = elements.figure_of_size((10.0, 4.5))
     rows, count = prediction.feedforward_names, len(prediction.joint_names)
     axis, width = figure.subplots(), 0.85 / len(rows)

@@ -139,7 +139,7 @@ def _mount_compensation_sentence(controller: Feedforward) -> str:
 
 def change_settings(controller: Feedforward, parameters: dict[str, Any]) -> float | None:
     """
-    Apply changed node parameters to a controller; return its two dynamics models' difference.
+    Apply changed parameters; return the models' difference if payload or gravity changed, or None.
 
     The difference is None unless the payload or gravity changes. If the models disagree, the
     controller is stopped for good.

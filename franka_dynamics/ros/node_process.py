@@ -49,7 +49,7 @@ _SOURCE_LOCATION = re.compile(r', at \S+:\d+|Error: error not set')
 
 def request_realtime(default: str = REALTIME_ON) -> str:
     """
-    Request SCHED_FIFO and, if granted and unlimited, lock memory; return why it is refused, or ''.
+    Request SCHED_FIFO and, if granted, lock memory unless that is limited; return a refusal or ''.
 
     Memory is locked against swapping, unless the user has a limit on locked memory.
 

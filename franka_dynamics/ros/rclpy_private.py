@@ -79,7 +79,7 @@ def take_waiting_messages(node: Any, on_arrival: Callable[[int], None]) -> bool:
 
 def mark_goal_executing(goal_handle: Any) -> None:
     """
-    Mark an action's goal as executing, which its clients see.
+    Mark an action's goal as executing, for its clients, if more than public rclpy may be used.
 
     rclpy says so only of a goal whose callback runs. Such a coroutine keeps an EventsExecutor busy
     until the goal ends; without it a goal counts as accepted until then.
@@ -90,7 +90,7 @@ def mark_goal_executing(goal_handle: Any) -> None:
 
 def destroy_state_machine(node: Any) -> None:
     """
-    Destroy the state machine of a lifecycle node that has been destroyed before.
+    Destroy a destroyed lifecycle node's state machine, if more than public rclpy may be used.
 
     rclpy leaves it, and with it the middleware's node and threads until the process ends: then
     unloading the libraries was seen to crash.

@@ -64,7 +64,7 @@ class SecondPublisherDetector:
 
 
 class TorquePermission(Enum):
-    """Permission to send torques: CHECKING at first and while all receivers are idle."""
+    """Permission to send torques: CHECKING at first, and while receivers are idle or unsure."""
 
     CHECKING = 'checking'
     GRANTED = 'granted'

@@ -65,7 +65,7 @@ class JointElasticity:
 
 def franka_elasticity(arm: ArmDescription) -> JointElasticity:
     """
-    Return parameters of a Franka arm's elastic joints, fitted to a recording of a real FER.
+    Return a Franka arm's elasticity: motor inertias from published ones, else fitted to an FER.
 
     Motor inertias are Franka's reflected motor inertias of the FR3 (as quoted by Drake's
     franka_description), divided by four: torque feedback reduces the apparent motor inertia, as in
