@@ -343,7 +343,7 @@ def _arm_file_content(
 
 def repaired_arm(description: ArmDescription) -> ArmDescription:
     """
-    Return the arm with unphysical links replaced by the nearest physical ones within `rounding`.
+    Return the arm with links made physical within its `rounding`; InertiaError if that fails.
 
     The returned arm's `repairs` has one sentence for each changed link, with its largest change.
 

@@ -295,7 +295,7 @@ class ArmDescription(ArmFields):
 
     def with_armature(self) -> 'ArmDescription':
         """
-        Return this arm with `simulated_armature` added to its joints' rotor inertias.
+        Return this arm with `simulated_armature` added to rotor inertias; error if it has none.
 
         Raises DescriptionError if the arm has none.
         """

@@ -44,7 +44,7 @@ class FramePlacement(NamedTuple):
 
 def frame_placement(frame: Frame, arm: ArmDescription) -> FramePlacement:
     """
-    Return the carrying joint and the pose of a frame, by number or name (FLANGE for the flange).
+    Return the joint that carries a frame and the frame's pose in its link; FrameError if unknown.
 
     Raises
     ------

@@ -226,7 +226,7 @@ class LinkInertia:
 
     def equivalent_ball_density(self) -> float:
         """
-        Return the density [kg/m^3] of the homogeneous ball with this mass and trace of inertia.
+        Return the density [kg/m^3] of a ball of this mass and central inertia's trace; inf if 0.
 
         I is about the centre of mass. Every other body with this mass and tr(I) is denser
         somewhere. A ball of radius r has tr(I)/2 = 3/5 m r^2.
@@ -263,7 +263,7 @@ class LinkInertia:
 
 def repaired_link(link: LinkInertia, rounding: float, *, name: str = 'the link') -> LinkInertia:
     """
-    Return the physically consistent link nearest to `link`, each parameter within `rounding`.
+    Return the nearest physical link, each parameter within `rounding`; InertiaError if none is.
 
     The sum of the squared changes of the ten parameters about the frame origin is minimal, and no
     parameter changes by more than `rounding` [kg, kg m, kg m^2]. A physical link is returned

@@ -214,7 +214,7 @@ class GeneratedModel(ABC):
 
     def regressor(self, q: Any, dq: Any, ddq: Any, *, columns: Sequence[int] | None = None) -> Any:
         """
-        Return the regressor H of tau = H X, shape (..., n, 10 n), X the inertial parameters.
+        Return H (..., n, 10 n), or its `columns`, of tau = H X, X the links' inertial parameters.
 
         H's columns are in the order of `parameter_names`: XX, XY, XZ, YY, YZ, ZZ, mX, mY, mZ, m
         of each link, about the origin of its DH frame (Gautier and Khalil 1990, eqs. 3 and 12),

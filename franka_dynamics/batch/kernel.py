@@ -242,7 +242,7 @@ class DeviceKernel:
 
     @contextmanager
     def _device_context(self) -> Iterator[None]:
-        """Make the kernel's GPU the current one of this thread."""
+        """Make the kernel's GPU the current one of this thread inside the block."""
         before = self._cuda_core.Device()
         self._cuda_core.Device(self._gpu).set_current()
         try:

@@ -72,7 +72,7 @@ _REAL_NUMBER_PATTERN = re.compile(r'(?<![\w.])(\d+\.\d*(?:e[-+]?\d+)?|\d+e[-+]?\
 
 def convert_precision(c_text: str, precision: str) -> str:
     """
-    Return the text of C functions converted to a precision, 'double' or 'float'.
+    Return C functions' text converted to a precision, 'double' or 'float'; otherwise OutputError.
 
     Raises
     ------

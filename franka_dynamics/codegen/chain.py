@@ -182,7 +182,7 @@ def tree_and_frame(
     description: ArmDescription | BodyTree, frame: Frame
 ) -> tuple[BodyTree, int, ScalarArray]:
     """
-    Return an arm as a tree, the number of the body that carries a frame, and its pose in the body.
+    Return an arm as a tree, a frame's body number and pose in it; FrameError for an unknown frame.
 
     The number of the base is BASE_BODY, and the pose then in the space frame. A tree's frames are
     those of its bodies, by number from 1 or by their joints' names, and its tool.

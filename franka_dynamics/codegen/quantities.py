@@ -291,7 +291,7 @@ def ldl_factors(
     min_pivot: Expression | None = None,
 ) -> tuple[LowerTriangle, list[Expression]]:
     """
-    Return L and the reciprocals of D of a symmetric matrix L D L^T.
+    Return L and reciprocals of D of a symmetric matrix L D L^T; InertiaError if it is singular.
 
     This takes a division for each row and no square roots (Golub and Van Loan 2013, section
     4.1.2). `elements` maps (i, j), i <= j, to the elements of the matrix. If the expression of a

@@ -102,7 +102,7 @@ class BodyTree(ValueEquality):
     @classmethod
     def from_description(cls, description: ArmLike, frame: Frame = FLANGE) -> 'BodyTree':
         """
-        Return a serial arm, or the arm of a name or file, as a BodyTree with its tool at `frame`.
+        Return an arm, given or by name or file, as a tree with a tool at `frame`, which must move.
 
         Each body's frame is the DH frame fixed to its link, and the tool's frame is the flange, or
         another `frame` of the arm (FrameError if it has none of that name, or the base has it).
@@ -189,7 +189,7 @@ class BodyTree(ValueEquality):
 
     def sweep_outward(self, Ad_inverse: Array, terms: Array, base: Array | None = None) -> Array:
         """
-        Return X_i = Ad(T_{parent,i})^-1 X_parent + terms_i of all bodies i, shape (..., n, 6, K).
+        Return X_i = Ad(T_{parent,i})^-1 X_parent + terms_i, (..., n, 6, K), computed in `terms`.
 
         `Ad_inverse`, shape (..., n, 6, 6), are Ad(T_{parent,i})^-1; `terms` (..., n, 6, K)
         is changed into the result; `base` is X of the base. Columns are twists or like them.

@@ -243,7 +243,7 @@ class PinocchioModel(model.DynamicsFormulation):
         self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None
     ) -> Array:
         """
-        Return the accelerations ddq by the articulated-body algorithm, shape (n,) [rad/s^2].
+        Return ddq by the articulated-body algorithm, (n,) [rad/s^2]; InertiaError at singular M.
 
         Raises
         ------
@@ -303,7 +303,7 @@ class PinocchioModel(model.DynamicsFormulation):
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, *, columns: Sequence[int] | None = None
     ) -> Array:
         """
-        Return the regressor H (n, 10 n) of tau = H X, links' parameters X, without rotors.
+        Return H (n, 10 n), or its `columns`, of tau = H X, links' parameters X, without rotors.
 
         The columns, or those chosen, are in the order of `parameter_names`, each link's about the
         origin of its DH frame.

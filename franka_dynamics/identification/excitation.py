@@ -141,7 +141,7 @@ def scale_to_limits(
     problem: ExcitationProblem, trajectory: FourierTrajectory, sample_count: int
 ) -> FourierTrajectory:
     """
-    Return the trajectory with its amplitude reduced, if necessary, to keep all limits.
+    Return the trajectory, its amplitude reduced if needed to keep the limits; error if none does.
 
     Raises IdentificationError if limits are violated even at about a ten-thousandth of the
     amplitude.

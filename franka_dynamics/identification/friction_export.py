@@ -77,7 +77,7 @@ FRICTION_WRITERS = {'franky': franky_text, 'crisp': crisp_text}
 
 def _friction_samples(arm: ArmDescription) -> tuple[Array, Array]:
     """
-    Return velocities of a test motion, (N,) [rad/s], and its friction torques, (N, n) [N m].
+    Return a test motion's velocities (N,) [rad/s], friction (N, n) [N m]; FrictionError if none.
 
     Raises FrictionError for an arm without friction, MissingDependencyError without scipy.
     """

@@ -189,7 +189,7 @@ def _usable_summaries(
     results: Iterator[RecordingSummary], fit_count: int, skip_failures: bool
 ) -> tuple[list[RecordingSummary], int, list[str]]:
     """
-    Return usable summaries, how many of them are of test recordings, and unusable bags' errors.
+    Return usable summaries, how many are tests, and bags' errors, raised unless `skip_failures`.
 
     The first `fit_count` are not tests. Raises the error of the first unusable bag unless
     `skip_failures`; RecordingError if no bag to fit, or no test bag, can be used;

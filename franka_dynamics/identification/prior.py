@@ -77,7 +77,7 @@ def pseudo_inertia_basis() -> Array:
 
 def with_minimum_gyration(link: LinkInertia, min_gyration: float = MIN_GYRATION_M) -> LinkInertia:
     """
-    Return a link with a radius of gyration of at least `min_gyration` [m] in every direction.
+    Return a link with radii of gyration of at least `min_gyration` [m]; error if it has no mass.
 
     The link keeps its mass and centre of mass. Second moments of mass about the centre of mass are
     raised to at least mass times its square, which also makes an unphysical link physical.
@@ -229,7 +229,7 @@ def starting_set_precision(
     equations: tuple[Array, Array], prior: Prior, free_columns: Array | None = None
 ) -> StartingSetPrecision:
     """
-    Return the smallest precisions of a starting set that are consistent with measured torques.
+    Return likely precisions of a starting set: the likeliest or, from 1 on, the smallest likely.
 
     `equations` are those of `least_squares.weighted_equations`, weighted so that residuals have
     unit variance. `free_columns` (rows of the equations, k) are columns of unknowns beside the

@@ -89,7 +89,7 @@ def mesh_volume(mesh: TriangleMesh) -> float:
 
 def mesh_inertia(mesh: TriangleMesh, density: float) -> LinkInertia:
     """
-    Return mass, first moment and inertia of a homogeneous solid, in the frame of its mesh.
+    Return a homogeneous solid's inertia in the frame of its mesh; MeshError unless volume is > 0.
 
     Source: Kwon, equations (17), (20), (22), (25). The parameters are summed about the middle of
     the bounding box, so that a mesh far from its frame's origin loses no digits, and then moved to
@@ -334,7 +334,7 @@ def _require_solid(mesh: Any, path: str | Path) -> list[str]:
 
 
 def _read_mesh(path: Path) -> tuple[Any, list[str]]:
-    """Return trimesh's mesh in the file's unit with coinciding vertices merged, and notes."""
+    """Return trimesh's mesh, cleaned, in the file's unit, and notes; MeshError if unreadable."""
     with require_extra('Reading a mesh file needs trimesh and scipy', 'mesh'):
         import scipy  # noqa: F401  # by which trimesh finds a mesh's parts
         import trimesh

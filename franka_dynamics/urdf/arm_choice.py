@@ -88,7 +88,7 @@ def joint_chains(
     document: UrdfDocument, prefix: str = '', excluded: Collection[str] = ()
 ) -> list[tuple[str, ...]]:
     """
-    Return the joint names of every chain of moving joints from the root to a tip.
+    Return joint names of each chain of moving joints, root to tip; UrdfError if one inside mimics.
 
     Left out are mimic joints, those named in `excluded`, and those without the prefix. Two chains
     that branch share their first joints.

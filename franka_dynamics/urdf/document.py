@@ -39,7 +39,7 @@ class UniqueNames:
         self._used_names = set(names)
 
     def __call__(self, name: str) -> str:
-        """Return the wanted name, with underscores behind it if it is in use."""
+        """Return the name, with underscores behind it if it is in use, and keep it as used."""
         while name in self._used_names:
             name += '_'
         self._used_names.add(name)

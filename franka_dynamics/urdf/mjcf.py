@@ -63,7 +63,7 @@ def read_mjcf(text: str, source: str, path: Path | None = None) -> UrdfDocument:
 
 
 def compile_mjcf(text: str, source: str, path: Path | None) -> tuple[Any, Any, Any]:
-    """Return the module mujoco, MuJoCo's MjSpec of an MJCF, and the MjModel compiled from it."""
+    """Return module mujoco, an MJCF's MjSpec and compiled MjModel; UrdfError if MuJoCo fails."""
     with require_extra(f'{source} is an MJCF, which MuJoCo reads', 'sim'):
         import mujoco
     try:

@@ -116,7 +116,7 @@ class _XacroArguments(dict[str, str]):
 
 def expand_xacro(path: Path, arguments: Mapping[str, object]) -> str:
     """
-    Return the XML text of a xacro file, expanded with the given arguments.
+    Return a xacro file's XML text, expanded with arguments; UrdfError for unknown or missing ones.
 
     A package of $(find NAME) is a folder whose package.xml has this name, above the file or up to
     two levels below a folder above it; otherwise ROS is asked.
@@ -166,7 +166,7 @@ def _xacro_package_search(file: Path) -> Iterator[None]:
 
     @cache
     def find_package(name: str) -> str:
-        """Return the folder of a package near the file, or else as ROS finds it."""
+        """Return the folder of a package near the file or else by ROS; LookupError without."""
         for folder in file.resolve().parents:
             for found in (one for form in _PACKAGE_FILE_PATTERNS for one in folder.glob(form)):
                 if _package_name(found) == name:

@@ -256,7 +256,7 @@ def _held_positions(
             )
 
     def held_position(name: str, followers: tuple[str, ...] = ()) -> float:
-        """Return a joint's constant position; a mimic joint's follows from its leader's."""
+        """Return a joint's constant position: held, nearest 0 or, of a mimic, by its leader."""
         joint = document.joints[name]
         if name in held:
             return float(held[name])

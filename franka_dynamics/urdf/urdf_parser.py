@@ -248,7 +248,7 @@ def _parse_inertial(link: _Element) -> UrdfInertial:
 
 
 def _parse_joint(name: str, joint: _Element) -> UrdfJoint:
-    """Return a <joint> with its checked type, links, origin, axis, limits and <mimic>."""
+    """Return a <joint> with checked type, links, origin, axis, limits, <mimic>; note oddities."""
     parts = joint.children('parent', 'child', 'origin', 'axis', 'limit', 'mimic')
     kind = joint.element.get('type', '')
     if kind not in JOINT_TYPES:

@@ -83,7 +83,7 @@ def published_arms(
     reference: ArmDescription, hand: str | None = None, inertial_set: str | None = None
 ) -> list[ArmDescription]:
     """
-    Return an arm with each set of its file times each hand and none, or only those given.
+    Return an arm with each set (or the given) of its file and each hand and none (or the given).
 
     Without `hand`, each set is returned with no hand and with every shipped hand; with
     `inertial_set` that set alone.

@@ -187,7 +187,7 @@ class _DifferenceCollector:
         self.first_space = changed
 
     def add_flange(self) -> None:
-        """Add the difference of flange poses, without effect, unless the second is a guess."""
+        """Add the difference of flange poses (no effect on torques) if the second is no guess."""
         if self._has_flange:
             one, other = self.first_space.tool_pose, self.second_space.tool_pose
             turn = log3(other[:3, :3] @ one[:3, :3].T)

@@ -61,7 +61,7 @@ class RobotDifference(NamedTuple):
 
 def read_robot_state(address: str, timeout: float = 10.0) -> tuple[Any, Any]:
     """
-    Return a robot's state and dynamics model over FCI as pylibfranka's RobotState and Model.
+    Return a robot's pylibfranka RobotState and Model, read over FCI, or raise RobotInterfaceError.
 
     `address` is the host name or IP address of the robot's control unit. A child process first
     tries to connect, for at most `timeout` seconds.
