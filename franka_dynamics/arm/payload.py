@@ -133,7 +133,7 @@ def require_plausible_payload(mass: float, center: Array, inertia: Array) -> Non
 
 def read_payload(text_or_path: str) -> LinkInertia:
     """
-    Return the payload given as 4 or 10 comma-separated numbers or by a file; none is InertiaError.
+    Return the payload of 4 or 10 comma-separated numbers or of a file; InertiaError without mass.
 
     Parameters
     ----------

@@ -311,7 +311,7 @@ class ClosedChain:
 
     def loop_differences(self, vectors: Array) -> Array:
         """
-        Return the differences of six-vectors between the two bodies of each loop, (..., k, K).
+        Return six-vectors' differences between each loop's bodies, in its directions, (..., k, K).
 
         `vectors`, shape (..., n, 6, K), holds K six-vectors (twists or their derivatives) of each
         body in the space frame. The differences, first body of a loop minus second body, are

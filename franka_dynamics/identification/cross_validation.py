@@ -168,7 +168,7 @@ class CrossValidation:
         return extended
 
     def fits_with_each(self, faults: list[Fault]) -> 'list[FoldFits]':
-        """Return FoldFits of those `faults` with columns that are not given, likeliest first."""
+        """Return FoldFits of `faults` with columns, `given_faults` excepted, likeliest first."""
         others = [one for one in faults if one.column_names and one not in self.given_faults]
         each = [FoldFits(self, one) for one in others]
         return sorted(each, key=lambda fit: -float(fit.log_likelihood_ratios().mean()))

@@ -134,7 +134,7 @@ def _fit_load(
     columns: Array, torque: Array, seconds: NDArray[np.intp], prior: Prior
 ) -> tuple[Array, Array, Array]:
     """
-    Return a load's parameters (10,), covariance (10, 10) and joint noise (n,) [N m], by over 10 s.
+    Return a load's parameters (10,), their covariance (10, 10) and the joints' noise (n,) [N m].
 
     `columns` (N, n, p + 10) are those of the arm with `prior`, and of the load, `torque` (N, n)
     the measured torques. Residuals of samples with the same number in `seconds` (N,) are summed.

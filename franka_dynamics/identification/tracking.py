@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Predicts a PD controller's tracking error along a recorded motion, by feedforward torque.
+Predicts a PD controller's tracking error along a recorded motion, for feedforward torques.
 
 Where a stiff inner loop makes the measured torque tau_J the commanded one, a controller has to add
 tau_J - g(q) along the measured motion, because the robot adds g(q). Its gain kp makes up for the

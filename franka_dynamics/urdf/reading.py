@@ -159,7 +159,7 @@ def expand_xacro(path: Path, arguments: Mapping[str, object]) -> str:
 
 @contextmanager
 def _xacro_package_search(file: Path) -> Iterator[None]:
-    """Make xacro look for the package of $(find ...) in folders near a file before it asks ROS."""
+    """Make xacro, in the block, look for $(find ...)'s package near a file before asking ROS."""
     from xacro import substitution_args
 
     in_ros = substitution_args._eval_find

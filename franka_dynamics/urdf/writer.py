@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Writes an arm description as a URDF, and chooses the links of a URDF or an MJCF.
+Writes an arm description as a URDF, and chooses the links to write to a URDF or an MJCF.
 
 The frames of links are those of `arm.frames`; one that does not lie on its joint's axis, as URDF
 wants it, is a link fixed to the moving one. A link that the file needs besides gets a name that no

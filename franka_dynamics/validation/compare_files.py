@@ -191,7 +191,7 @@ def read_pair(
     use_nearest_set: bool = False,
 ) -> tuple[ArmDescription, ArmDescription]:
     """
-    Return two loaded arms; if the second is from a URDF, it gets the first's friction and rotors.
+    Return two loaded arms; a second by URDF gets friction and rotors, the first its joint names.
 
     `first` and `second` are arms as `compare` takes them, in the order of `with_urdf_second`.
     `inertial_set` and `hand` choose those of an arm that is no URDF; with `use_nearest_set`,
