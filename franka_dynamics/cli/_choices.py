@@ -171,7 +171,7 @@ class BagReader:
         return replace(arm, arm=first.name, prefix=prefix)
 
     def joint_names_in_bag(self, arm: 'ArmDescription') -> tuple[str, ...]:
-        """Return the arm's joints' names in the bag, by --joint-names or else as in the arm."""
+        """Return --joint-names, else the arm's names; raise RecordingError for a wrong number."""
         names = self.joint_names or arm.joint_names
         if len(names) != arm.n:
             raise RecordingError(

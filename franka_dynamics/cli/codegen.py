@@ -59,7 +59,7 @@ def run(arm: ArmChoice, options: Options) -> int:
 
 
 def _write_package(output: Path | None) -> int:
-    """Copy the C++ package to a folder; return exit status 0."""
+    """Copy the C++ package to a folder; return 0, or raise SettingsError without a folder."""
     why = '--package, which copies C++ that reads any arm (arm export --format controller)'
     forbid_options(why, *sorted(set(click.get_current_context().params) - {'package', 'output'}))
     if output is None:

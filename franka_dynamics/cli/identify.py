@@ -112,7 +112,7 @@ def _refusal_sentence(result: Identification) -> str:
 
 @contextmanager
 def _executor_of_workers(workers: str) -> Iterator[Executor | None]:
-    """Yield an executor of `workers` processes or of a Dask cluster, or None for one process."""
+    """Yield an executor of processes or a Dask cluster, None for '1'; or raise ClusterError."""
     if workers.isdigit():
         with ProcessPoolExecutor(int(workers)) if int(workers) > 1 else nullcontext() as pool:
             yield pool

@@ -389,7 +389,7 @@ class CoreStep(StateMachine):
 
     # 2. May torques begin, and by which settings? ----------------------------------------------
     def _begin_torques_if_allowed(self, state: StateTerms) -> Reason | None:
-        """Begin the law if allowed, or brake an arm to hold; return why settings are refused."""
+        """Begin the law if allowed, or brake to hold; return why settings are refused or None."""
         self._warn_while_waiting()
         stays = self.needs_start and self.resting_torque_agrees  # a stopped arm stays where it is
         refused = None if stays else self._settings_contradiction(state)

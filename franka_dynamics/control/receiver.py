@@ -162,7 +162,7 @@ class TorqueReceiver:
 
     def step(self, stamp: float, q: Array, dq: Array) -> Array:
         """
-        Return the torque to apply at a measured joint state of time `stamp` [s], (n,) [N m].
+        Take a measured joint state at `stamp` [s]; return the torque to apply, (n,) [N m].
 
         A stamp that is not finite or out of order, or a clock set back, lets no time pass.
         """

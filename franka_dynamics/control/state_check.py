@@ -202,7 +202,7 @@ class StateCheck:
 
     def tick_arguments(self, old: StateSample) -> tuple[float, float | None]:
         """
-        Return `now` and `silence` [s] of `Feedforward.tick` for a repeated or late state `old`.
+        Return `now` and `silence` [s] or None of `Feedforward.tick` for a repeated or late state.
 
         Without its age the clock of `now` counts, and if its arrival is None this computer's. This
         computer's counts also with an age, from MAX_REORDERING_TIME_S on: a constant age hides
@@ -294,7 +294,7 @@ class StateCheck:
             _LOG.warning('The effort of %s is not a number: efforts count as not measured.', name)
 
     def stamp_order(self, stamp: float) -> StampOrder:
-        """Return the order of a stamp [s] after the last: new, repeated or late, or set back."""
+        """Count a stamp [s]; return its order: after the last, repeated or late, or set back."""
         if self.stamp is None or stamp > self.stamp:
             self._had_repeats, self._older_count, self._repeat_count = self._repeat_count > 0, 0, 0
             return StampOrder.NEW
@@ -306,7 +306,7 @@ class StateCheck:
 
     def check_values(self, q: Array, dq: Array, tau: Array | None, stamp: float) -> Ending | None:
         """
-        Return an ending if a joint state has an impossible or non-finite value, else None.
+        Check and record values; return an ending for an impossible or non-finite one, else None.
 
         A velocity beyond its bound is accepted after a gap if the positions confirm it.
         """
@@ -374,7 +374,7 @@ class StateCheck:
             )
 
     def record_sample(self, sample: StateSample, now: float) -> Ending | None:
-        """Record a possible state that came at `now` [s]; return an ending if it is unusable."""
+        """Record a possible state that came at `now` [s]; return an ending if unusable or None."""
         stamp, q, dq, age = sample.stamp, sample.q, sample.dq, sample.age
         self.arrival_time, self._arrival_times = now, (stamp + (age or 0.0), monotonic())
         self.position_repeats = q == self.q
@@ -419,7 +419,7 @@ class StateCheck:
         return None
 
     def _check_motion(self, stamp: float, q: Array, dq: Array) -> Ending | None:
-        """Return an ending if a joint moved too fast, or not as its velocity says, else None."""
+        """Track drift; return an ending if a joint leapt or contradicts its velocity, or None."""
         if self.elapsed == 0.0:  # the first state
             return None
         gap, moved, far = self._gap_s, self._displacement, self._leap_mask

@@ -123,7 +123,7 @@ class TorqueOutput:
 
     def send_torque(self, desired: Array, now: float, elapsed: float = np.inf) -> Array:
         """
-        Limit and send a torque at `now` [s]; return the sent torque.
+        Limit and send a torque, (n,) [N m], at `now` [s]; return what was sent.
 
         `elapsed` is the time between this joint state's stamp and the one before [s], infinite if
         there is none. It counts, because arrivals vary, if both torques were sent at states.

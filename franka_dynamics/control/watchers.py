@@ -136,7 +136,7 @@ class RepeatedPositionCheck:
         self, states: StateCheck, last_torque: Array | None, desired_dq: Array | None
     ) -> Ending | None:
         """
-        Return an ending if a joint that must move stands still, at the latest state of `states`.
+        Return an ending if a joint that must move stands still at the latest state, else None.
 
         `last_torque` was sent last, (n,) [N m]; None: none acts, and only positions that
         their velocities outran count. `desired_dq` is the desired velocity, (n,) [rad/s], or None.

@@ -89,7 +89,7 @@ def import_library(library_name: str, file: Path) -> Any:
 
 
 def _read_text(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
-    """Yield a text file's columns by name; add a remark if the last row is incomplete."""
+    """Yield columns by name; remark on a torn last row, raise RecordingError for wrong cells."""
     pandas = import_library('pandas', file)
     text = read_text(file)
     lines = [line.strip(' ') for line in text.splitlines() if line.strip()]

@@ -197,7 +197,7 @@ def _require_one_clock(log: LogTable, columns: ColumnMap) -> None:
 
 
 def _stamp_column(log: LogTable, columns: ColumnMap) -> Array:
-    """Return the stamps [s] of the rows, from one column or from seconds and nanoseconds."""
+    """Return the rows' stamps, (rows,) [s], from one column or from seconds and nanoseconds."""
     assert columns.stamp is not None
     if columns.stamp.count(',') == 1:
         if columns.stamp_unit != 's':
@@ -254,7 +254,7 @@ def _episode_mask(
 def _stamps_ns(
     row_count: int, stamps: ArrayLike | None, rate_hz: float | None, source: str
 ) -> NDArray[np.int64]:
-    """Return checked time stamps [ns] of rows, from a column of stamps [s] or a rate [Hz]."""
+    """Return rows' stamps [ns] from stamps [s] or a rate [Hz]; raise RecordingError if wrong."""
     if (stamps is None) == (rate_hz is None):
         raise RecordingError(f'{source}: give either the stamp column or the rate [Hz], not both.')
     if rate_hz is not None:

@@ -192,7 +192,7 @@ def _arm_state(
     source: str,
 ) -> Array | None:
     """
-    Return the positions, velocities and efforts (3, n) of an arm's joints in a message.
+    Return positions, velocities and efforts (3, n) of an arm's joints in a message, or None.
 
     Without any of these joints it is None. `indices_by_names` has those of the arm's joints by the
     names in messages, and gets those of a message with other names. Raises RecordingError if only

@@ -109,7 +109,7 @@ def predict_torque(
     arm: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAVITY
 ) -> TorquePrediction:
     """
-    Compare the torques that an arm's model predicts for a motion with the measured ones.
+    Return the torques that an arm's model predicts for a motion, and their errors.
 
     `gravity` is in the space frame [m/s^2].
     """

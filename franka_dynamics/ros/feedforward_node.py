@@ -183,7 +183,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """
-        Begin to answer joint states; configure anew if parameters changed that require it.
+        Begin to answer joint states, configured anew if needed; return FAILURE if that fails.
 
         The first torque waits until its receivers are found to be of the kind for `target`.
         """

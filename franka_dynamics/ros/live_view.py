@@ -57,7 +57,7 @@ class ArmStateListener(TopicListener):
         return None if message is None else message.data
 
     def read_state(self) -> ViewState | None:
-        """Return the newest state of the arm without waiting; None without a valid joint state."""
+        """Return the arm's newest state without waiting, or None, with why in `problem`."""
         terms = {
             TorqueColumn(heading): self.newest_message(JointState, f'{self._node}/{name}')
             for name, heading in TERM_HEADINGS.items()

@@ -209,7 +209,7 @@ class JointStateReader:
         return JointReading(stamp, Time(sec=sec, nanosec=nanosec), q, velocity, measured)
 
     def _parse_message(self, data: bytes) -> JointState:
-        """Return the joint state that serialized bytes hold; store a pattern for the next one."""
+        """Return the joint state in bytes, or raise JointStateError; keep its bytes' pattern."""
         message = parse_message(JointState, data, 'joint state', JointStateError)
         order = self._joint_order(message.name)
         rows = message.name, message.position, message.velocity, message.effort
@@ -233,7 +233,7 @@ class JointStateReader:
         return velocity
 
     def _joint_order(self, message_names: Sequence[str]) -> list[int]:
-        """Return the arm's joints' indices in a message, which must name each of them once."""
+        """Return the joints' indices in a message; raise JointStateError unless each is once."""
         missing = [name for name in self._joint_names if name not in message_names]
         if missing:
             kind = NoArmJointsError if len(missing) == len(self._joint_names) else JointStateError

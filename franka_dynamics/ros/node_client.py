@@ -94,7 +94,7 @@ class NodeClient(TopicListener):
         return self.find_full_names(self._timeout, self._given_name)[0]
 
     def set_parameter(self, parameter_name: str, yaml_text: str) -> Any:
-        """Set a parameter to a YAML value, integers as floats where needed; return the value."""
+        """Set a parameter by YAML, ints as floats if needed; return it or raise SettingsError."""
         kind = DescribeParameters
         found = self.call_service(kind, 'describe_parameters', names=[parameter_name]).descriptors
         if len(found) != 1:

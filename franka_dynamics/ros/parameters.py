@@ -37,7 +37,7 @@ class CheckedParameters:
 
     def set_parameters_atomically(self: Any, parameter_list: list[Parameter]) -> Any:
         """
-        Set all given parameters or none, with clearer refusals than rclpy's.
+        Set all given parameters or none; return the result, with clearer refusals than rclpy's.
 
         A value that a parameter has already is no change, also of one that is fixed: so a node
         takes what `ros2 param dump` has written.

@@ -36,7 +36,7 @@ UNKNOWN_NODE_NAME = '_NODE_NAME_UNKNOWN_'
 def subscribe_with_number(
     node: Any, kind: type, topic: str, callback: Callable[[bytes, int | None], None], **kwargs: Any
 ) -> Any:
-    """Subscribe to serialized messages with their sequence numbers; users may override QoS."""
+    """Return a subscription to serialized, numbered messages, whose QoS users may override."""
     kwargs |= {'raw': True, 'qos_overriding_options': QOS_OVERRIDES}
     return node.create_subscription(kind, topic, with_sequence_number(callback), **kwargs)
 
