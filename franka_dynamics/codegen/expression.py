@@ -108,7 +108,7 @@ class Graph:
         return Expression(self, 1, self._shared_node(NodeKind.VARIABLE, name=name))
 
     def parameter(self, name: str) -> Expression:
-        """Return the expression of an input `name` that is set once and counts as constant."""
+        """Return the expression of an input `name` set once, constant unless `parameters_vary`."""
         if self._parameters_vary:
             return self.variable(name)
         return Expression(self, 1, self._shared_node(NodeKind.PARAMETER, name=name, is_const=True))

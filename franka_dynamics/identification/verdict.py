@@ -187,7 +187,7 @@ def with_gravity_refitted(
     verdict: RecordingVerdict, verdict_under: Callable[[Sequence[float]], RecordingVerdict]
 ) -> RecordingVerdict:
     """
-    Return the verdict, a turn of gravity, if alone, refitted, or that the refit leaves too much.
+    Return the verdict; if a turned gravity is the only fault, with it refitted or as unexplained.
 
     `verdict_under` returns the verdict on the same recordings under a gravity [m/s^2]. Where that
     explains too little, its verdict is returned.

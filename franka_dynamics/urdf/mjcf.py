@@ -107,7 +107,7 @@ def _spec_and_model(mujoco: Any, text: str, source: str, path: Path | None) -> t
 
 
 def _replace_missing_files(mujoco: Any, spec: Any, path: Path | None, size: float) -> list[str]:
-    """Make missing meshes cubes, delete pictures, skins and height fields; return files missed."""
+    """Make missing meshes cubes; delete pictures, skins, height fields; return missing files."""
     missing = []
     for mesh in spec.meshes:
         folder = (path or Path()).parent / spec.compiler.meshdir

@@ -217,7 +217,7 @@ def crosscheck(
     description: ArmLike, *, gravity: ArrayLike = GRAVITY, count: int = 300, seed: int = 0
 ) -> CrosscheckResult:
     """
-    Compare an arm's frames, M, C dq, g, torques by Pinocchio, Newton-Euler and an imported file.
+    Compare an arm's frames, M, C dq, g, torques by Pinocchio, Newton-Euler and, if any, its file.
 
     Only the torque terms that `feedforward_node` commands are compared. The node calls this
     function whenever it is configured. Arguments, result and errors: see `compare_formulations`.
