@@ -403,7 +403,13 @@ class CoreStep(StateMachine):
         elif self.enabled:
             why: Reason | str | None = refused or self.blocked or self._start_refusal()
             if not why:
+                # In a loop g(q) may still be on its way, from zero: the arm falls until it acts.
+                carries = self.state is State.SILENT and self.output.in_loop
+                carries = carries and self.ending.reaction is not Reaction.ZERO
+                resting = self._resting_torque(-math.inf)
                 self._begin_torques(StateEvent.BEGIN, state)
+                if carries and not self.acting_terms.adds_gravity:
+                    self.ramp.begin(resting)
             elif self.state is State.SILENT:  # else the reason of the stop stays
                 self._record_wait(why)
         return refused

@@ -791,6 +791,13 @@ def test_two_torques_of_one_instant_do_not_differ_after_the_clock_was_set_back()
     np.testing.assert_array_equal(script.core.tick(script.time + 1e-3), torque)
 
 
+def test_where_a_tick_came_first_a_loop_carries_the_arm_as_fast_as_the_rate_allows():
+    controller = core(MUJOCO, applied_when_silent=True)
+    controller.tick(1.0)
+    sent = closed_loop.sent_at_rest(controller, 50)
+    np.testing.assert_allclose(sent[40], GRAVITY, rtol=1e-9, atol=1e-9)
+
+
 @pytest.mark.parametrize('set_back_s', [0.5, 50.0])
 def test_a_stop_goes_on_though_the_clock_of_ticks_is_set_back(set_back_s):
     script = Script().running().stop(Stop.TO_ZERO)
