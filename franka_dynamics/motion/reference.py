@@ -58,7 +58,7 @@ class ReferenceEvent(NamedTuple):
 
     @property
     def remaining_time(self) -> float:
-        """Time until the reference ends [s]."""
+        """Time until the reference ends [s]; 0 once it is over."""
         return max(0.0, self.end - self.stamp)
 
 
@@ -95,7 +95,7 @@ class ReferenceFollower:
         return bool(self._open_events)
 
     def position_errors(self, q: Array | None) -> Array:
-        """Return each joint's |q - desired position|, (n,) [rad or m]; 0 if either is unknown."""
+        """Return each distance from q to the desired, (n,) [rad or m]; 0 if either is unknown."""
         motion, stamp = self.motion, self._stamp
         if motion is None or stamp is None or q is None:
             return np.zeros(self._arm.n)

@@ -174,7 +174,7 @@ class Trajectory:
             return self
 
         def braked_within(duration: float) -> Trajectory:
-            """Return the motion, braked to rest in a duration [s] within the arm's limits."""
+            """Return the motion braked to rest in a duration [s]; raise an error off limits."""
             # The velocity falls to zero as a cubic of time.
             rest = rest_states(q + duration * dq / 2.0 + duration**2 * ddq / 12.0)[None]
             Trajectory(end, last).extended_by(end + duration, rest).require_within_limits(arm)

@@ -128,7 +128,7 @@ class LogTable:
         return whole[:, int(part[2]) - 1 : int(part[3] or part[2])]
 
     def names_text(self) -> str:
-        """Return the first 24 column names of the log, and shapes of matrices, as text."""
+        """Return the first 24 columns' names and shapes as text, or how many have no name."""
         if list(self.columns) == ['']:
             count = self.columns[''].shape[1]
             return f'{count} columns without names: give their numbers, such as --position 2-8'

@@ -256,7 +256,7 @@ def _velocity_faults(recording: Recording, arm: ArmDescription) -> Iterator[str]
 
 
 def _effort_ratios(effort: Array, arm: ArmDescription) -> Array:
-    """Return |effort| / effort limit, (messages, n), 0 at a joint whose limit is unknown."""
+    """Return absolute effort over its limit, (messages, n), 0 at a joint without known limit."""
     limit = arm.limit('effort')
     return np.asarray(np.abs(effort) / np.where(limit > 0.0, limit, np.inf))
 
@@ -274,7 +274,7 @@ def _effort_size_faults(recording: Recording, arm: ArmDescription) -> Iterator[s
 
 
 def _speed_limit_ratio(recording: Recording, arm: ArmDescription) -> Array:
-    """Return |change of position| per max(time, 0.02 s) / velocity limit, (messages - 1, n)."""
+    """Return speeds by positions, per 0.02 s or more, over their limits, (messages - 1, n)."""
     step, limit = np.maximum(np.diff(recording.time), _MIN_INTERVAL_S), arm.limit('velocity')
     rate = np.abs(np.diff(recording.q, axis=0)) / step[:, None]
     return np.asarray(rate / np.where(limit > 0.0, limit, np.inf))

@@ -36,7 +36,7 @@ class TorqueErrorUnit:
     @classmethod
     def for_arm(cls, arm: ArmDescription) -> 'TorqueErrorUnit':
         """
-        Return the unit of the torque error E of an arm.
+        Return the unit of an arm's torque error E: N m or, if a joint slides, % of its limits.
 
         E is in % of the effort limits if the arm has a prismatic joint. Raises RecordingError if
         an arm with a prismatic joint has a joint without a finite effort limit above zero.

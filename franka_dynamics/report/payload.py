@@ -48,7 +48,7 @@ def inertia_sentences(estimate: PayloadEstimate) -> list[str]:
 def effort_scale_sentence(
     estimate: PayloadEstimate, known_mass: float | None, effort_scale: Sequence[float]
 ) -> str:
-    """Return a sentence on the factor of all efforts, from a payload's fitted and known mass."""
+    """Return text on the factor of all efforts by a payload's known mass, or how to learn it."""
     mass = float(estimate.values[0])
     if known_mass is None:
         return (

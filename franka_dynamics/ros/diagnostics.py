@@ -326,7 +326,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         return dict(zip(map(key_format.format, self.controller.joint_names), map(float, numbers)))
 
     def _wrench_row(self) -> StatusRow:
-        """Return the diagnostic row of the external wrench at the parameter `frame` [N, N m]."""
+        """Return the row of the external wrench, if known, at the parameter `frame` [N, N m]."""
         latest = self.controller.latest
         wrench = None if latest is None else self._terms.external_wrench(latest.q)
         if wrench is None:

@@ -54,7 +54,7 @@ class SecondPublisherDetector:
         self.has_dropped = False
 
     def add_sequence_number(self, sequence_number: int) -> bool:
-        """Add a message's sequence number; return whether two publishers send the messages."""
+        """Add a message's sequence number; return whether the latest ones show two publishers."""
         self.has_dropped, self._last_number = sequence_number <= self._last_number, sequence_number
         self._count_since_drop += 1
         if not self.has_dropped:
