@@ -59,7 +59,7 @@ class SymbolicMotion(NamedTuple):
 
 
 def link_motions(graph: Graph, chain: SymbolicChain, inputs: JointInputs) -> list[SymbolicMotion]:
-    """Return the motion of every link, from the base to the tips."""
+    """Return every link's motion, from the base to the tips, with gravity as base acceleration."""
     still = np.array([graph.zero] * 3)
     motions: list[SymbolicMotion] = []
     for j, (joint, parent) in enumerate(zip(chain.joints, chain.parents)):

@@ -189,7 +189,7 @@ class BodyTree(ValueEquality):
 
     def sweep_outward(self, Ad_inverse: Array, terms: Array, base: Array | None = None) -> Array:
         """
-        Return X_i = Ad(T_{parent,i})^-1 X_parent + terms_i, (..., n, 6, K), computed in `terms`.
+        Change `terms` (..., n, 6, K) to X_i = Ad(T_{parent,i})^-1 X_parent + terms_i; return it.
 
         `Ad_inverse`, shape (..., n, 6, 6), are Ad(T_{parent,i})^-1; `terms` (..., n, 6, K)
         is changed into the result; `base` is X of the base. Columns are twists or like them.
@@ -203,7 +203,7 @@ class BodyTree(ValueEquality):
 
     def sweep_inward(self, Ad_inverse: Array, terms: Array) -> Array:
         """
-        Return Y_i = terms_i + sum over i's children c of Ad(T_{i,c})^-T Y_c, shape (..., n, 6, K).
+        Change `terms` (..., n, 6, K) to Y_i = terms_i + sum over children c of Ad(T_{i,c})^-T Y_c.
 
         Shapes are those of `sweep_outward`, `terms` is changed, too; columns are wrenches or like
         them.

@@ -150,7 +150,7 @@ class _FitsNearPublishedMasses:
         return values[self.p :], covariance[self.p :, self.p :]
 
     def joint_fault_ranges(self) -> Iterator[JointFaultRange]:
-        """Yield each joint's ranges of effort gain and encoder offset [rad] wider than 0.2."""
+        """Yield ranges over 0.2 of joints' effort gains and inner joints' encoder zeros [rad]."""
         for fault in (*EffortGain.for_joint_count(self.n), *EncoderOffset.for_joint_count(self.n)):
             if not fault.joints:
                 continue

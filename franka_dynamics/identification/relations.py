@@ -22,7 +22,7 @@ class Relation:
     terms: tuple[tuple[float, str], ...]  # coefficients [1, m or m^2] and standard parameters
 
     def __str__(self) -> str:
-        """Return the relation as text, such as 'XXR_5 = XX_5 - YY_5 + YY_6'."""
+        """Return the relation as text, 'XXR_5 = XX_5 - YY_5', or the name if it is alone."""
         if len(self.terms) == 1 and self.terms[0] == (1.0, self.name):
             return self.name
         groups = grouped_terms(

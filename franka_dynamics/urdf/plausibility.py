@@ -147,7 +147,7 @@ def _links_with_mass(
     shapes: Mapping[str, Sequence[Array]],
     unread_links: Collection[str],
 ) -> list[_MassLink]:
-    """Return the links with mass among links with the given `frames`, all moved by joint k."""
+    """Return the links with mass, and their bounds, among `frames`, which joint `joint` moves."""
     lengths = [float(np.linalg.norm(one.translation)) for one in model.jointPlacements]
     solids = [points for one in frames for points in shapes.get(one.name, ())]
     places = [one.placement.translation for one in frames]

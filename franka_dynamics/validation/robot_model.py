@@ -105,7 +105,7 @@ def compare_with_robot(
     state: Any, robot_model: Any, arm: ArmDescription, bare_arm: ArmDescription
 ) -> list[RobotDifference]:
     """
-    Return differences between model and robot in M, C dq, g, Jacobian, load and tool.
+    Return differences of model and robot in M, C dq, g, Jacobian, load, tool and base gravity.
 
     The load that is set on the robot is compared by its gravity torques: g of `bare_arm` with this
     load, and g of `arm`.
