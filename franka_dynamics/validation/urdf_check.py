@@ -159,7 +159,7 @@ def checked_arm_from_urdf(
 
 def node_acceptance_notes(reference: ArmDescription, arm: ArmDescription) -> list[str]:
     """
-    Return notes on an arm's URDF, first whether `feedforward_node` accepts it as its model.
+    Return notes on an arm's URDF; by an arm file's `reference`, first whether a node accepts it.
 
     A node takes a URDF's arm only against an arm file's; against another URDF there are notes
     alone.
