@@ -253,7 +253,7 @@ class CoreStep(StateMachine):
 
     def tick(self, now: float, silence: float | None = None) -> Array:
         """
-        Return the torque while no joint state comes, (n,) [N m]; once these are lost, stop.
+        Return the torque while no joint state comes, (n,) [N m]; after the time-out stop the arm.
 
         Call each TICK_PERIOD_S without a state. `silence` is the time since the last state by the
         clock of stamps, as in simulated time [s]; None: by `now` [s], the clock of `step`'s `now`.
@@ -436,7 +436,7 @@ class CoreStep(StateMachine):
 
     # 3 and 4. Run, or brake; limit and send -----------------------------------------------------
     def _torque_at_state(self, state: StateTerms, now: float) -> Array:
-        """Compute, send and return the torque at a usable joint state, (n,) [N m]."""
+        """Return the torque at a usable joint state, (n,) [N m], sent unless a node is SILENT."""
         states, brake = self.states, self.brake
         if self.state is State.RUNNING:
             if self.requested_law.has_kp and self.desired is None:

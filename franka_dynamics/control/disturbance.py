@@ -238,7 +238,7 @@ class DisturbanceMonitor:
         self._buffer_end += 1
 
     def _torque_differences(self) -> tuple[Array, Array]:
-        """Return received less needed, less commanded torque, (n,) each, less a load's share."""
+        """Return received minus needed, and minus commanded torque (n,), less a load's share."""
         motion, command = self.external_torque, self.external_torque - self.disturbance_torque
         if self._payload_change is not None:
             motion = subtract_load_torque(motion, self._payload_change[1])

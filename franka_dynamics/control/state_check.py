@@ -202,7 +202,7 @@ class StateCheck:
 
     def tick_arguments(self, old: StateSample) -> tuple[float, float | None]:
         """
-        Return `now` and `silence` [s] or None of `Feedforward.tick` for a repeated or late state.
+        Return `now` and `silence` (which may be None) [s] of `tick` for a repeated or late state.
 
         Without its age the clock of `now` counts, and if its arrival is None this computer's. This
         computer's counts also with an age, from MAX_REORDERING_TIME_S on: a constant age hides

@@ -171,7 +171,7 @@ class RepeatedPositionCheck:
 
     @property
     def all_positions_repeat(self) -> bool:
-        """Whether under a torque all positions repeat the state before, though a joint moved."""
+        """Whether under a torque all positions repeat those before, though a joint moved."""
         fastest = max(map(abs, self._dq_before.tolist()))
         return fastest > MIN_MOTION_SPEED_RAD_S and all(self.still_time_s.tolist())
 

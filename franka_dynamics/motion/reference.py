@@ -95,7 +95,7 @@ class ReferenceFollower:
         return bool(self._open_events)
 
     def position_errors(self, q: Array | None) -> Array:
-        """Return each distance from q to the desired, (n,) [rad or m]; 0 if either is unknown."""
+        """Return each joint's distance of q from that desired, (n,) [rad or m]; 0 if unknown."""
         motion, stamp = self.motion, self._stamp
         if motion is None or stamp is None or q is None:
             return np.zeros(self._arm.n)
