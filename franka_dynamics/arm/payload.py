@@ -82,7 +82,7 @@ def payload_array(inertia: LinkInertia) -> Array:
 
 def payload_from_array(numbers: Array) -> LinkInertia:
     """
-    Return a payload array (10,) as mass, first moment and inertia about the flange's origin.
+    Return a payload array (10,) as a body about the flange's origin; InertiaError if implausible.
 
     The ten finite numbers are in the order of `payload_array`; ten zeros mean no payload.
 

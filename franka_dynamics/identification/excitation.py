@@ -225,7 +225,7 @@ def choose_repetitions(
     problem: ExcitationProblem, excitation: Excitation, min_count: int, max_count: int
 ) -> tuple[Excitation, int]:
     """
-    Return the motion predicted for the fewest sufficient repetitions, else most, and their number.
+    Return the motion, judged at the fewest sufficient repetitions or the most, and their number.
 
     This is the smallest number from `min_count` to `max_count` after which
     `unidentified_mask` holds for no base parameter, or else `max_count`. `problem.duration`

@@ -233,7 +233,7 @@ def mass_ratios(arm: ArmDescription, start: ArmDescription) -> Array:
 
 def identified_arm_text(result: Identification, payload: PayloadLike | None = None) -> str:
     """
-    Return the identified arm as the text of an arm file that names recordings and errors.
+    Return the identified arm, less `payload`, as an arm file's text with recordings and errors.
 
     `payload`, on the flange during the recordings, is subtracted from the arm.
     """
