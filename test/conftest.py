@@ -94,8 +94,7 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_collection_finish():
-    """Keep the collected tests, half a million objects, out of every later, rarer collection."""
-    gc.set_threshold(20_000, 10, 50)
+    """Keep the collected tests, half a million objects, out of every later garbage collection."""
     gc.enable()
     gc.collect()
     gc.freeze()
