@@ -106,7 +106,7 @@ def recorded(shell, words):
         status, said = shell.attempt(words)
         if status == 0:
             return said
-        late = ('has no stretch without gaps', 'nothing was heard')
+        late = ('has no stretch without gaps', 'nothing came on')
         assert any(one in said for one in late) and time.monotonic() < give_up, said
         shutil.rmtree(bag)
 
