@@ -106,10 +106,10 @@ def _state_count_since_small_excess(small_excess_mask: Array) -> int:
 
 def _fit_residuals(sent: Array, received: Array, ddq: Array, joint: int) -> tuple[float, Array]:
     """
-    Return how badly one joint got its own torque plus a constant, or which other torque (k, 2, n).
+    Return sums of squared residuals of two explanations of what one joint received.
 
-    Both are squared residuals, less what inertia explains: the first the least over usual delays,
-    the others by delay, sign and joint of a torque sent.
+    First that it got its own torque plus a constant (the least over usual delays), then that it
+    got a torque sent to any joint, by delay, sign and joint, (k, 2, n); both with its inertia.
     `sent` has shape (N, n), `received` and `ddq` are those of the joint in the last states.
     """
     count, r, a = len(received), received, ddq

@@ -54,8 +54,8 @@ def demo_metrics(
     """
     Return drift and tracking errors, computed from the steps of a demonstration.
 
-    `steps` are all steps of the simulated arm. `hold_interval` is from when to when the arm
-    was held by feedforward alone [s since the first step]. `motions` are the desired
+    `steps` are all steps of the simulated arm. In `hold_interval`, begin and end [s since the
+    first step], feedforward alone holds the arm. `motions` are the desired
     motions, followed with the same PD: the first with gravity, Coriolis and inertia torques, the
     second with gravity torque alone. Raises RecordingError if no step lies within the hold or
     within a motion.

@@ -129,8 +129,8 @@ def inward_recursion(
     """
     Return force and moment that each joint exerts on its link, recursively from the tip.
 
-    Force and moment of joint i are about the origin and in the axes of frame i. `tip_wrench` are
-    those that the surroundings exert on the last link, about the origin and in axes of frame n.
+    Force and moment of joint i are about the origin and in the axes of frame i. `tip_wrench` is
+    the force and the moment of the surroundings on the last link, likewise in frame n.
     """
     force, moment = (np.zeros(3),) * 2 if tip_wrench is None else (-tip_wrench[0], -tip_wrench[1])
     carried = []
