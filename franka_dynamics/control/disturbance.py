@@ -58,11 +58,11 @@ MAX_BRAKE_RELEASE_TIME_S = 1.0
 # pushes of 40 to 300 N, which chose it, four were taken for exchanged torques without this (7 to
 # 14 rad/s; with it at most 3.8), of 775 other ones a single one with it (13.5, the law 4.0).
 MAX_PUSH_RESIDUAL_RATIO = 0.4
-# A push drives the arm, not wrong wiring, if in so many of the last states each joint, to which
-# torques were sent that changed by so many of its `start_bound`, got this change, within a share
-# of it, or if what all joints got changed so many times as much as what was sent. On 151 rows of
-# wrong wiring of benchmarks/guard_misconfiguration.py, 45 of them driven, which chose this, no arm
-# got faster by it; of 69 hard pushes 40 are faster with the guard than without, 68 without this.
+# In the last PUSH_STATE_COUNT states a push, not wrong wiring, drives the arm if each joint whose
+# sent torque changed by MIN_SENT_CHANGE of its `start_bound` got that change, but for
+# MAX_MISSED_SHARE of it; or if all joints together got MIN_SURPLUS_RATIO times the change sent. On
+# 151 rows of wrong wiring of benchmarks/guard_misconfiguration.py, 45 of them driven, which chose
+# this, no arm got faster; of 69 hard pushes 40, not 68, are faster with the guard than without.
 PUSH_STATE_COUNT, MIN_SENT_CHANGE = 20, 0.3
 MAX_MISSED_SHARE, MIN_SURPLUS_RATIO = 0.5, 1.5
 # So near its position limit a joint leans on its mechanical stop [rad or m].
