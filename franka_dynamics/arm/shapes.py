@@ -125,7 +125,7 @@ def load_shapes(arm: str) -> dict[int, tuple[Shape, ...]]:
 
 
 def load_hand_shapes(hand: str) -> tuple[Shape, ...]:
-    """Return a hand's shapes in the flange frame; only those of Franka's hand are known."""
+    """Return a hand's shapes in the flange frame; () for other hands than Franka's."""
     file = _shape_file()
     capsules = file.hand_capsules if hand in file.hand_names else ()
     return tuple(capsule.shape().expressed_in(_HAND_POSE_ON_FLANGE) for capsule in capsules)

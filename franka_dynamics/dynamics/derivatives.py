@@ -170,7 +170,7 @@ def dynamics_derivatives(
 
 class TreeKinematics:
     """
-    Poses, twists and accelerations of a tree's bodies, by the outward recursion (Kwon, (1)-(3)).
+    Poses in their parents, twists and accelerations of a tree's bodies (Kwon, (1)-(3)).
 
     `states` are q, dq and ddq, (..., n) each, `gravity` is (3,), all checked. `V` and `dV` are
     the twists and accelerations of `TreeMotion`, `transforms` (..., n, 4, 4) the bodies' poses

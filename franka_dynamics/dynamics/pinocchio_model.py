@@ -165,7 +165,7 @@ class PinocchioModel(model.DynamicsFormulation):
         return self._workspace.data.oMf[self._frame_id(frame)].homogeneous
 
     def flange_pose(self, q: ArrayLike) -> Array:
-        """Return the pose of the flange in {S}, shape (4, 4)."""
+        """Return the pose of the flange in the space frame {S}, shape (..., 4, 4)."""
         return self.frame_pose(q)
 
     def _frame_id(self, frame: Frame) -> int:

@@ -238,7 +238,7 @@ class FoldFits:
         return Diagnosis(self.fault.kind, self.fault.joints, self.user_values)
 
     def diagnosis(self, other: 'FoldFits | None' = None) -> Diagnosis:
-        """Return a Diagnosis: torque errors without the fault, with it, with `other` (or none)."""
+        """Return a Diagnosis: torque errors without the fault, with it, and by `other` or none."""
         fault_free = self.system.base_fits.test_error()
         errors = fault_free, self.test_error(), other.test_error() if other else fault_free
         return Diagnosis(self.fault.kind, self.fault.joints, self.user_values, *errors)

@@ -189,10 +189,10 @@ def corrected_state_grams(
 
 class StateFaultFit(NamedTuple):
     """
-    A fit at states corrected for a fault, with the fault's effect, log evidence and torque errors.
+    A fit at states corrected for a fault, compared with one at the recorded states.
 
-    `log_bayes_factor` is the log evidence with the fault corrected less that at the recorded
-    states.
+    `error_ratio` is the factor by which ignoring the fault raises E, `log_bayes_factor` the log
+    evidence with the fault corrected less that at the recorded states.
     """
 
     fault: StateFault
@@ -202,7 +202,7 @@ class StateFaultFit(NamedTuple):
     error_after: float
 
     def diagnosis(self, other: 'StateFaultFit | None' = None) -> Diagnosis:
-        """Return a Diagnosis: torque errors without the fault, with it, with `other` (or none)."""
+        """Return a Diagnosis: torque errors without the fault, with it, and by `other` or none."""
         fault, second = self.fault, other.error_after if other else self.error_before
         errors = self.error_before, self.error_after, second
         return Diagnosis(fault.kind, fault.joints, fault.known_values, *errors)

@@ -78,7 +78,7 @@ def compile_mjcf(text: str, source: str, path: Path | None) -> tuple[Any, Any, A
 
 
 def _spec_and_model(mujoco: Any, text: str, source: str, path: Path | None) -> tuple[Any, Any]:
-    """Return MuJoCo's description of an MJCF, cubes for missing meshes, and the compiled model."""
+    """Return an MJCF's MjSpec, with cubes in place of missing meshes, and its compiled MjModel."""
 
     def read_spec() -> Any:
         """Return MuJoCo's editable description of the file or the text."""

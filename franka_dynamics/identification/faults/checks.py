@@ -147,9 +147,10 @@ def wrong_unit_or_sign(gain_range: tuple[float, float]) -> Sequence[Diagnosis]:
 
 def unmeasured_efforts(gains: tuple[float, float], fault_suspected: bool) -> Sequence[Diagnosis]:
     """
-    Return a list of one fault if the common factor of efforts is small or may be 0, else ().
+    Return a list of one fault if efforts' factor, in the range `gains`, is too small, else ().
 
-    A fault of some joint, `fault_suspected`, makes the range wider, but never little.
+    That is if its upper end is not negative and below 1 / _MAX_EFFORT_FACTOR, or below 1 where
+    the range reaches 0 and no joint's fault, `fault_suspected`, may have made it wider.
     """
     low, high = gains
     little = high < 1.0 / _MAX_EFFORT_FACTOR or (low <= 0.0 and not fault_suspected)
