@@ -105,7 +105,7 @@ class Program:
         return self._graph.name_of(node) is not None and node.index not in self._result_indices
 
     def _statement(self, node: Node) -> str:
-        """Return the assignment of a node's value to a variable, and record its name."""
+        """Return a node's assignment to a variable, and record the variable's name."""
         if node.kind in (NodeKind.SIN, NodeKind.COS):
             angle = self._node_text(node.operands[0])
             target, text = f'{node.kind[0]}_{_angle_name(angle)}', f'{node.kind}({angle})'

@@ -160,7 +160,7 @@ class PinocchioModel(model.DynamicsFormulation):
 
     @_accept_stacks_of('q')
     def frame_pose(self, q: ArrayLike, frame: Frame = FLANGE) -> Array:
-        """Return the pose in {S} of a frame (number or name), shape (4, 4)."""
+        """Return the pose of a frame (number or name) in the space frame, (..., 4, 4)."""
         pin.framesForwardKinematics(self.model, self._workspace.data, q)
         return self._workspace.data.oMf[self._frame_id(frame)].homogeneous
 

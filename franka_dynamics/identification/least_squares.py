@@ -236,7 +236,7 @@ def rms_residuals(grams: GramStack, theta: Array) -> Array:
 
 
 def joint_noise(grams: GramStack, theta: Array) -> Array:
-    """Return each joint's noise, which is its rms residual, at least `min_noise`, (n,) [N m]."""
+    """Return each joint's noise: its rms residual, at least `min_noise(grams)`, (n,) [N m]."""
     return np.maximum(rms_residuals(grams, theta), min_noise(grams))
 
 

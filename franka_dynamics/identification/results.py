@@ -71,7 +71,7 @@ class Improvement:
 
     @classmethod
     def from_errors(cls, errors: TorqueErrors, published: Sequence[TorqueErrors]) -> 'Improvement':
-        """Return the comparison of an arm's errors with those of the best published set."""
+        """Return the comparison of an arm's errors with the best published inertial set's."""
         best = min(published, key=lambda one: one.test.E)
         gains = np.subtract(best.fold_errors, errors.fold_errors)
         spread = float(gains.std(ddof=1)) if len(gains) > 1 else np.nan

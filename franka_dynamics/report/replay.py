@@ -58,7 +58,7 @@ def verdict_lines(verdict: RecordingVerdict, names: Sequence[str], effort_scale:
 
 
 def _scale_question(verdict: RecordingVerdict) -> Iterator[str]:
-    """Yield a sentence asking about effort scale or load if efforts do not match the masses."""
+    """Yield a sentence if efforts' scale is open, or efforts contradict masses without a cause."""
     found = verdict.mass_ambiguity
     if found is None:
         return

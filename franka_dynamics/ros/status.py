@@ -103,7 +103,7 @@ class NodeStatus(NamedTuple):
         return cls(node if found else '', subject or message.name, level, message.message, values)
 
     def to_message(self, hardware_id: str) -> DiagnosticStatus:
-        """Return the status as a diagnostic_msgs/DiagnosticStatus, floats with six digits."""
+        """Return the status as a diagnostic_msgs/DiagnosticStatus, floats as %.6g."""
         values = [
             KeyValue(key=key, value=f'{value:.6g}' if isinstance(value, float) else str(value))
             for key, value in self.values.items()

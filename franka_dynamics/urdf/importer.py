@@ -104,7 +104,7 @@ def import_urdf(
 
 
 def _with_plausibility_notes(arm: ArmDescription, chain: SerialChain) -> ArmDescription:
-    """Return an arm with notes on implausible numbers and without implausible joint limits."""
+    """Return an arm with notes on implausible numbers and without implausibly large limits."""
     questions = unit_questions(arm)
     bodies = {joint.name for joint in chain.joints}
     bodies.update(*(chain.links_with_mass[joint.child] for joint in chain.joints))
