@@ -22,7 +22,7 @@ def as_array(values: Any) -> np.ndarray:
 
 
 def evaluate(model: Any, key: Any, arrays: Sequence[Any], batch_shape: tuple[int, ...]) -> Array:
-    """Return a model's quantity `key` at real-valued (..., n), broadcast to `batch_shape`."""
+    """Return a model's quantity `key` at arrays of reals (..., n), broadcast to `batch_shape`."""
     dtype = _FLOAT32 if all(array.dtype == _FLOAT32 for array in arrays) else _FLOAT64
     n = model.description.n
     alike = (np.broadcast_to(one, (*batch_shape, n)).reshape(-1, n) for one in arrays)

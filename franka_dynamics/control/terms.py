@@ -150,7 +150,7 @@ class TermModel:
 
     def gravity_to_command(self, q: Array, gravity: Array) -> Array:
         """
-        Return the part of `gravity` = g(q) that the receiver of torques does not add, (n,) [N m].
+        Return the part of `gravity` = g(q) that the receiver (target) does not add, (n,) [N m].
 
         The returned torque is exactly zero if the target compensates gravity and knows the
         payload, and gravity_vector is (0, 0, -9.81).

@@ -55,10 +55,9 @@ def demo_metrics(
     Return drift and tracking errors, computed from the steps of a demonstration.
 
     `steps` are all steps of the simulated arm. In `hold_interval`, begin and end [s since the
-    first step], feedforward alone holds the arm. `motions` are the desired
-    motions, followed with the same PD: the first with gravity, Coriolis and inertia torques, the
-    second with gravity torque alone. Raises RecordingError if no step lies within the hold or
-    within a motion.
+    first step], feedforward alone holds the arm. `motions` are the desired motions, followed with
+    the same PD: the first with gravity, Coriolis and inertia torques, the second with gravity
+    torque alone. Raises RecordingError if no step lies within the hold or within a motion.
     """
     during = _interval_mask(steps.time, *hold_interval)
     stamps = np.asarray(1e-9 * steps.stamp_ns, dtype=float)

@@ -238,7 +238,11 @@ class FoldFits:
         return Diagnosis(self.fault.kind, self.fault.joints, self.user_values)
 
     def diagnosis(self, other: 'FoldFits | None' = None) -> Diagnosis:
-        """Return a Diagnosis: torque errors without the fault, with it, and by `other` or none."""
+        """
+        Return a Diagnosis with torque errors without the fault, with it, and with `other` instead.
+
+        Without `other` the third is the first.
+        """
         fault_free = self.system.base_fits.test_error()
         errors = fault_free, self.test_error(), other.test_error() if other else fault_free
         return Diagnosis(self.fault.kind, self.fault.joints, self.user_values, *errors)

@@ -202,7 +202,11 @@ class StateFaultFit(NamedTuple):
     error_after: float
 
     def diagnosis(self, other: 'StateFaultFit | None' = None) -> Diagnosis:
-        """Return a Diagnosis: torque errors without the fault, with it, and by `other` or none."""
+        """
+        Return a Diagnosis with torque errors without the fault, with it, and with `other` instead.
+
+        Without `other` the third is the first.
+        """
         fault, second = self.fault, other.error_after if other else self.error_before
         errors = self.error_before, self.error_after, second
         return Diagnosis(fault.kind, fault.joints, fault.known_values, *errors)

@@ -58,7 +58,11 @@ def verdict_lines(verdict: RecordingVerdict, names: Sequence[str], effort_scale:
 
 
 def _scale_question(verdict: RecordingVerdict) -> Iterator[str]:
-    """Yield a sentence if efforts' scale is open, or efforts contradict masses without a cause."""
+    """
+    Yield a sentence if the efforts' scale is open, or if they do not match published masses.
+
+    For a mismatch of which the verdict names causes there is none.
+    """
     found = verdict.mass_ambiguity
     if found is None:
         return

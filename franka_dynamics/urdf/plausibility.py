@@ -330,7 +330,7 @@ def _power_of_ten_hint(link: _MassLink) -> str:
 
 
 def _low_effort_limits(document: UrdfDocument, model: pin.Model) -> Iterator[ImplausibleValue]:
-    """Yield an ImplausibleValue for each effort limit below the weight torque next to zero."""
+    """Yield an ImplausibleValue for each effort limit below the weight torque at q next to 0."""
     q = pin.neutral(model)
     single = [joint.idx_q for joint in list(model.joints)[1:] if joint.nq == 1]
     q[single] = np.clip(0.0, model.lowerPositionLimit, model.upperPositionLimit)[single]
@@ -339,5 +339,8 @@ def _low_effort_limits(document: UrdfDocument, model: pin.Model) -> Iterator[Imp
         joint, needed = document.joints[name], abs(float(weight[place.idx_v]))
         if joint.limits is not None and 0.0 < joint.limits.effort < needed:
             unit = joint.joint_kind.effort_unit
-            reason = f'{joint.limits.effort:g} {unit}, and the weight at zero takes {needed:.3g}'
-            yield ImplausibleValue('joint', (name,), document.words.effort, f'{reason} {unit}')
+            reason = (
+                f'{joint.limits.effort:g} {unit}, and with all joints at zero, or at the limit '
+                f'nearest it, the weight takes {needed:.3g} {unit}'
+            )
+            yield ImplausibleValue('joint', (name,), document.words.effort, reason)

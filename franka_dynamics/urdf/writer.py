@@ -283,7 +283,7 @@ def links_to_write(
         unique_name(name)
 
     def unique_link(name: str, placement: FramePlacement) -> LinkToWrite:
-        """Return the link to write at a place, frame `name` if it is there, or uniquely named."""
+        """Return the link to write at a place, called `name`, or uniquely if another place is."""
         own = frames.get(name)
         if own and own.joint == placement.joint and np.array_equal(own.pose, placement.pose):
             del frames[name]

@@ -156,7 +156,7 @@ class EffortOffset(Fault):
 
     @property
     def column_names(self) -> tuple[str, ...]:
-        """The torque model's column of the joint's offset, used by the fault, in a tuple."""
+        """The name of the joint's offset column, which is the torque model's own, in a tuple."""
         return (f'{OFFSET_SYMBOL}_{self.joints[0] + 1}',)
 
     def is_possible(self, user_values: Sequence[float], gravity: Array) -> bool:
