@@ -31,21 +31,23 @@ G(q): g(q), the gravity torque with payload, less what the target adds. It is g(
 Law: q_d, dq_d, ddq_d are those of the motion at the state's stamp, also of a late state. After it
   its last position is held, without a motion that where the law began; if all kp are zero, none:
   G + scale C dq - kd dq.
-Ramp: the torque sent last less that of the law, at a start or at a change of settings; it is added
-  to the law's torque and goes to zero in 0.2 s. The part of G that a target which adds gravity
+Ramp: the torque sent last (at a change of settings the old law's) less that of the law; it is
+  added to the law's torque, to zero in 0.2 s. The part of G that a target which adds gravity
   lacks is not in it: at a start from SILENT that part comes by the rate alone, and so does G in
   STOPPING after reaction ZERO (not COAST), or of a loop that is still on its way to it.
 Rate: each torque is within the torque limits, and within 1000 N m/s (or the arm's lower rate) of
   the one before, at most 1 N m per state (in a loop of a longer period: per ms of that). Only a
   first torque, and the one after `reset`, may be any step away.
 Brake: q_b is where braking began, then where the arm came to rest; before, a limit of torque or
-  rate moves it along, and a push by more than 0.11 rad always. d is the disturbance torque of when
-  braking began and, if that is more, of when the arm came to rest, which then bears what kp bore;
-  later what there is up to 10 % of each torque limit. M a, as far as kd does less, slows each
-  joint with a time constant of 0.03 s and pulls it to q_b, without kp, too, each at most 30
-  rad/s^2.
-Stop by the model: it takes q and dq as seen last (by joint: `core_step.py`), lets dq decay with a
-  time constant of 0.1 s, and moves q by this dq.
+  rate moves it along, and a push by more than 0.11 rad always. d is what there is of disturbance
+  torque (none along a joint's motion above 0.1 rad/s), followed in 0.03 s, up to 10 % of each
+  torque limit or, if more, its most in the first 0.05 s of braking, then that of when the arm came
+  to rest, which bears what kp bore. M a, as far as kd does less, slows each joint with a time
+  constant of 0.03 s and pulls it to q_b, without kp, too, each at most 30 rad/s^2. With states
+  older than 10 ms 3 times their age is that constant, to which kp and kd are softened, and the
+  0.11 rad grow with its square.
+Stop by the model: it takes q and dq as seen last (`core_step.py`), lets dq decay with a time
+  constant of 0.1 s, and moves q by this dq. "Seen" is what was so within 50 ms.
 Resting torque: zero after reaction ZERO, and in a loop until a usable state agrees with g(q). Else
   zero if the target adds gravity, whatever it lacks, but G + d of an arm that is to be held and
   rested when its states were lost. Else g(q) of where the arm is or, unseen, of where the stop by

@@ -36,9 +36,10 @@ Torques begin (from SILENT)
   settings that acted then; an arm that falls by 3 mrad, or in a loop departs as a disturbance, is
   braked (where zero was sent and the target adds no gravity, at first by g(q) with d = 0) and
   held. Once it agrees, the law begins.
-- A measured torque with a NaN, all zero, or before the law within friction (if the target adds no
-  gravity) counts as none. Without one nothing contradicts at the beginning; settings that changed
-  later are compared with what was sent, by a node only if the arm moves.
+- A measured torque with a NaN, all zero, if the target adds no gravity before the law within
+  friction (or any, with `held_until_commanded`), if it adds it one of the last 3 that were sent,
+  counts as none. Without one nothing contradicts at the beginning; settings that changed later are
+  compared with what was sent, by a node only if the arm moves.
 
 States are missing or wrong
 - In SILENT and STOPPING: the count of 20 begins anew, and what is latched (table) needs `start`.
@@ -59,14 +60,15 @@ States are missing or wrong
   SILENT after it, above 0.04       resting torque  20: law      20: as held  20: BRAKING, HOLDING
   else, as if it rested when lost   resting torque  20: law      rest         20: BRAKING, HOLDING
 
-- A gap of up to 20 ms (`state_timeout`, by stamps less by age / `max_state_age`; or 3 periods)
-  without a finite, possible state is none: `tick` repeats the last torque. Then `tick` begins the
-  stop, in a node and in a loop that calls it. Another loop applies its last torque throughout; the
-  first state after the gap begins the stop, with one torque by this state, and the next one, if
-  usable, ends it.
+- A gap of up to 20 ms (`state_timeout`, by stamps less by age / `max_state_age`; at least 3
+  periods) without a finite, possible state is none: `tick` repeats the last torque. Then `tick`
+  begins the stop, in a node and in a loop that calls it. Another loop applies its last torque
+  throughout; the first state after the gap begins the stop, with one torque by this state, and the
+  next one, if usable, ends it.
 - What the stop takes for a joint's motion (SEEN: the measured position and velocity; OWN: the
   velocity alone from the last believed position, if possible and changing, else MODEL; MODEL: the
-  last believed velocity as it decays), until when states are not trusted, and what is latched:
+  last believed velocity as it decays), until when states are not trusted (after over 20 ms without
+  a possible one always one state longer), and what is latched:
 
   what is wrong                                 joints                  until            latched
   no new state for 20 ms (`tick`)               MODEL                   2nd new state    no
@@ -147,7 +149,7 @@ Stops and start. Each stop adds its reason; a fault stays latched whatever follo
   is older than 15 ms. After a fault: refused.
 - (3) At once, by the ramp, without a motion: kp pulls to where the arm is. Refused if `blocked`,
   if states are older than 15 ms or torques depart by more than 10 % of a limit (less a share of a
-  changed payload, as above).
+  changed payload, as above: a wrong one then moves the arm, until it is a disturbance).
 - (4) As Torques begin, mostly at the next state, also in a free fall after COAST, which
   contradicts nothing; an arm that is unseen since a stop by the model began, after COAST, too, but
   not ZERO, is first BRAKING once it is seen. Refused if it is to be held then.
@@ -161,8 +163,9 @@ Stops and start. Each stop adds its reason; a fault stays latched whatever follo
   `blocked`, nothing watches a fall under zero torque.
 
 Settings change (`Feedforward.change`)
-  RUNNING            the law of the new ones at once, by the ramp; the motion goes on; kp from 0
-                     without a motion holds the arm where it is then
+  RUNNING            the law of the new ones at once, by the ramp; the motion goes on. kp from 0,
+                     or higher at a joint 0.1 rad from q_d: without a motion the arm is held where
+                     it is then; in one the latter is a SettingsError
   BRAKING, HOLDING   payload, gravity: at once, but d takes up the difference, so that the torque
                      has no step until a `stop`. kp, kd, scale, terms: from `start`, by the
                      ramp, or braked again
