@@ -40,12 +40,12 @@ class UnitQuestion(NamedTuple):
     """
     A question to the user whether implausibly large values of an arm are in another unit.
 
-    `limit_fields` are the fields of JointLimits that it is about, by the joints' names; a question
-    without any is about lengths or masses, on which torques depend.
+    `fields_by_joint` are the fields of JointLimits that it is about, by the joints' names; a
+    question without any is about lengths or masses, on which torques depend.
     """
 
     sentence: str
-    limit_fields: Mapping[str, tuple[str, ...]]
+    fields_by_joint: Mapping[str, tuple[str, ...]]
 
 
 def unit_questions(description: ArmDescription) -> list[UnitQuestion]:
@@ -59,7 +59,7 @@ def require_si_units(description: ArmDescription, error_prefix: str) -> None:
     """Raise DescriptionError, after `error_prefix`, if values seem to be in another unit."""
     for question in unit_questions(description):
         fix = 'Arm files have m, kg.'
-        if question.limit_fields:
+        if question.fields_by_joint:
             fix = 'Leave a limit out, in Python infinite, where none is known.'
         raise DescriptionError(f'{error_prefix}: {question.sentence} {fix}')
 

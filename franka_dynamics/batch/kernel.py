@@ -17,8 +17,8 @@ import numpy as np
 from ..arrays import Array
 from ..codegen.c_code import blocks_per_state_group, cuda_source, kernel_name, THREADS_PER_BLOCK
 from ..codegen.equations import Equations
+from ..codegen.llvm_ir import vector_llvm_ir
 from ..codegen.python_code import python_callable
-from ..codegen.vector_ir import vector_ir
 from ..errors import MissingDependencyError, require_extra
 from ..files import atomic_write
 
@@ -128,7 +128,7 @@ class _MachineCode:
 
     def __init__(self, equations: Equations, dtype: np.dtype[Any]) -> None:
         lanes = _vector_register_bits() // (8 * dtype.itemsize)
-        text = vector_ir(equations, lanes, single_precision=dtype == np.float32)
+        text = vector_llvm_ir(equations, lanes, single_precision=dtype == np.float32)
         self._code_owner, address = _load_machine_code(text)
         inputs = len(equations.input_names)
         # Pointers, the bytes from one state to the next, and the number of states.

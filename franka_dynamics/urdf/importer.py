@@ -112,14 +112,14 @@ def _with_plausibility_notes(arm: ArmDescription, chain: SerialChain) -> ArmDesc
     doubts = [one for one in values if bodies.intersection(one.names)]
     refused = arm.inconsistencies()
     impossible = [str(doubt) for doubt in doubts if doubt.impossible] or refused
-    units = [question.sentence for question in questions if not question.limit_fields]
+    units = [question.sentence for question in questions if not question.fields_by_joint]
     torque_notes = (*chain.torque_notes, *units, *impossible)
     if refused:
         torque_notes += ('simulator and node will refuse this arm.',)
     notes = [str(doubt) for doubt in doubts if not doubt.impossible]
     joints = {joint.name: joint for joint in arm.joints}
     unlimited = {'lower': -np.inf}
-    for sentence, doubted in (one for one in questions if one.limit_fields):
+    for sentence, doubted in (one for one in questions if one.fields_by_joint):
         notes.append(f'{sentence} They are left out.')
         for name, limits in doubted.items():
             none = {limit: unlimited.get(limit, np.inf) for limit in limits}

@@ -182,7 +182,9 @@ def test_only_what_no_joint_does_is_taken_for_degrees(limits, doubted):
     arm = fd.load('fr3')
     first = replace(arm.joints[0], limits=JointLimits(*limits))
     questions = unit_questions(replace(arm, joints=(first, *arm.joints[1:])))
-    assert [one.limit_fields for one in questions] == ([{first.name: doubted}] if doubted else [])
+    assert [one.fields_by_joint for one in questions] == (
+        [{first.name: doubted}] if doubted else []
+    )
 
 
 def test_in_an_arm_in_degrees_smaller_ones_are_asked_about_too():
@@ -191,7 +193,7 @@ def test_in_an_arm_in_degrees_smaller_ones_are_asked_about_too():
     limits = [JointLimits(*one) for one in ends] + [one.limits for one in arm.joints[3:]]
     joints = (replace(one, limits=own) for one, own in zip(arm.joints, limits))
     (question,) = unit_questions(replace(arm, joints=tuple(joints)))
-    assert [*question.limit_fields] == list(arm.joint_names[:2])
+    assert [*question.fields_by_joint] == list(arm.joint_names[:2])
 
 
 def test_a_tensor_of_no_body_is_no_question_of_units():
@@ -205,7 +207,7 @@ def test_a_slide_of_metres_is_asked_about():
     one, other = (with_joint(arm, 1, limits=each) for each in limits)
     assert not unit_questions(one)
     (question,) = unit_questions(other)
-    assert 'millimetres' in question.sentence and [*question.limit_fields] == ['rpr_joint2']
+    assert 'millimetres' in question.sentence and [*question.fields_by_joint] == ['rpr_joint2']
 
 
 def test_a_urdf_is_loaded_with_the_question(tmp_path):

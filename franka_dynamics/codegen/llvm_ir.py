@@ -54,7 +54,7 @@ _SINGLE_SINE_CONSTANTS = (
 )
 
 
-def vector_ir(equations: Equations, lanes: int, *, single_precision: bool = False) -> str:
+def vector_llvm_ir(equations: Equations, lanes: int, *, single_precision: bool = False) -> str:
     """
     Return LLVM assembly whose function `run` computes one quantity at any number of states.
 
