@@ -91,7 +91,11 @@ class ArmChoice:
     def load_sets_and_hands(
         self, sets: Sequence[str] = (), hands: Sequence[str] = ()
     ) -> 'list[ArmDescription]':
-        """Load the arm with each set (default all) and hand (default: its own, none, Franka's)."""
+        """
+        Load the arm with each of `sets` (default all) and `hands` (default: the usual ones).
+
+        Usual are its own hand, none and, for a Franka arm, the Franka hand.
+        """
         from ..arm import available_sets
         from ..arm.arm_file import is_franka_arm
 

@@ -54,7 +54,7 @@ class Command(click.Command):
         return getattr(import_module(f'.{module}', __package__), name)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; raise MissingDependencyError if it needs ROS 2, which is missing."""
+        """Run the command, return its result; raise MissingDependencyError if it lacks ROS 2."""
         values, grouped = dict(ctx.params), dict[str, Any]()
         for name, kind in getattr(self.callback, 'dataclasses', {}).items():
             own = [field.name for field in fields(kind) if field.name in values]

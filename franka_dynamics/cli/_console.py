@@ -77,7 +77,7 @@ def echo_each(sentences: Iterable[object], label: str = '', style: str = '') -> 
 
 def write_json(path: Path | None, data: Any) -> None:
     """
-    Write data as JSON to a file, named on standard error; to '-' print the JSON itself.
+    Write data as JSON to a file, or print them for the path '-'; without a path do nothing.
 
     Without a path nothing is written. Commands write before they print their results, because
     `| head` can end them while they print. Arrays become lists, NaN and infinities null;

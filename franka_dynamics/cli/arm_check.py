@@ -39,7 +39,7 @@ PASS, MISMATCH, NOT_PHYSICAL, NOT_READ = 'pass', 'MISMATCH', 'not physical', 'er
 
 def check_arms(arm: ArmChoice, options: Options) -> int:
     """
-    Check the arm, or each file; return 1 if formulations differ or a link is not physical.
+    Check the arm or files; return 1 if one differs or is not physical, 2 if not read, else 0.
 
     Several files are checked one after another; exit 2 if one of them cannot be read.
     """
@@ -123,7 +123,7 @@ def _check_arm(arm: ArmChoice, options: Options, *, in_detail: bool) -> dict[str
 
 
 def compare_arms(options: Options) -> int:
-    """Print two arms' largest difference at each joint; return 1 if one changes a torque."""
+    """Print two arms' largest differences by joint, base, flange; return 1 if torques change."""
     warnings.simplefilter('ignore', UrdfWarning)  # the notes say it all
     first, second = map(str, with_urdf_second(options.first, options.second))
     if not is_urdf_or_mjcf(second):

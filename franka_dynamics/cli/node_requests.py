@@ -29,7 +29,7 @@ _SETTLING_TIME_S = 0.3
 
 
 def _call_node(options: Options, request: Callable[[NodeClient], Any]) -> Any:
-    """Return a request's result; a signal raises KeyboardInterrupt, a failure NodeClientError."""
+    """Return the result of a request to the node; a signal raises KeyboardInterrupt."""
 
     def check_interrupt() -> None:
         """Raise KeyboardInterrupt after a signal that asks the command to end."""
@@ -44,7 +44,7 @@ def _call_node(options: Options, request: Callable[[NodeClient], Any]) -> Any:
 
 
 def print_or_change_state(options: Options) -> int:
-    """Change a node's lifecycle state, or print it with torques; return 1 if there is a fault."""
+    """Change a node's lifecycle state, or print it with torques; return 1 if one is faulty."""
     if options.transition is not None:
         forbid_options('a TRANSITION', 'json')
         print(_call_node(options, lambda client: client.trigger_transition(options.transition)))

@@ -25,7 +25,7 @@ SILENCE_CHECK_PERIOD_S = 5e-3  # between two checks whether joint states have ce
 
 class ControlCycle:
     """
-    The control cycle of a feedforward node, which answers each joint state with a torque.
+    The control cycle of a feedforward node, which while active answers states with torques.
 
     The control thread never logs, because a terminal that does not read its output would stop it.
     Torques go to one publisher, model terms to `TermPublishers`. `controller` is there from
@@ -66,7 +66,7 @@ class ControlCycle:
                 self._run_cycle(self.controller, data, message_number)
 
     def _run_cycle(self, controller: Feedforward, data: bytes, message_number: int | None) -> None:
-        """Answer one joint state of an active node; the caller must have acquired `lock`."""
+        """Answer, reject or skip a joint state of an active node; the caller must hold `lock`."""
         now, clock, wrong = time.monotonic(), self._node_time(), ''
         try:
             reading = self._reader.read(data)
@@ -122,7 +122,7 @@ class ControlCycle:
 
     @property
     def clock_rate_hz(self) -> float:
-        """How often the node's clock is updated [Hz], by the latest joint states; inf if never."""
+        """How often the node's clock is updated [Hz], by latest joint states; inf before any."""
         stands_still = time.monotonic() - self._clock_step_time
         return 1.0 / max(median(self._clock_steps), stands_still) if self._clock_steps else np.inf
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The run of `franka-dynamics demo`, with the simulated arm and the feedforward node as processes.
+The first part of `franka-dynamics demo`, with simulated arm and feedforward node as processes.
 
 First the feedforward torques hold the arm with no feedback at all. Then the arm follows a motion
 of two sines per joint twice under the same weak PD: with gravity, Coriolis and inertia torques,
@@ -82,7 +82,7 @@ def run_demo(
     plan: DemoPlan, folder: Path, progress: OnProgress, log: Callable[[str], object]
 ) -> DemoResult:
     """
-    Run the demonstration in real time, or in lockstep on a slow machine; return the results.
+    Run the demonstration in real time or, if planned or too slow, in lockstep; return the results.
 
     The processes write their logs into `folder`. `progress` is called many times a second with the
     name of the present step and its progress, 0 to 1; an exception that it raises ends the
@@ -169,7 +169,7 @@ class _DemoRun:
         return status is not None and status.is_arm_held and self._simulated_time >= 0.0
 
     def _wait_simulated_time(self, task: str, duration: float) -> tuple[float, float]:
-        """Wait for a duration of simulated time [s]; return the times of start and end."""
+        """Wait a duration of simulated time [s]; return start and end, or raise TooBusyError."""
         start = self._simulated_time
         self._task_span = start, duration
         end, timeout = start + duration, _MAX_SLOWDOWN_RATIO * duration + _START_TIMEOUT_S
@@ -177,7 +177,7 @@ class _DemoRun:
         return start, self._simulated_time
 
     def _follow_motion(self, task: str) -> None:
-        """Let the arm settle, send the motion to the node, and wait until the motion is over."""
+        """Let the arm settle, send the motion, await its end; raise an error if it fails."""
         plan, before = self._plan, len(self._planned_motions)
         self._wait_simulated_time('settling', _SETTLING_TIME_S)
         self._task_text = task

@@ -70,7 +70,7 @@ class StatusLog:
         return status._replace(remedy=words, why=why)
 
     def reason_text(self, why: object) -> str:
-        """Return the reason for a missing or ended torque as text, with advice for the user."""
+        """Return a Reason or Ending as text with advice for the user; else a str, '' of None."""
         return why.text(self._advice_for) if isinstance(why, (Reason, Ending)) else str(why or '')
 
     def _advice_for(self, code: ReasonCode) -> str | None:
@@ -152,7 +152,7 @@ class StatusLog:
         self._last_reason = '' if status.state is State.RUNNING else status.why
 
     def log_if_due(self, text: str, gap: float = _MIN_LOG_PERIOD_S, *, warn: bool = True) -> None:
-        """Log a text, as warning if `warn`, unless it was, but for numbers, within `gap` [s]."""
+        """Log a text (as warning if `warn`), at most once per `gap` [s] whatever its numbers."""
         what, now = re.sub(r'[\d.]+', '', text), time.monotonic()
         if now >= self._log_times.get(what, -math.inf) + gap:
             self._log_times[what] = now
@@ -326,7 +326,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         return dict(zip(map(key_format.format, self.controller.joint_names), map(float, numbers)))
 
     def _wrench_row(self) -> StatusRow:
-        """Return the row of the external wrench, if known, at the parameter `frame` [N, N m]."""
+        """Return the row of the external wrench [N, N m], base axes, at `frame`, or 'unknown'."""
         latest = self.controller.latest
         wrench = None if latest is None else self._terms.external_wrench(latest.q)
         if wrench is None:

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The feedforward node, which answers each joint state with a feedforward torque."""
+"""The feedforward node, which while active answers joint states with feedforward torques."""
 
 from array import array
 from collections.abc import Callable, Sequence
@@ -53,7 +53,7 @@ _TORQUE_DELIVERY_TIMEOUT = Duration(seconds=0.5)
 
 class FeedforwardNode(CheckedParameters, LifecycleNode):
     """
-    A lifecycle node that answers each joint state with the torque of a `Feedforward` controller.
+    A lifecycle node that, while active, answers joint states by torques of a `Feedforward` core.
 
     The control thread serves `control_entities`, the subscription to joint states, and calls
     `cycle.run_timed_tasks`. The service thread serves `service_entities`, all other callbacks, and
@@ -69,7 +69,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
     _autostarts: bool | None = None
 
     def __init__(self, **node_options: Any) -> None:
-        """Make the unconfigured node; `node_options` are those of rclpy's Node."""
+        """Make the unconfigured node by rclpy's options; a bad parameter raises SettingsError."""
         super().__init__(NODE_NAME, **node_options)
         # The node logs what the core reports; without a handler Python would print it, too.
         logging.getLogger('franka_dynamics').addHandler(logging.NullHandler())
@@ -119,7 +119,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
     @property
     def executor(self) -> Any:
         """
-        The executor that rclpy wakes when the node's subscriptions, timers or services change.
+        The executor, if any, that rclpy wakes when the node's topics, timers or services change.
 
         In a process of the node's own they are all the service thread's; if it is not woken, it
         never serves them, nor lets go of them. An executor that the node is added to, as in
@@ -130,7 +130,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
     @executor.setter
     def executor(self, executor: Any) -> None:
-        """Store the executor that serves the node; make timers that replace the node's threads."""
+        """Store the node's executor; for the first one make timers that replace its threads."""
         if executor is not None and self._autostarts is None:
             if get_current_signal_handlers_options() != SignalHandlerOptions.NO:
                 self.get_logger().warning(f'Ctrl-C would shut ROS down first: {_SHUTDOWN_ADVICE}')
@@ -140,7 +140,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self._main_executor = executor
 
     def _on_background_timer(self) -> None:
-        """Configure and activate the node once if `autostart`; then run its background tasks."""
+        """Unless shut down, configure and activate once if `autostart`; run background tasks."""
         with self._background_lock:
             if self._is_finalized:
                 return
@@ -153,7 +153,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
     # Lifecycle ---------------------------------------------------------------------------------
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Load the arm, compare its models, make the controller; log errors, return FAILURE."""
+        """Make the arm's controller and cross-check it; if that fails, log why, return FAILURE."""
         try:
             self._configure()
         except FrankaDynamicsError as error:
@@ -166,7 +166,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         return super().on_configure(state)
 
     def _configure(self) -> None:
-        """Make the controller from the parameters; raise FrankaDynamicsError if they are wrong."""
+        """Make and store the controller by its parameters, or raise FrankaDynamicsError."""
         parameters = parameter_values(self, tables.parameter_specs(NODE_NAME))
         arm, self._urdf_text = arm_and_urdf_from_parameters(self, parameters, self.should_stop)
         controller, difference = make_controller(self, parameters, arm, self.cycle.publish_torque)
@@ -183,7 +183,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """
-        Begin to answer joint states, configured anew if needed; return FAILURE if that fails.
+        Begin to answer joint states, after configuring if needed; return FAILURE if that fails.
 
         The first torque waits until its receivers are found to be of the kind for `target`.
         """
@@ -211,7 +211,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """
-        Brake the arm to rest, end the torques, and make the node inactive.
+        End the torques, after braking unless composed with other nodes, and become inactive.
 
         This takes as long as the arm needs to come to rest, at most _MAX_BRAKING_WAIT_S, then some
         tenths of a second until the last torque has arrived.
@@ -227,7 +227,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         return super().on_cleanup(state)
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Brake the arm to rest if the node is active; the node never commands again."""
+        """End the torques as `on_deactivate` does; the node never commands again."""
         self._is_finalized = self._diagnostics.status_log.is_shut_down = True
         self._end_activation('shut down')
         self.get_logger().info('shut down')
@@ -235,13 +235,13 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         return super().on_shutdown(state)
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Stop the arm after an exception in a transition; the node is then unconfigured."""
+        """After an exception in a transition, end torques as `on_deactivate` does; unconfigure."""
         self._end_activation('error')
         self.cycle.controller = None
         return super().on_error(state)
 
     def shut_down(self) -> None:
-        """Trigger the shutdown transition unless it has already run."""
+        """Unless shut down, trigger the shutdown transition, and send results of ended goals."""
         if not self._is_finalized:
             self.trigger_shutdown()
             self._motion_server.deliver_results()
@@ -262,7 +262,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         destroy_state_machine(self)
 
     def _end_activation(self, reason: str) -> None:
-        """Brake the arm to rest, end the torques, and stop answering joint states."""
+        """End the torques, after braking if another thread runs cycles; then answer no states."""
         controller = self.controller
         if controller is None:
             return
@@ -287,7 +287,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
     # The service thread ------------------------------------------------------------------------
 
     def run_background_tasks(self) -> float:
-        """Check receivers, publish diagnostics, serve goals; return the next call's delay [s]."""
+        """Check receivers, report and serve goals as due; return the time to the next call [s]."""
         controller = self.controller
         if controller is None:
             self._motion_server.update_goals()
@@ -301,7 +301,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         return _BACKGROUND_TASK_PERIOD_S if self.active else INACTIVE_POLL_PERIOD_S
 
     def _check_receivers(self, controller: Feedforward) -> None:
-        """Update the check of receivers; stop the controller if they must not get its torques."""
+        """Update the receiver check; stop, pause or, at a first receiver, reset the controller."""
         cycle, check = self.cycle, self.receivers
         check.update_permission()
         controller.blocked = check.reason
@@ -319,7 +319,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         cycle.has_receiver = check.has_receiver
 
     def _on_clear_fault(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
-        """Clear a latched fault; return `answer` with whether none remains, and an explanation."""
+        """Clear an active node's fault; return `answer`, a success if there was none, too."""
         controller = self.controller
         if controller is None:
             answer.message = 'the node is not configured'
@@ -339,7 +339,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
     def clear_fault(self) -> None:
         """
-        Clear the fault of the controller; torques then begin once all checks pass.
+        Clear the fault, to command once all checks pass; raise StartRefusedError if it is final.
 
         Which nodes receive them is checked first, unless it is known.
         """
@@ -353,7 +353,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
             controller.start()
 
     def _on_set_parameters(self, changes: Sequence[Parameter]) -> SetParametersResult:
-        """Return whether the controller can use changed parameters and, if not, why."""
+        """Return whether the controller, if any, can use changed parameters; if not, why."""
         given = {change.name: change.value for change in changes}
         merged = parameter_values(self, specs_in_files(*LIVE_PARAMETER_FILES)) | given
         try:
@@ -364,7 +364,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         return SetParametersResult(successful=True)
 
     def _apply_live_parameters(self, changes: Sequence[Parameter]) -> None:
-        """Apply changed parameters that need no new configuration to the controller; log them."""
+        """Apply changed parameters that need no configuring, and log them, if configured."""
         live = parameter_values(self, specs_in_files(*LIVE_PARAMETER_FILES))
         changed = {one.name: one.value for one in changes if one.name in live}
         if not changed or self.controller is None:
@@ -378,7 +378,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self.get_logger().info(f'now: {", ".join(now)}')
 
     def _on_robot_description(self, message: String) -> None:
-        """Latch a fault if robot_description has changed since the model was made from it."""
+        """Latch a final fault if robot_description is not the text that the model was made of."""
         if self.controller and message.data != self._urdf_text:
             self.controller.stop(
                 'robot_description has changed: clean up and configure anew', Stop.FINAL
@@ -386,7 +386,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the node to its end; return 0, 1 if it refused to start by itself, 2 for wrong input."""
+    """Run the node to its end; return 0, 1 if its autostart failed, 2 if it could not be made."""
     return run_node(FeedforwardNode, run_lifecycle_node, args)
 
 

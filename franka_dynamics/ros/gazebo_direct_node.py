@@ -44,7 +44,7 @@ class GazeboDirectNode(CheckedParameters, Node):
     """A node that passes torques to Gazebo as joint forces, and Gazebo's joint states to ROS."""
 
     def __init__(self, **node_options: Any) -> None:
-        """Make the node for the arm its parameters select; `node_options` are those of rclpy."""
+        """Make the node for the arm its parameters select; raise an error if they are wrong."""
         super().__init__('gazebo_direct', **{'namespace': SIMULATION_NAMESPACE, **node_options})
         arm = arm_from_parameters(declare_parameters(self, specs_in_files('arm')))
         self._start_position, names = arm.home_position, arm.joint_names
@@ -60,7 +60,7 @@ class GazeboDirectNode(CheckedParameters, Node):
         self.create_subscription(JointState, 'gazebo/joint_states', on_state, STATE_QOS, raw=True)
 
     def _on_joint_state(self, data: bytes) -> None:
-        """Publish Gazebo's joint state plus the start pose; hold the arm until torques come."""
+        """Publish Gazebo's joint state plus start pose; without torques hold or brake the arm."""
         try:
             reading = self._reader.read(data)
         except JointStateError as error:
@@ -103,7 +103,7 @@ class GazeboDirectNode(CheckedParameters, Node):
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the node until a signal ends it; return exit code 0, or 2 for a wrong parameter."""
+    """Run the node until a signal or ROS ends it; return exit code 0, or 2 if it cannot start."""
     # Real-time scheduling, as for the feedforward node: every torque passes through this process,
     # and Gazebo's physics does not wait for it.
     return run_node(GazeboDirectNode, GazeboDirectNode.run, args)

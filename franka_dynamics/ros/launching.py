@@ -108,13 +108,13 @@ def string_parameter(value: Any) -> Any:
 
 def exit_callback(process_name: str, next_actions: Sequence[Any] | None = None) -> Any:
     """
-    Return a process's exit callback that starts `next_actions`, or by default ends the launch.
+    Return an exit callback that starts `next_actions` or ends the launch; it raises on failure.
 
     After a failure the callback raises, because only then `ros2 launch` exits with 1.
     """
 
     def on_exit(event: Any, context: Any) -> list[Any]:
-        """Return the actions after the process's end; RuntimeError if it failed by itself."""
+        """Return what to do after the process's end; raise RuntimeError if it failed by itself."""
         if event.returncode and not context.is_shutdown:
             raise RuntimeError(f'{process_name} ended with exit status {event.returncode}')
         if next_actions is None:
@@ -190,7 +190,7 @@ def node_action(package: str, executable: str, namespace: str, **node_options: A
 
 
 def robot_state_publisher(namespace: str, urdf: Any) -> Node:
-    """Return a robot_state_publisher in simulated time, with a URDF or xacro command."""
+    """Return the action that starts robot_state_publisher in simulated time, with a URDF."""
     parameters = [{'robot_description': string_parameter(urdf), 'use_sim_time': True}]
     name = 'robot_state_publisher'
     return node_action(name, name, namespace, parameters=parameters)
@@ -284,7 +284,7 @@ def ros2_control_actions(
     hardware_parameters: Mapping[str, Any],
 ) -> tuple[Node, list[Any]]:
     """
-    Return the spawner, and log and node actions, for an arm simulated under ros2_control.
+    Write controller files; return spawner, log and node actions of an arm under ros2_control.
 
     The nodes are the feedforward node and robot_state_publisher with `hardware_parameters`; the
     simulator is not among them. `folder` receives the parameter files: controllers.yaml is the

@@ -105,7 +105,7 @@ class MessageTemplate:
 
 class JointReading(NamedTuple):
     """
-    Positions, velocities and efforts of the arm's joints from one message, (n,) in SI units.
+    A joint state's stamp, and the arm's positions, velocities, efforts or None, (n,) in SI units.
 
     `stamp` is the message's stamp [s], `stamp_message` the same as a ROS message. `effort` is None
     if the message has none, or only zeros, or only NaN.
@@ -178,7 +178,7 @@ class JointStateReader:
 
     def read(self, data: bytes) -> JointReading:
         """
-        Return positions, velocities and efforts of the arm's joints in a serialized JointState.
+        Return the JointReading of the arm in a serialized JointState, or raise JointStateError.
 
         Raises NoArmJointsError if the joint state has none of the arm's joints. Raises
         JointStateError if the bytes are no joint state, the stamp has 10^9 nanoseconds or more,
@@ -225,7 +225,7 @@ class JointStateReader:
         return message
 
     def _mean_velocity(self, stamp: float, q: Array) -> Array:
-        """Return mean velocities since the last state, (n,) [rad/s, m/s]; 0 if none is earlier."""
+        """Return mean velocities since the last other stamp, (n,) [rad/s, m/s]; 0 if later."""
         before, last_q, velocity = self._last_reading
         if stamp != before:
             velocity = (q - last_q) / (stamp - before) if stamp > before else np.zeros(len(q))
@@ -250,7 +250,7 @@ class JointStateReader:
 
 def is_effort_measured(effort: Sequence[float]) -> bool:
     """
-    Return whether a joint state's efforts are measured: not missing, all zero, or all NaN.
+    Return whether a joint state's efforts are neither missing nor all zero nor all NaN.
 
     Drivers without torque sensors, Gazebo's among them, fill the effort field with zeros, and
     joint_state_broadcaster with NaN where the hardware has no effort interface. A real arm never

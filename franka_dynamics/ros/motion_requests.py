@@ -96,7 +96,7 @@ class MotionServer:
 
     @contextmanager
     def _report_refusals(self, goal_id: str) -> Iterator[None]:
-        """Record a ReferenceRefusedError of the block under `goal_id`, and raise it again."""
+        """Record a ReferenceRefusedError of the block by `goal_id`; raise it, maybe reworded."""
         self._diagnostics.refusal_text = ''
         try:
             yield
@@ -113,7 +113,7 @@ class MotionServer:
         self, request: TrajectoryRequest, goal_id: str, *, allow_setpoint: bool = True
     ) -> Trajectory:
         """
-        Make the arm follow a requested motion; return the motion as planned.
+        Follow a requested motion, or only plan it if joint states are rare; return it as planned.
 
         That one is published, with torques, if anybody subscribes; it is only planned if joint
         states come too rarely for torques. Reports repeat `goal_id`. Raises ReferenceRefusedError.
@@ -232,7 +232,7 @@ class MotionServer:
             self._end_goal(goal.handle, *end)
 
     def _goal_outcome(self, goal: _Goal) -> tuple[str, int, str] | None:
-        """Return ending method, error code and text of a goal that ends now, else None."""
+        """Return how a goal ends now (method, error code, text), else None, after feedback."""
         controller, result = self._node.controller, self._action_type.Result
         state, motion = controller.latest, goal.motion
         if goal.handle.is_cancel_requested:
@@ -287,7 +287,7 @@ class MotionServer:
             self._action_server.notify_execute(goal_handle, finish)
 
     def deliver_results(self) -> None:
-        """For at most 0.3 s, send missing results of goals that ended as the node was stopped."""
+        """For 0.3 s, if needed, let the node's own executor send the results of ended goals."""
         executor = self._node.service_entities.executor  # None if another one serves the node
         timeout = _RESULT_DELIVERY_TIMEOUT_S if self._unsent_goal_ids and executor else 0.0
         until = time.monotonic() + timeout

@@ -172,7 +172,7 @@ class NodeClient(TopicListener):
         return self.lifecycle_state()
 
     def clear_fault(self) -> str:
-        """Clear the node's fault; return its answer, or raise NodeClientError if one remains."""
+        """Clear the node's fault; return its answer, or raise NodeClientError if it refuses."""
         answer = self.call_service(Trigger, 'clear_fault')
         if not answer.success:
             raise NodeClientError(f'{self.name}: {answer.message}')

@@ -170,7 +170,7 @@ class NodeGroup:
 
 def use_isolated_network() -> None:
     """
-    Set the environment so that this process and its children reach no other node.
+    Set the environment so that this process and its children reach only each other's nodes.
 
     They use UDP on 127.0.0.1 and a ROS domain of their own, so that torques reach no real arm.
 

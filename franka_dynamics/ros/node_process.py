@@ -49,7 +49,7 @@ _SOURCE_LOCATION = re.compile(r', at \S+:\d+|Error: error not set')
 
 def request_realtime(default: str = REALTIME_ON) -> str:
     """
-    Request SCHED_FIFO and, if granted, lock memory unless that is limited; return a refusal or ''.
+    Unless off, request SCHED_FIFO and, if granted, lock memory if unlimited; return refusal or ''.
 
     Memory is locked against swapping, unless the user has a limit on locked memory.
 
@@ -97,7 +97,7 @@ def lower_thread_priority() -> None:
 
 def make_log_nonblocking() -> None:
     """
-    Make writing to the log non-blocking, so that a terminal after Ctrl-S stops no thread.
+    Make the log (stderr, unless a file) non-blocking, so that a terminal's Ctrl-S stops no thread.
 
     rclpy logs with Python's lock held, so that a full pipe or terminal would stop every thread,
     and a forward controller would apply the last torque for ever. A child process passes the log
@@ -135,7 +135,7 @@ class StopRequest:
 
     @property
     def is_shutdown_overdue(self) -> bool:
-        """Whether the process still runs 10 s after the first signal."""
+        """Whether a signal came, and 10 s have passed since the first."""
         return time.monotonic() - self._request_time > MAX_SHUTDOWN_TIME_S
 
 
@@ -169,7 +169,7 @@ def run_node(
     realtime_default: str = REALTIME_ON,
 ) -> int:
     """
-    Create a node and run it until SIGINT, SIGTERM, SIGHUP or SIGQUIT; return the exit code.
+    Create a node and `run` it until it ends or a signal asks it to; return the exit code.
 
     A signal sets the StopRequest that `run` receives; rclpy's own signal handler would shut the
     context down before the stop sequence is published. The exit code is that of `run`, 0 if the
@@ -281,7 +281,7 @@ def _run_service_thread(node: Any, stop: StopRequest) -> None:
 
 def run_lifecycle_node(node: Any, stop: StopRequest) -> int:
     """
-    Run a lifecycle node until a signal asks it to end, then shut it down; return the exit code.
+    Run a lifecycle node until a signal, ROS's end or a failed autostart; return the exit code.
 
     The node must have a parameter `autostart`, and the attributes and methods of FeedforwardNode:
     `control_entities`, `service_entities`, `runs_cycles`, `should_stop`, `cycle.run_timed_tasks`,

@@ -159,7 +159,7 @@ def parameter_values(node: Any, specs: Sequence[ParameterSpec]) -> dict[str, Any
 
 
 def _require_valid_changes(node: Any, changes: Sequence[Parameter]) -> None:
-    """Raise SettingsError if a requested change is wrong, or is only for an inactive node."""
+    """Raise SettingsError for a wrong change, or one that needs an active node to be inactive."""
     specs = {spec.name: spec for spec in node.parameter_table}
     if unknown := [change.name for change in changes if not node.has_parameter(change.name)]:
         raise SettingsError(no_such_parameter_sentence(unknown, specs))

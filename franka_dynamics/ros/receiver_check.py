@@ -200,7 +200,7 @@ class ReceiverCheck:
 
     @property
     def receivers_text(self) -> str:
-        """The names of the nodes that receive torques, with their kinds, as one text."""
+        """The names of the nodes that receive torques, with their kinds, as text, or 'none'."""
         return ', '.join(f'{name} ({one})' for name, one in self.receivers.items()) or 'none'
 
     def _find_delivery_problem(self, receivers: dict[str, Receiver]) -> str:
@@ -236,7 +236,7 @@ class ReceiverCheck:
         self.permission, self.reason = permission, reason
 
     def stop_listening(self) -> None:
-        """Destroy the subscription that detects other senders of torques."""
+        """Destroy the subscription, if there is one, that detects other senders of torques."""
         if self._subscription is not None:
             self._node.destroy_subscription(self._subscription)
             self._subscription = None

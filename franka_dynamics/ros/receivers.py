@@ -64,7 +64,7 @@ class ReceiverKind(Enum):
 
 class Receiver(NamedTuple):
     """
-    A node that receives torques: its kind, why it is idle, and why the kind is uncertain.
+    A receiver of torques: its kind, more about that, why it is idle, why the kind is uncertain.
 
     `description` says more than its kind, if more is known. `idle_reason` says why it applies no
     torque now, '' if it does. `uncertainty` says why its kind is not known for certain, '' if it
@@ -139,7 +139,7 @@ def refusal_reason(target: str, topic: str, receivers: Mapping[str, Receiver]) -
 
 
 def all_idle_reason(target: str, receivers: Mapping[str, Receiver]) -> str:
-    """Return why a target's receivers all apply no torques now; '' if one does, or without any."""
+    """Return why all receivers of the target's known kinds are idle; '' if one is not, or none."""
     kinds = {*EXPECTED_RECEIVERS[target]} - {ReceiverKind.UNRECOGNISED}
     expected = [(name, one.idle_reason) for name, one in receivers.items() if one.kind in kinds]
     are_idle = all(why for _, why in expected)
@@ -148,7 +148,7 @@ def all_idle_reason(target: str, receivers: Mapping[str, Receiver]) -> str:
 
 class ControllerManagerClient:
     """
-    A client of one controller manager, with the manager's latest answer.
+    A client that asks one controller manager for its controllers, and keeps the latest answer.
 
     `controllers` maps names to controller_manager_msgs/ControllerState; None before an answer.
     `problem` says why there is none, or no new one, '' otherwise. `client` is None if the package
@@ -156,7 +156,7 @@ class ControllerManagerClient:
     """
 
     def __init__(self, node: Any, name: str) -> None:
-        """Make the client of the manager with a full name; it asks nothing yet."""
+        """Make the client of the manager with a full name, if it can be asked; ask nothing yet."""
         self.name, self.client = name, None
         self.problem = f'{name} {_NOT_INSTALLED_TEXT}'
         if ListControllers is not None:
@@ -173,7 +173,7 @@ class ControllerManagerClient:
         return self._request is not None and bool(self._request.done())
 
     def update_controllers(self, poll_period: float) -> None:
-        """Store the manager's answer, if there is one; request anew after `poll_period` [s]."""
+        """Store a new answer, or why none came; request anew once `poll_period` [s] is over."""
         now = time.monotonic()
         if self.has_new_answer:
             answer, self._request = self._request.result(), None
@@ -209,7 +209,7 @@ class ReceiverFinder:
 
     def find_receivers(self, *, ask_often: bool = True) -> dict[str, Receiver]:
         """
-        Return all receivers by node name.
+        Return the other nodes that subscribe to torques, as Receivers by full node name.
 
         Managers are asked more often if `ask_often`, and if the nodes are not those found before.
         """
@@ -232,14 +232,14 @@ class ReceiverFinder:
         return found
 
     def _nodes_in_simulated_time(self) -> set[str]:
-        """Return the full names of nodes with use_sim_time, which subscribe to a clock."""
+        """Return the full names of nodes that subscribe to a clock, as use_sim_time makes them."""
         topics = self._node.get_topic_names_and_types()
         clocks = [topic for topic, kinds in topics if _CLOCK_TYPE in kinds]
         subscribers = map(self._node.get_subscriptions_info_by_topic, clocks)
         return {node_name_of(endpoint) for each in subscribers for endpoint in each}
 
     def _services_of(self, endpoint: Any) -> ServiceTypes | None:
-        """Return the types of a node's services by name; None while the node is not discovered."""
+        """Return an endpoint's node's services, types by name; None until it is discovered."""
         name, space = endpoint.node_name, endpoint.node_namespace
         if name == UNKNOWN_NODE_NAME:
             return None
@@ -303,7 +303,7 @@ class ReceiverFinder:
 
     def _update_managers(self, namespaces: Set[str], ask_often: bool) -> None:
         """
-        Find the managers in namespaces; request each one's controllers, more often if `ask_often`.
+        Update which managers the namespaces have; ask each when due, more often if `ask_often`.
 
         A manager is known by the type of its service, whatever its name.
         """
@@ -352,7 +352,7 @@ def controller_idle_reason(controller: Any) -> str:
 
 def wrong_claim_text(controller: Any, joint_names: Sequence[str]) -> str:
     """
-    Return text on what a controller claims, or '' if it claims the efforts of `joint_names`.
+    Return what a controller claims as text, or '' if it is `joint_names`' efforts in order.
 
     An inactive controller claims no interface yet, and says which ones it requires.
     """

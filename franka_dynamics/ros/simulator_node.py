@@ -44,14 +44,14 @@ _MAX_UNANSWERED_STEPS = 10
 
 class SimulatorNode(CheckedParameters, Node):
     """
-    A node that simulates an arm, publishes joint states at 1 kHz and takes one sender's torques.
+    A node that simulates an arm: 1 kHz of joint states in simulated time, one sender's torques.
 
     When torques cease, the node stops the arm by torques of its own model. Then it holds the arm
     or, if the arm compensates gravity itself, applies zero torque.
     """
 
     def __init__(self, **node_options: Any) -> None:
-        """Make the node for the arm its parameters select; `node_options` are those of rclpy."""
+        """Make the node for the arm its parameters select; raise an error if they are wrong."""
         super().__init__('simulator', **{'namespace': SIMULATION_NAMESPACE, **node_options})
         parameters = declare_parameters(self, tables.parameter_specs('simulator'))
         arm = _simulated_arm(parameters)
@@ -106,7 +106,7 @@ class SimulatorNode(CheckedParameters, Node):
         return 0
 
     def _run_step(self, executor: Any, deadline: float, stop: StopRequest, log: BinaryIO) -> float:
-        """Publish a joint state, await a torque, simulate a step; return when it was due [s]."""
+        """Publish a joint state, await a step's time, simulate it; return when it was due [s]."""
         reading, stamp = self._simulation.read(), self._start_stamp + self._simulation.time
         self._publish_state(reading, stamp)
         deadline = self._wait_for_step(executor, deadline, stop)
@@ -168,7 +168,7 @@ class SimulatorNode(CheckedParameters, Node):
         self._state_publisher.publish(message)
 
     def _on_torque_taken(self) -> None:
-        """Store that a new torque was accepted, and the time since its joint state."""
+        """Store that a torque was accepted and, if first since a joint state, the time between."""
         if not self._has_new_torque:
             self._round_trips.append(time.perf_counter() - self._published_at)
         self._has_new_torque = True
@@ -191,7 +191,7 @@ class SimulatorNode(CheckedParameters, Node):
 
 
 def _simulated_arm(parameters: dict[str, Any]) -> ArmDescription:
-    """Return the arm that the parameters select, with the mount and masses of a URDF if given."""
+    """Return the arm that the parameters select, as the URDF in model_source, if any, has it."""
     arm, file = tables.arm_from_parameters(parameters), parameters['model_source']
     if file == tables.ARM_DESCRIPTION:
         return arm
@@ -235,7 +235,7 @@ def _step_log_path(path: str) -> Path:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the node until a signal ends it; return exit code 0, or 2 for a wrong parameter."""
+    """Run the node until a signal or ROS ends it; return exit code 0, or 2 if it cannot start."""
     return run_node(SimulatorNode, SimulatorNode.run, args, realtime_default=REALTIME_OFF)
 
 

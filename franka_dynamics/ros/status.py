@@ -114,7 +114,7 @@ class NodeStatus(NamedTuple):
 
 
 class DurationWindow(deque[float]):
-    """The latest 4096 durations [s] of a step that is repeated, such as a round trip."""
+    """The latest durations [s], at most 4096, of a repeated step such as a round trip."""
 
     def __init__(self) -> None:
         """Make an empty window."""
@@ -154,7 +154,7 @@ class StatusPublisher:
 @dataclass
 class NodeSnapshot:
     """
-    The latest messages received from one node.
+    The latest diagnostics and torque messages received from one node.
 
     `name` is the node's full name without the leading slash. `statuses` maps each subject to a
     diagnostic status, `torques` each term to a torque message. `updated_at` is the steady-clock
@@ -200,7 +200,7 @@ class NodeSnapshot:
         return [self.value_of(subject, key_format.format(name)) for name in DURATION_PERCENTILES]
 
     def as_dict(self, now: float) -> dict[str, Any]:
-        """Return the node's torque limits, statuses and torques as a dict to write as JSON."""
+        """Return as dict for JSON torque limits, statuses, torques, and if silent at `now` [s]."""
         return {
             'node': self.name,
             'silent': self.is_silent(now),

@@ -164,7 +164,7 @@ def _other_state_topics(node: Any, topic: str) -> list[str]:
 
 
 def _clock_checks(node: Any, states: _StateTimes, simulators: list[str]) -> Iterator[CheckResult]:
-    """Yield the result of checking that stamps and clocks advance and agree."""
+    """Yield at most one result, on whether stamps and clocks advance and agree."""
     clock, age = publisher_names(node, '/clock'), states.median_age
     stamped = _mean_rate_hz(states.stamps)  # 0 if they stand still
     speed = _mean_rate_hz(states.arrivals) / stamped if stamped else 0.0  # of simulated time

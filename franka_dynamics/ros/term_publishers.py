@@ -145,7 +145,7 @@ class TermPublishers:
         return torques.external_torque if known else None
 
     def external_wrench(self, q: Array) -> ExternalWrench | None:
-        """Return the external wrench at the frame with the joints at q, (n,), None if unknown."""
+        """Return the external wrench at the frame, base axes, for joints at q; None if unknown."""
         if self._estimator.model is not self.model:  # a payload was put on
             self._estimator = WrenchEstimator(self.model, self.frame)
         torque = self.external_torque()

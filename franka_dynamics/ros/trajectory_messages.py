@@ -75,7 +75,7 @@ def reference_message(request: TrajectoryRequest, lead_in_s: float = 0.0) -> Joi
 
 
 def parse_reference(message: JointTrajectory) -> TrajectoryRequest:
-    """Return the trajectory that a message requests; without points it requests a stop."""
+    """Return the trajectory a message requests (no points: stop); raise ReferenceRefusedError."""
     if message.points:
         return parse_trajectory(message)
     names = tuple(message.joint_names)
@@ -128,7 +128,7 @@ def shipped_excitation_path(arm: str) -> Path | None:
 
 def read_trajectory_file(path: Path, lead_in_s: float = 0.0) -> JointTrajectory:
     """
-    Return a trajectory message from a file of `identify plan`.
+    Return a trajectory message from a file of `identify plan`, or the one shipped for an arm.
 
     If `path` is the name of a Franka arm and no such file exists, the excitation shipped for that
     arm is read. `lead_in_s` [s] is added to all times, as time to move to the first point. Raises
