@@ -74,7 +74,7 @@ class CommaList(click.ParamType):
         self.metavar, self.item_type, self.count = metavar, item_type, count
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return a text's values as a tuple, what is no text unchanged; or raise BadParameter."""
+        """Return a text's values as a tuple, a non-text unchanged; or raise click.BadParameter."""
         if not isinstance(value, str):
             return value
         parts = [self.item_type.convert(part.strip(), param, ctx) for part in value.split(',')]

@@ -39,7 +39,7 @@ PASS, MISMATCH, NOT_PHYSICAL, NOT_READ = 'pass', 'MISMATCH', 'not physical', 'er
 
 def check_arms(arm: ArmChoice, options: Options) -> int:
     """
-    Check the arm or files; return 1 if one differs or is not physical, 2 if not read, else 0.
+    Check the arm or files; return 1 for differences or an unphysical link, 2 if unread, else 0.
 
     Several files are checked one after another; exit 2 if one of them cannot be read.
     """

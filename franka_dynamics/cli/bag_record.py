@@ -86,7 +86,7 @@ def arm_of_node(client: NodeClient) -> ArmChoice:
 
 
 def _arm_choice_with_node_values(arm: ArmChoice, node_name: str) -> ArmChoice:
-    """Return `arm`, options not typed as the node has them if it answers and its joints agree."""
+    """Return `arm`, with untyped options as a node has them if it answers and its joints agree."""
     try:
         with NodeClient(node_name) as client:
             node_arm = arm_of_node(client)

@@ -166,7 +166,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         return super().on_configure(state)
 
     def _configure(self) -> None:
-        """Make and store the controller by its parameters, or raise FrankaDynamicsError."""
+        """Make and store the controller from the parameters, or raise FrankaDynamicsError."""
         parameters = parameter_values(self, tables.parameter_specs(NODE_NAME))
         arm, self._urdf_text = arm_and_urdf_from_parameters(self, parameters, self.should_stop)
         controller, difference = make_controller(self, parameters, arm, self.cycle.publish_torque)
@@ -386,7 +386,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the node to its end; return 0, 1 if its autostart failed, 2 if it could not be made."""
+    """Run the node to its end; return 0, 1 if its autostart failed, or 2 for wrong input."""
     return run_node(FeedforwardNode, run_lifecycle_node, args)
 
 

@@ -108,7 +108,7 @@ def string_parameter(value: Any) -> Any:
 
 def exit_callback(process_name: str, next_actions: Sequence[Any] | None = None) -> Any:
     """
-    Return an exit callback that starts `next_actions` or ends the launch; it raises on failure.
+    Return an exit callback: start `next_actions` or (None) end the launch; raise after a failure.
 
     After a failure the callback raises, because only then `ros2 launch` exits with 1.
     """

@@ -96,7 +96,7 @@ class MotionServer:
 
     @contextmanager
     def _report_refusals(self, goal_id: str) -> Iterator[None]:
-        """Record a ReferenceRefusedError of the block by `goal_id`; raise it, maybe reworded."""
+        """Record a block's ReferenceRefusedError under `goal_id`; raise it, maybe reworded."""
         self._diagnostics.refusal_text = ''
         try:
             yield
@@ -232,7 +232,7 @@ class MotionServer:
             self._end_goal(goal.handle, *end)
 
     def _goal_outcome(self, goal: _Goal) -> tuple[str, int, str] | None:
-        """Return how a goal ends now (method, error code, text), else None, after feedback."""
+        """Return how a goal ends now (method, error code, text), or None; publish its feedback."""
         controller, result = self._node.controller, self._action_type.Result
         state, motion = controller.latest, goal.motion
         if goal.handle.is_cancel_requested:

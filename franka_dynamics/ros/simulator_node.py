@@ -44,7 +44,7 @@ _MAX_UNANSWERED_STEPS = 10
 
 class SimulatorNode(CheckedParameters, Node):
     """
-    A node that simulates an arm: 1 kHz of joint states in simulated time, one sender's torques.
+    A node that simulates an arm: it publishes states at 1 kHz of simulated time, takes torques.
 
     When torques cease, the node stops the arm by torques of its own model. Then it holds the arm
     or, if the arm compensates gravity itself, applies zero torque.

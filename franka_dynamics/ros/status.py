@@ -200,7 +200,7 @@ class NodeSnapshot:
         return [self.value_of(subject, key_format.format(name)) for name in DURATION_PERCENTILES]
 
     def as_dict(self, now: float) -> dict[str, Any]:
-        """Return as dict for JSON torque limits, statuses, torques, and if silent at `now` [s]."""
+        """Return name, silence at `now` [s], torque limits, statuses, torques as a JSON dict."""
         return {
             'node': self.name,
             'silent': self.is_silent(now),
