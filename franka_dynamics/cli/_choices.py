@@ -116,7 +116,7 @@ class ArmChoice:
 
     def node_parameters(self, folder: Path) -> dict[str, Any]:
         """
-        Return the ROS parameters, by name, with which a node loads the same arm.
+        Return the ROS parameters with which a node loads the same arm; write a URDF's to `folder`.
 
         That of a URDF is written into `folder` as an arm file, because nodes take arm files.
         """
@@ -147,7 +147,7 @@ class BagReader:
 
     def arm_in_bag(self, bag: str, arm: ArmChoice) -> ArmChoice:
         """
-        Return `arm` or, unless --arm is given, the one shipped arm whose joints a bag has.
+        Return `arm`, or without --arm and --joint-names the shipped arm whose joints a bag has.
 
         The options --arm and --joint-names are kept. Raises RecordingError if the joints are those
         of another shipped arm than --arm, or, without --arm, of several arms.

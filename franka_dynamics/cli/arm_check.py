@@ -182,5 +182,5 @@ def _print_differences(
 
 
 def _arm_label(name: str, arm: ArmDescription) -> str:
-    """Return an arm's name or file as the user typed it, with set and hand unless it is a URDF."""
+    """Return an arm's name or file as typed, with set and hand unless it is a URDF or MJCF."""
     return name if is_urdf_or_mjcf(name) else f'{name} ({arm.inertial_set}, hand {arm.hand})'

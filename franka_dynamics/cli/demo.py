@@ -25,7 +25,7 @@ _SECOND_PART_TITLE = (
 
 def run(arm: ArmChoice, options: Options) -> int:
     """
-    Measure tracking with an exact model over ROS 2, then with an inexact one; print the errors.
+    Measure tracking over ROS 2 with an exact model, then an inexact one; return 1 if out of bound.
 
     Exit 1 if a figure is outside its bound or a process fails, 3 if the machine is too slow
     even with the simulated arm waiting for every torque.

@@ -137,7 +137,7 @@ def play_motion(options: Options) -> int:
 
 
 def send_motion(file: str, lead_s: float, client: NodeClient) -> str:
-    """Send a trajectory to the node, wait until it ends, and return what the node answers."""
+    """Send a trajectory, wait until it ends, return the node's answer or raise NodeClientError."""
     motion = read_trajectory_file(Path(file), lead_s)
     last = motion.points[-1].time_from_start
     print(f'{len(motion.points)} points, {last.sec + 1e-9 * last.nanosec:g} s ...', flush=True)

@@ -38,7 +38,7 @@ class SimError(FrankaDynamicsError):
 
 def run(arm: ArmChoice, options: Options) -> int:
     """
-    Run simulated arm, node and view until --duration is over or Ctrl-C.
+    Run simulated arm, node, view until --duration or Ctrl-C; return 1 after a fault, else 0.
 
     Exit 1 if another simulated arm runs, a node ends early, the arm is not held, or the node has
     a fault at the end.

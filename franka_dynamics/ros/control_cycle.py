@@ -55,7 +55,7 @@ class ControlCycle:
 
     def on_joint_state(self, data: bytes, message_number: int | None = None) -> None:
         """
-        If active, compute and publish the torque and the model terms for a serialized joint state.
+        If active, publish torque and model terms for a serialized joint state, or reject it.
 
         `message_number` is the message number that the publisher gave the joint state; None if the
         middleware does not number messages.

@@ -247,7 +247,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
             self._motion_server.deliver_results()
 
     def destroy_node(self) -> None:
-        """Stop the arm, unless ROS is shut down; destroy node, action server, state machine."""
+        """If active and ROS runs, stop the arm; destroy node, action server, state machine."""
         if self.active and self.context.ok():
             self.shut_down()
         elif self.active:

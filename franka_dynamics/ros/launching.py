@@ -89,7 +89,7 @@ def simulation_arguments(target: str) -> dict[str, LaunchArgument]:
 
 def argument_file_list(argument_name: str, path: str) -> list[str]:
     """
-    Return the path in a launch argument's value as a list of one path; [] for an empty value.
+    Return a launch argument's path as a list of one, [] if empty; raise SettingsError if no file.
 
     A leading ~ is expanded: in `params_file:=~/mine.yaml` no shell does. launch_ros would only
     warn of a file that does not exist, and start the node without it. Raises SettingsError if
@@ -240,7 +240,7 @@ def torque_controller(
     arm: ArmDescription, arguments: SimpleNamespace, target: str, file_text: str, prefix: str = ''
 ) -> TorqueController:
     """
-    Return the controller for an arm's torques that the launch argument `receiver` selects.
+    Return the torque controller that the launch argument `receiver` selects; raise SettingsError.
 
     `arm` has the joint names of the robot description. `target` is the node's target: it tells the
     controller that brakes whether to add gravity torque while it brakes and holds the arm.

@@ -51,7 +51,7 @@ def float64_message_prefix(n: int) -> bytes:
 
 def read_float64_message(data: bytes, prefix: bytes) -> Array:
     """
-    Return the numbers in a serialized std_msgs/Float64MultiArray.
+    Return the numbers in a serialized std_msgs/Float64MultiArray, or raise SettingsError.
 
     One with as many numbers as `prefix`, of `float64_message_prefix`, says is read without rclpy.
     Raises SettingsError if the bytes are no such message.

@@ -180,7 +180,7 @@ class NodeClient(TopicListener):
 
     def follow_trajectory(self, message: JointTrajectory) -> str:
         """
-        Send a reference trajectory, wait until the motion has finished, and return 'finished'.
+        Send a trajectory, wait for the motion's end, return 'finished' or raise NodeClientError.
 
         The trajectory message's frame id is set to an identifier that the node's reports on
         /diagnostics repeat. The node has `timeout` to appear; it gets the trajectory once, and its
@@ -240,7 +240,7 @@ class NodeClient(TopicListener):
 
     def call_service(self, service_type: Any, service_name: str, **request_fields: Any) -> Any:
         """
-        Call a service of the node with the fields of its request; return the response.
+        Call a node's service with request fields; return the response or raise NodeClientError.
 
         Raises NodeClientError if no response comes.
         """

@@ -64,7 +64,7 @@ class SecondPublisherDetector:
 
 
 class TorquePermission(Enum):
-    """Permission to send torques: CHECKING at first, and while receivers are idle or unsure."""
+    """Permission to send torques: CHECKING first, while receivers are idle or of unsure kind."""
 
     CHECKING = 'checking'
     GRANTED = 'granted'
@@ -141,7 +141,7 @@ class ReceiverCheck:
         return self._detector.has_dropped
 
     def update_permission(self) -> None:
-        """Unless REFUSED, update permission, reason, receivers and delivery problem."""
+        """Unless REFUSED, update if due permission, reason, receivers and delivery problem."""
         now, waits = time.monotonic(), self.permission is TorquePermission.CHECKING
         refused = self.permission is TorquePermission.REFUSED
         if refused or (waits and self._must_keep_listening(now)):

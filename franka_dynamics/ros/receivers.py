@@ -251,7 +251,7 @@ class ReceiverFinder:
     def _classify_receiver(
         self, name: str, services: ServiceTypes, sim_nodes: set[str], counts: Mapping[str, int]
     ) -> Receiver:
-        """Return the Receiver that a node is; `counts` has the number of nodes by name."""
+        """Return the Receiver that node `name` is; `counts` tells how many nodes have a name."""
         receiver, manager = Receiver(declared_kind(name, services)), ''
         if receiver.kind is ReceiverKind.UNRECOGNISED:
             receiver, manager = self._classify_by_managers(name, services, sim_nodes)

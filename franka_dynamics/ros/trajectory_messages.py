@@ -84,7 +84,7 @@ def parse_reference(message: JointTrajectory) -> TrajectoryRequest:
 
 def parse_trajectory(message: JointTrajectory) -> TrajectoryRequest:
     """
-    Return the trajectory that a message with points requests.
+    Return the trajectory that a message with points requests, or raise ReferenceRefusedError.
 
     Raises ReferenceRefusedError if the message has no points or too many, the points have no
     positions, or a field is neither empty in all points nor has one value per joint in each.
