@@ -147,7 +147,7 @@ class BagReader:
 
     def arm_in_bag(self, bag: str, arm: ArmChoice) -> ArmChoice:
         """
-        Return `arm`, or without --arm and --joint-names the shipped arm whose joints a bag has.
+        Return `arm` or, without --arm or --joint-names, a bag's own arm; raise RecordingError.
 
         The options --arm and --joint-names are kept. Raises RecordingError if the joints are those
         of another shipped arm than --arm, or, without --arm, of several arms.

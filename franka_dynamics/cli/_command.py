@@ -84,6 +84,6 @@ class Group(click.Group):
 
 
 def with_xacro_arguments(command: Any) -> Any:
-    """Mark a command's function as one that gets NAME:=VALUE words as the dict `xacro`."""
+    """Mark a command's function as getting NAME:=VALUE words as the dict `xacro`; return it."""
     command.takes_xacro_arguments = True
     return command

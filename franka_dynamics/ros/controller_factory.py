@@ -49,7 +49,7 @@ def arm_and_urdf_from_parameters(
     node: Any, parameters: dict[str, Any], should_stop: Callable[[], bool]
 ) -> tuple[ArmDescription, str | None]:
     """
-    Return the arm that parameters select, and the text of robot_description, None if not read.
+    Return the arm of parameters, and robot_description's text if read, or raise an error if unfit.
 
     What is found out about the URDF is logged. Raises SettingsError if parameters are
     inconsistent; DescriptionError if an arm file is missing or cannot be read, or
@@ -88,7 +88,7 @@ def make_controller(
     node: Any, parameters: dict[str, Any], arm: ArmDescription, send: Callable[[Array], object]
 ) -> tuple[Feedforward, float]:
     """
-    Return a controller for an arm, and the largest difference between its two dynamics models.
+    Return an arm's checked controller and its two models' largest difference, or raise an error.
 
     The controller calls `send` with each torque, (n,) [N m]. Default gains (kp -1.0) are set in
     the node's parameters kp and kd, and in `parameters`. Raises InertiaError if the arm's inertias

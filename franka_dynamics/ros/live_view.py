@@ -35,7 +35,7 @@ class ArmStateListener(TopicListener):
     """
 
     def __init__(self, arm: ArmDescription, state_topic: str, node: str) -> None:
-        """Find the topics of the arm and the node, and subscribe to them."""
+        """Find the topics of arm and node, and subscribe; raise SettingsError if ambiguous."""
         super().__init__('view')
         self._joint_names = list(arm.joint_names)
         self._reader = JointStateReader(self._joint_names)

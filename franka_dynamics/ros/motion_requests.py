@@ -113,7 +113,7 @@ class MotionServer:
         self, request: TrajectoryRequest, goal_id: str, *, allow_setpoint: bool = True
     ) -> Trajectory:
         """
-        Follow a requested motion, or only plan it if joint states are rare; return it as planned.
+        Follow (or, for rare states, only plan) a motion; return it or raise ReferenceRefusedError.
 
         That one is published, with torques, if anybody subscribes; it is only planned if joint
         states come too rarely for torques. Reports repeat `goal_id`. Raises ReferenceRefusedError.
@@ -257,7 +257,7 @@ class MotionServer:
         return None
 
     def _publish_feedback(self, goal: _Goal, state: StateTerms, desired: ReferencePoint) -> None:
-        """Publish a goal's desired and actual state as feedback, at most every 50 ms."""
+        """Publish a goal's desired and actual state as feedback, at most every 50 ms of stamps."""
         if state.stamp < goal.next_feedback_time:
             return
         goal.next_feedback_time = state.stamp + _FEEDBACK_PERIOD_S

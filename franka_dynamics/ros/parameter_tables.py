@@ -90,7 +90,7 @@ def yaml_line(value: Any) -> str:
 
 def arm_from_parameters(parameters: dict[str, Any]) -> ArmDescription:
     """
-    Return the arm that the values of a node's arm parameters select, such as robot_type.
+    Return the arm that parameters such as robot_type select; raise an error if there is none.
 
     Raises DescriptionError if there is no such arm, inertial set or hand, or its file is wrong;
     SettingsError if joint_names does not fit the arm.

@@ -64,7 +64,7 @@ def _has_parameter_value(node: Any, change: Parameter) -> bool:
 
 def declare_parameters(node: Any, specs: Sequence[ParameterSpec]) -> dict[str, Any]:
     """
-    Declare the specified parameters on a node, with descriptors; return values by name.
+    Declare the specified parameters on a node; return values by name, or raise SettingsError.
 
     Raises SettingsError if a value given at the start has the wrong type, is outside its range, or
     belongs to no parameter, but was written for one. What a parameter file for many nodes gives

@@ -74,7 +74,7 @@ class TermPublishers:
 
     def set_controller(self, controller: Feedforward, frame: Frame = FLANGE) -> None:
         """
-        Set the controller whose terms, and the frame whose pose and Jacobian, are published.
+        Set the published terms' controller and frame; raise FrameError if the arm lacks the frame.
 
         `frame` is the frame whose Jacobian (LOCAL_WORLD_ALIGNED) and pose are published, and at
         whose origin the external wrench acts. Raises FrameError if the arm has no such frame.

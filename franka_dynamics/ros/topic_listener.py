@@ -27,7 +27,7 @@ _MAX_SPINS_PER_POLL = 50  # of the executor per poll, each for one message
 
 def full_name(name: str, candidates: Collection[str], node_or_topic: str) -> str:
     """
-    Return the full name of the node or topic that a shorter name stands for.
+    Return the full name that a shorter one stands for; raise SettingsError if it may be several.
 
     A name with a leading slash is a full name. Another name is looked up in `candidates`, full
     names: first in the root namespace, then in all others. If it is not there, the root namespace
@@ -53,7 +53,7 @@ class TopicListener:
     """
 
     def __init__(self, name: str, on_wait: Callable[[], None] = lambda: None) -> None:
-        """Make the listening node under a name, in a context of its own."""
+        """Make the listening node, in a context of its own; raise SettingsError if ROS cannot."""
         self.on_wait = on_wait
         self._messages: dict[str, Any] = {}  # messages by topic; None before the first
         self.arrival_ns = 0  # of the message that is taken, system time [ns]

@@ -128,7 +128,7 @@ def shipped_excitation_path(arm: str) -> Path | None:
 
 def read_trajectory_file(path: Path, lead_in_s: float = 0.0) -> JointTrajectory:
     """
-    Return a trajectory message from a file of `identify plan`, or the one shipped for an arm.
+    Return the message in a file of `identify plan`, or an arm's shipped one; raise SettingsError.
 
     If `path` is the name of a Franka arm and no such file exists, the excitation shipped for that
     arm is read. `lead_in_s` [s] is added to all times, as time to move to the first point. Raises
@@ -170,7 +170,7 @@ class MotionTolerances(NamedTuple):
     @classmethod
     def from_messages(cls, messages: list[Any], names: list[str], default: float = np.inf) -> Self:
         """
-        Return the tolerances for an arm's joints in control_msgs/JointTolerance messages.
+        Return the joints' tolerances in JointTolerance messages; raise ReferenceRefusedError.
 
         For what is 0 in a message, or has none, they are `default` [rad or m] and any velocity;
         what is negative may be anything. Raises ReferenceRefusedError for NaN and for the
