@@ -65,7 +65,7 @@ def payload_from_mesh(options: Options) -> int:
 
 def _write_payload(payload: Array, comment: str, tool_name: str, options: Options) -> None:
     """
-    Write a payload, shape (10,), to the files of --output and --desk.
+    Write a payload, shape (10,), to the files of --output and --desk, if given.
 
     They are written before results are printed, because `| head` can end this program.
     `comment` is the first line of the parameter file, `tool_name` its name in Desk.

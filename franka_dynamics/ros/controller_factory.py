@@ -49,7 +49,7 @@ def arm_and_urdf_from_parameters(
     node: Any, parameters: dict[str, Any], should_stop: Callable[[], bool]
 ) -> tuple[ArmDescription, str | None]:
     """
-    Return the arm of parameters, and robot_description's text if read, or raise an error if unfit.
+    Return the arm that parameters select, and robot_description's text or None; or raise an error.
 
     What is found out about the URDF is logged. Raises SettingsError if parameters are
     inconsistent; DescriptionError if an arm file is missing or cannot be read, or

@@ -141,7 +141,7 @@ class ReceiverCheck:
         return self._detector.has_dropped
 
     def update_permission(self) -> None:
-        """Unless REFUSED, update if due permission, reason, receivers and delivery problem."""
+        """Unless REFUSED, when due update permission, reason, receivers and delivery problem."""
         now, waits = time.monotonic(), self.permission is TorquePermission.CHECKING
         refused = self.permission is TorquePermission.REFUSED
         if refused or (waits and self._must_keep_listening(now)):
