@@ -85,7 +85,7 @@ def as_array(
     values: object, shape: ArrayShape, name: str, error: type[Exception], *, finite: bool = True
 ) -> Array:
     """
-    Return `values` as a new float array; raise `error` for a wrong shape, NaN or infinity.
+    Return `values` as a new float array; raise `error` unless real, of `shape`, finite if asked.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def as_joint_values(
     finite: bool = True,
 ) -> Array:
     """
-    Return joint values as floats (..., n); raise JointVectorError for a wrong shape, NaN or inf.
+    Return joint values as floats; JointVectorError unless real, (..., n) and, if asked, finite.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def _shape_error(
 
 
 def as_seconds(name: str, value: Any, *, finite: bool = True) -> float:
-    """Return a time [s] as a float; JointVectorError for no number or, if `finite`, infinity."""
+    """Return a time [s] as a float; JointVectorError for no number or, if `finite`, NaN or inf."""
     if type(value) is float and (not finite or math.isfinite(value)):
         return value
     nan = isinstance(value, (float, np.floating)) and not finite  # or infinite

@@ -122,7 +122,7 @@ class FrictionError(FrankaDynamicsError, ValueError):
 
 
 class JointVectorError(FrankaDynamicsError, ValueError):
-    """A vector argument, such as joint positions, has the wrong shape or is not finite."""
+    """A vector argument, such as joint positions, or a batch option has a wrong shape or value."""
 
 
 class FrameError(FrankaDynamicsError, ValueError):
@@ -234,7 +234,7 @@ class JointsRefusedError(ReferenceRefusedError):
 
 
 class StartTooFarError(ReferenceRefusedError):
-    """A reference starts too far from the arm's measured or desired joint positions."""
+    """A reference starts far from where the arm is and is desired, or these two are apart."""
 
 
 class LateReferenceError(ReferenceRefusedError):

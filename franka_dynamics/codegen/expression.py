@@ -187,7 +187,7 @@ class Graph:
         return Expression(self, sign, self._shared_node(NodeKind.MULTIPLY, ordered))
 
     def reciprocal(self, a: Expression) -> Expression:
-        """Return the reciprocal 1 / a, a number where a is constant."""
+        """Return 1 / a, a number where a is a number; ZeroDivisionError for 0."""
         if a.value is not None:
             return self.expression(1.0 / a.value)
         return Expression(self, a.sign, self._shared_node(NodeKind.RECIPROCAL, (a.node,)))
@@ -218,7 +218,7 @@ class Graph:
         return None
 
     def _factored_sum(self, a: Expression, b: Expression) -> Expression | None:
-        """Return (c + k) x if a = c x and b = k x with constants c and k; otherwise None."""
+        """Return (c + k) x if a = c x, b = k x, c and k constant, not both +-1; otherwise None."""
         if a.node.is_const or b.node.is_const:
             return None
         (c, x), (k, y) = self._split_coefficient(a), self._split_coefficient(b)
@@ -227,7 +227,7 @@ class Graph:
         return (c + k) * Expression(self, 1, x)
 
     def _split_coefficient(self, a: Expression) -> tuple[Expression, Node]:
-        """Return c and x of an expression c x with a constant c."""
+        """Return c and x of an expression c x with a constant c, +-1 without a factor."""
         if a.node.kind == NodeKind.MULTIPLY and a.node.operands[0].is_const:
             factor, rest = a.node.operands
             return Expression(self, a.sign, factor), rest

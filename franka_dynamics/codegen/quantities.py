@@ -62,7 +62,7 @@ class ChainWriter:
 
     @functools.cached_property
     def _regrouped_chain(self) -> SymbolicChain:
-        """The chain with base parameters; unchanged if `keeps_standard_parameters` is set."""
+        """The chain with base parameters and moved origins; unchanged if parameters are kept."""
         if self.keeps_standard_parameters:
             return self.chain
         return regroup_parameters(with_origins_nearest_parent(self.chain))
@@ -77,7 +77,7 @@ class ChainWriter:
         return tuple(self.graph.variable(f'{array}{i + 1}') for i in range(count or self.chain.n))
 
     def torques(self, *nonzero: str, weightless: bool = False) -> list[Expression]:
-        """Return joint torques; dq, ddq not in `nonzero` are zero, and gravity if `weightless`."""
+        """Return torques with any wrench; dq, ddq not in `nonzero` are 0, g if `weightless`."""
         chain, none = self._regrouped_chain, (self.graph.zero,) * self.chain.n
         dq, ddq = (self.input_elements(one) if one in nonzero else none for one in ('dq', 'ddq'))
         inputs = JointInputs(self.q, dq, ddq, weightless=weightless)
@@ -163,7 +163,7 @@ def _forward_dynamics(writer: ChainWriter) -> list[Expression]:
 
 
 def _operational_space_inertia(writer: ChainWriter) -> ElementsByIndex:
-    """Return the elements (i, j), i <= j, of (J M^-1 J^T)^-1 at the tip, in space axes."""
+    """Return elements (i, j), i <= j, of the tip's (J M^-1 J^T)^-1 in {S}; or InertiaError."""
     graph = writer.graph
     if len(writer.chain.joints_to_tip()) < TWIST_SIZE:
         raise singular_frame_error()

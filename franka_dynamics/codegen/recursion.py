@@ -59,7 +59,7 @@ class SymbolicMotion(NamedTuple):
 
 
 def link_motions(graph: Graph, chain: SymbolicChain, inputs: JointInputs) -> list[SymbolicMotion]:
-    """Return every link's motion, from the base to the tips, with gravity as base acceleration."""
+    """Return all links' motions; unless `weightless` the base accelerates by -gravity."""
     still = np.array([graph.zero] * 3)
     motions: list[SymbolicMotion] = []
     for j, (joint, parent) in enumerate(zip(chain.joints, chain.parents)):
@@ -90,7 +90,7 @@ def _link_motion(
     dq: Scalar,
     ddq: Scalar,
 ) -> SymbolicMotion:
-    """Return a link's motion from its antecedent's motion and its joint's dq and ddq."""
+    """Return a link's motion from its antecedent's, its joint's dq and ddq, its `acceleration`."""
 
     def in_link_axes(values: ScalarArray) -> ScalarArray:
         """Return vectors given in the antecedent's axes, rotated into the link's axes."""

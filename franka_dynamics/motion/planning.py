@@ -204,9 +204,9 @@ class MotionPlanner:
 
     def require_start_allowed(self) -> None:
         """
-        Raise ReferenceRefusedError for points too late, too early, or far from an arm without kp.
+        Raise ReferenceRefusedError for points too late or early, or an arm astray without kp.
 
-        Without kp nothing pulls the arm to where the points begin.
+        Without kp nothing pulls the arm to where it is desired, and the points begin.
         """
         points, stamp, q = self.request, self.state_stamp, self.measured_q
         lateness = 0.0 if points.start_time is None else stamp - points.start_time
@@ -227,7 +227,7 @@ class MotionPlanner:
     def _require_start_near(
         self, q: Array, desired: Array, measured: Array | None, text: str = 'The reference starts'
     ) -> None:
-        """Raise StartTooFarError if q, (n,), is far from both the desired and the measured q."""
+        """Raise StartTooFarError if q, (n,), is far from the desired and, if given, measured q."""
         others = [desired] if measured is None else [desired, measured]
         other = min(others, key=lambda one: np.abs(q - one).max())
         distance = np.abs(q - other)

@@ -64,7 +64,7 @@ class ReferenceEvent(NamedTuple):
 
 class ReferenceFollower:
     """
-    Plans and follows the desired motion of an arm, which has none until one is requested.
+    Plans and follows the desired motion of an arm: at first `motion`, then as requested.
 
     `at` is called in each control cycle, by one thread. `follow` may be called by any thread: it
     plans beside the cycle, and the new motion begins where the present one will be, with its
@@ -248,7 +248,7 @@ class ReferenceFollower:
     def _begin_motion(
         self, planned: Trajectory, present: Trajectory, goal_id: str, streamed: bool
     ) -> None:
-        """Replace the present motion by the planned one from the time at which that begins."""
+        """Replace the present motion by the planned one when that begins; record the change."""
         stamp, goal = self._stamp or 0.0, planned.positions[-1]
         self.motion = present.followed_by(planned, stamp)
         end = max(planned.end, stamp + planning.STREAM_TIMEOUT_S) if streamed else planned.end
@@ -264,7 +264,7 @@ class ReferenceFollower:
         self._open_events.append(self._add_event(one, ReferenceState.ACCEPTED))
 
     def _interrupt_motions(self, reason: object) -> None:
-        """Interrupt all motions, and end a stream, for a reason."""
+        """Record all open motions as interrupted for a reason, and end a stream."""
         for one in self._open_events:
             self._add_event(one, ReferenceState.INTERRUPTED, reason)
         self._open_events, self._stream = deque(), None

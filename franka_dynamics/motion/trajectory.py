@@ -263,7 +263,7 @@ def spline_through_points(
         options, durations = [*product((1.0,), near, (True, False))], BLEND_DURATIONS_S
 
     def make_spline(option: tuple[float, Array, bool]) -> Trajectory:
-        """Return the spline for (share of acceleration limit, points, whether it stops)."""
+        """Return the blended spline for (share of acceleration limit, points, if it stops)."""
         share, points, stops = option
         at = times[-len(points) :]
         motion = Trajectory(at, _spline_states(at, points, stops), present.time_zero)

@@ -289,7 +289,7 @@ class ArmSimulation:
         return np.asarray(np.add.reduce(amplitude * np.sin(frequency * self.time + phase)))
 
     def _open_brakes_if_due(self) -> None:
-        """Record a command; open the brakes after `brake_release_after` [s] of gapless ones."""
+        """Note a command; open brakes after `brake_release_after` [s] of commands without gap."""
         if not self.is_braked or self.runaway_text:
             return
         gap = self.time - self._last_command_time

@@ -33,7 +33,7 @@ def import_mujoco() -> Any:
 
 @lru_cache(maxsize=32)  # writing the text takes ten times as long as MuJoCo's part
 def _ideal_mjcf(arm: ArmDescription) -> str:
-    """Return an arm's MJCF without friction and armature, with the flange as its only site."""
+    """Return an arm's MJCF without friction, armature and home, with sites of flange and base."""
     return mjcf_text(replace(arm, home=None, fixed_frames=()), ideal=True)
 
 

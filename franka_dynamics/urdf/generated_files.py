@@ -76,7 +76,7 @@ def hands_macro_text() -> str:
 
 def _macro_link(link: Element, inertials: dict[str, Element | None]) -> Element:
     """
-    Return a link with each set's inertial and simple shapes, or meshes if `meshes` is not empty.
+    Return a link with each set's inertial, and simple shapes or, with xacro's `meshes`, meshes.
 
     The link's <inertial> is written for each inertial set, inside <xacro:if>.
     """

@@ -160,7 +160,7 @@ def joint_names_of_arm(
     document: UrdfDocument, arm: ArmDescription, prefix: str | None = None
 ) -> tuple[str, ...]:
     """
-    Return an arm's joint names for a URDF: with `prefix`, the only one found, or the only chain's.
+    Return an arm's joint names in a URDF: by `prefix`, the only prefix that fits, or its chain's.
 
     If a URDF lacks the joint names of an arm with n joints, and no prefix is given, the names are
     those of the first n joints of its only chain. Names with a given prefix are returned even if
@@ -187,7 +187,7 @@ def joint_names_of_arm(
 
 
 class ArmWithJointNames(NamedTuple):
-    """An arm, the name of its file, and the names of its joints in a robot's description."""
+    """An arm, its name, and the names of its joints in a robot's description."""
 
     name: str
     arm: ArmDescription

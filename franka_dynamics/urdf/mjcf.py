@@ -63,7 +63,7 @@ def read_mjcf(text: str, source: str, path: Path | None = None) -> UrdfDocument:
 
 
 def compile_mjcf(text: str, source: str, path: Path | None) -> tuple[Any, Any, Any]:
-    """Return module mujoco, an MJCF's MjSpec and compiled MjModel; UrdfError if MuJoCo fails."""
+    """Return module mujoco, an MJCF's MjSpec, MjModel; UrdfError, ImportError without MuJoCo."""
     with require_extra(f'{source} is an MJCF, which MuJoCo reads', 'sim'):
         import mujoco
     try:
@@ -78,7 +78,7 @@ def compile_mjcf(text: str, source: str, path: Path | None) -> tuple[Any, Any, A
 
 
 def _spec_and_model(mujoco: Any, text: str, source: str, path: Path | None) -> tuple[Any, Any]:
-    """Return an MJCF's MjSpec, with cubes in place of missing meshes, and its compiled MjModel."""
+    """Return MjSpec and MjModel, cubes for missing meshes; UrdfError if inertias need them."""
 
     def read_spec() -> Any:
         """Return MuJoCo's editable description of the file or the text."""
@@ -107,7 +107,7 @@ def _spec_and_model(mujoco: Any, text: str, source: str, path: Path | None) -> t
 
 
 def _replace_missing_files(mujoco: Any, spec: Any, path: Path | None, size: float) -> list[str]:
-    """Make missing meshes cubes; delete pictures, skins, height fields; return missing files."""
+    """Make missing meshes cubes; delete materials, skins, height fields; return missing meshes."""
     missing = []
     for mesh in spec.meshes:
         folder = (path or Path()).parent / spec.compiler.meshdir

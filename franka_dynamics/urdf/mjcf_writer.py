@@ -117,7 +117,7 @@ def _add_bodies(
     friction: Sequence[tuple[float, ...]],
     empty_links: Collection[int],
 ) -> list[Element]:
-    """Add base geoms and bodies to a <worldbody>; return each link's body (massless: the last)."""
+    """Add base geoms and bodies to a <worldbody>; return links' bodies (massless: that before)."""
     pose, bodies, place = np.asarray(description.base), [world], np.eye(4)
     waiting = list[tuple[Joint, Array, Sequence[float]]]()
     _add_geoms(world, [shape.expressed_in(pose) for shape in shapes.get(0, ())])
@@ -156,7 +156,7 @@ def _tensor_attributes(link: LinkInertia) -> dict[str, Any]:
 
 
 def _require_mass_and_motion(description: ArmDescription, excluded_links: Collection[int]) -> None:
-    """Raise InertiaError for a massless link, DescriptionError for a joint that cannot move."""
+    """Raise InertiaError for massless links (not excluded), DescriptionError for equal limits."""
     for joint in description.joints:
         if joint.limits.lower == joint.limits.upper:
             raise DescriptionError(

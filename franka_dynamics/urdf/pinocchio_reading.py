@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Builds Pinocchio's models of whole URDFs and MJCFs, and reads the shapes of their links."""
+"""Builds Pinocchio's models of whole URDFs and MJCFs, and reads the shapes of a URDF's links."""
 
 import os
 from pathlib import Path

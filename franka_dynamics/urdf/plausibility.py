@@ -73,7 +73,7 @@ class ImplausibleValue(NamedTuple):
 
 class _MassLink(NamedTuple):
     """
-    A link with mass, the number of the joint that moves it, and points that enclose it.
+    A link with mass, its joint's number in Pinocchio (0: none), and points that enclose it.
 
     `tensor`, shape (3, 3), and `shape_points`, shape (K, 3), are in the frame of the <inertial>,
     whose origin is the centre of mass. The points are those of all shapes and joints of links
@@ -104,7 +104,7 @@ def find_implausible_values(
     document: UrdfDocument, urdf_path: Path | None = None
 ) -> tuple[tuple[ImplausibleValue, ...], tuple[str, ...]]:
     """
-    Return implausible masses, inertias and effort limits of a URDF, and names of unread meshes.
+    Return implausible inertials and effort limits of a URDF or MJCF, and names of unread meshes.
 
     Meshes are read only if `urdf_path` is given and scipy is installed.
     """
@@ -177,7 +177,7 @@ def _links_with_mass(
 
 
 def _heavy_links(links: Sequence[_MassLink]) -> Iterator[ImplausibleValue]:
-    """Yield an ImplausibleValue if one link far outweighs all other moving links together."""
+    """Yield an ImplausibleValue if one link weighs over twice what all other moving links do."""
     total = sum(link.mass for link in links)
     for link in links if len(links) > 1 else ():
         if link.mass > _MAX_MASS_TO_OTHERS * (total - link.mass):
@@ -222,7 +222,7 @@ def _placeholder_tensors(
 
 
 def _odd_density(link: _MassLink, mass: float, points: list[Array]) -> Iterator[ImplausibleValue]:
-    """Yield an ImplausibleValue if links fixed together have a density that no material has."""
+    """Yield a finding if links fixed together are denser than lead or lighter than foam."""
     from scipy.spatial import ConvexHull, QhullError
 
     try:
@@ -271,7 +271,7 @@ def _implausible_link_values(link: _MassLink) -> Iterator[ImplausibleValue]:
 
 def _mass_spread(link: _MassLink, tensor: Array) -> tuple[float, float, float, Array]:
     """
-    Return the centre of mass's distance outside the shape, the mass's spread, its bound, and axis.
+    Return the centre's distance out of the shape (< 0 inside), the mass's spread, bound and axis.
 
     Returned are how far the centre of mass lies outside [m], the standard deviation of the mass
     along an axis [m], the largest one that points and reach allow, and the axis, along which the
@@ -330,7 +330,7 @@ def _power_of_ten_hint(link: _MassLink) -> str:
 
 
 def _low_effort_limits(document: UrdfDocument, model: pin.Model) -> Iterator[ImplausibleValue]:
-    """Yield an ImplausibleValue for each effort limit below the weight torque at q next to 0."""
+    """Yield an ImplausibleValue for each effort limit below |g| at q = 0, clipped to limits."""
     q = pin.neutral(model)
     single = [joint.idx_q for joint in list(model.joints)[1:] if joint.nq == 1]
     q[single] = np.clip(0.0, model.lowerPositionLimit, model.upperPositionLimit)[single]

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a URDF, an MJCF or a xacro file, by its path or as text."""
+"""Reads a URDF or an MJCF, by its path or as text, or a xacro file."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -116,7 +116,7 @@ class _XacroArguments(dict[str, str]):
 
 def expand_xacro(path: Path, arguments: Mapping[str, object]) -> str:
     """
-    Return a xacro file's XML text, expanded with arguments; UrdfError for unknown or missing ones.
+    Return the XML text of a xacro file, expanded with arguments; those not given have defaults.
 
     A package of $(find NAME) is a folder whose package.xml has this name, above the file or up to
     two levels below a folder above it; otherwise ROS is asked.
@@ -187,7 +187,7 @@ def _xacro_package_search(file: Path) -> Iterator[None]:
 
 
 def _package_name(file: Path) -> str:
-    """Return the name in a package.xml, or '' if it has none."""
+    """Return the name in a package.xml, or '' if it has none or cannot be read."""
     try:
         return (ElementTree.parse(file).findtext('name') or '').strip()
     except (OSError, ElementTree.ParseError):

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Reads the serial arm in a URDF.
+Reads the serial arm in a URDF or MJCF.
 
 The inertia of every body fixed to a moving link is added to that link. Other moving joints that
 the arm carries (a finger, a camera's pan) or stands on (a lift) are held, and their bodies are
@@ -63,7 +63,7 @@ class SerialChain(NamedTuple):
 
     @property
     def massless_links(self) -> tuple[str, ...]:
-        """Names of moving links that, like all links fixed to them, have no mass or inertia."""
+        """Names of the file's moving links that, with all fixed to them, lack mass and inertia."""
         links = filter(self.document.is_link_of_file, (joint.child for joint in self.joints))
         bodies = self.links_with_mass
         return tuple(one for one in links if not bodies[one])
@@ -85,7 +85,7 @@ def read_chain(
     gripper: Collection[str] = (),
 ) -> SerialChain:
     """
-    Return the serial arm of a URDF whose joints, from base to tip, are `joint_names`.
+    Return the serial arm, in a URDF or MJCF, whose joints from base to tip are `joint_names`.
 
     `urdf` is the text, whose name in error messages is `source`, or the result of `parse_robot`.
     `held` are positions [rad or m] of other moving joints. Those that the arm carries need none:
@@ -185,7 +185,7 @@ def _tilted_mount_note(document: UrdfDocument, base: str, poses: Mapping[str, Ar
 def _require_chain(
     document: UrdfDocument, names: tuple[str, ...], held: Mapping[str, float]
 ) -> list[UrdfJoint]:
-    """Return the named joints; raise UrdfError unless they are one chain on a fixed base."""
+    """Return the named joints; UrdfError unless independent, a chain, on a fixed or held base."""
     if not names:
         raise document.error("no joint names were given; name the arm's joints from base to tip.")
     arm = []
@@ -240,7 +240,7 @@ def require_moving_joints(document: UrdfDocument, held: Collection[str]) -> None
 def _held_positions(
     document: UrdfDocument, arm: Sequence[str], held: Mapping[str, float]
 ) -> dict[str, float]:
-    """Return fixed positions of other joints below or on the arm; UrdfError if one is invalid."""
+    """Return held positions of joints under or on the arm; UrdfError if one cannot be held."""
     for name, given in held.items():
         position = float(as_array(given, (), f'{document.source}: held {name!r}', UrdfError))
         joint = document.joints[name]

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Reads the links and joints of a URDF, checking every value.
+Reads the links and joints of a URDF, checking every value that is used.
 
 Refused are, among others, duplicate names, a second <inertial> or <limit>, links that form no
 tree, words instead of numbers, a zero axis, and an <inertial> without <mass>. Pinocchio's own
@@ -36,7 +36,7 @@ _MAX_ORIGIN_ANGLE_RAD = 1.001 * math.tau  # [rad] of an <origin>, larger ones ar
 
 
 def parse_urdf_text(text: str, source: str) -> UrdfDocument:
-    """Return the links and joints in the text of a URDF, called `source` in messages."""
+    """Return the links and joints in a URDF's text, `source` in messages, or raise UrdfError."""
     text, notes = _normalize_text(text)
     robot = _robot_element(text, source, Notes([], notes))
     links = {name: _parse_inertial(link) for name, link in _named_elements(robot, 'link').items()}
@@ -57,7 +57,7 @@ def parse_urdf_text(text: str, source: str) -> UrdfDocument:
 
 
 def _rotor_notes(robot: ElementTree.Element) -> Iterator[str]:
-    """Yield a note on each rotor inertia that a <transmission> states."""
+    """Yield a note on each <transmission> that states a rotor inertia other than zero."""
     for transmission in robot.iter('transmission'):
         stated = {  # Drake has the number as `value`
             one.tag.rpartition('}')[2]: (one.get('value') or one.text or '').strip()
@@ -140,7 +140,7 @@ class _Element:
         return values
 
     def number(self, key: str, default: str | None = None) -> float:
-        """Return the finite number of an attribute, or of `default` if it is missing."""
+        """Return an attribute's finite number, or `default`'s if it is missing; else UrdfError."""
         return float(self.vector(key, default, count=1)[0])
 
 
@@ -166,7 +166,7 @@ def _normalize_text(text: str) -> tuple[str, list[str]]:
 
 
 def _robot_element(text: str, source: str, notes: Notes) -> _Element:
-    """Return the <robot> of a text; raise UrdfError if the text is no URDF or unexpanded xacro."""
+    """Return a text's <robot>; UrdfError if it is no URDF, unexpanded xacro or has no name."""
     problem = ''
     try:
         # For a str ElementTree ignores the declared encoding, which was that of the file.
@@ -232,7 +232,7 @@ def _order_links(robot: _Element, links: Iterable[str], joints: Iterable[UrdfJoi
 
 
 def _parse_inertial(link: _Element) -> UrdfInertial:
-    """Return a link's mass, tensor and their frame's pose, zeros without an <inertial>."""
+    """Return a link's <inertial>, without one zeros; UrdfError if a value is missing or wrong."""
     inertial = link.children('inertial').get('inertial')
     if inertial is None:
         return UrdfInertial()
@@ -277,7 +277,7 @@ def _parse_joint(name: str, joint: _Element) -> UrdfJoint:
 
 
 def _parse_limits(limit: _Element | None, joint_type: str) -> tuple[JointLimits | None, list[str]]:
-    """Return a joint's limits (None if fixed or without <limit>), and notes on odd limits."""
+    """Return a moving joint's limits (of others, and without <limit>, None), and notes on them."""
     if joint_type not in MOVING_JOINT_TYPES or limit is None:
         return None, []
     ends = limit.element.attrib.keys() & {'lower', 'upper'}

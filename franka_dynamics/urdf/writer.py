@@ -233,7 +233,7 @@ def has_position_limits(joint: Joint) -> bool:
 
 
 def finite_limits(limits: ArrayLike) -> Array:
-    """Return limits with UNLIMITED_JOINT_LIMIT in place of infinity."""
+    """Return limits clipped to +-UNLIMITED_JOINT_LIMIT, which stands for infinity."""
     return np.clip(limits, -UNLIMITED_JOINT_LIMIT, UNLIMITED_JOINT_LIMIT)
 
 
@@ -283,7 +283,7 @@ def links_to_write(
         unique_name(name)
 
     def unique_link(name: str, placement: FramePlacement) -> LinkToWrite:
-        """Return the link to write at a place, called `name`, or uniquely if another place is."""
+        """Return the link to write at a place, called `name`, or a new name if taken elsewhere."""
         own = frames.get(name)
         if own and own.joint == placement.joint and np.array_equal(own.pose, placement.pose):
             del frames[name]

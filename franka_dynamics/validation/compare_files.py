@@ -103,7 +103,7 @@ def nearest_set(links: Sequence[LinkInertia], candidates: Sequence[ArmDescriptio
     """
 
     def compare_with(candidate: ArmDescription) -> NearestSet:
-        """Return the distances between a candidate's links and `links`."""
+        """Return a candidate's NearestSet: which links match `links`, and their distances."""
         pairs = list(zip(links, candidate.links))
         matches = tuple(agree_within_rounding(a, b) for a, b in pairs)
         distances = (_largest_entry(a.parameters() - b.parameters()) for a, b in pairs)

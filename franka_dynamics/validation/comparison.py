@@ -77,7 +77,7 @@ class Comparison:
 def compare_descriptions(
     first: ArmDescription, second: ArmDescription, gravity: ArrayLike = GRAVITY
 ) -> Comparison:
-    """Compare two arms of equally many joints in geometry, inertias, limits and friction."""
+    """Return the Comparison of two arms; DescriptionError unless they have equally many joints."""
     if first.n != second.n:
         raise DescriptionError(
             f'{first.file or first.name} has {first.n} joints, {second.file or second.name} '
@@ -172,7 +172,7 @@ class _DifferenceCollector:
         return brought and not here
 
     def _add_axis(self, motion: Array | None, i: int, name: str) -> None:
-        """Add the displacement of joint axis i or, given `motion`, of the arm from joint i on."""
+        """Add the displacement of joint axis i or, by `motion`, of joints i to n, moving them."""
         (d, p), (e, q) = self.first_space.axis(i), self.second_space.axis(i)
         if motion is None:
             changed = self.first_space.with_joint(i, self.second_space, 'twists')
@@ -244,6 +244,6 @@ def _inertia_pairs(first: LinkInertia, second: LinkInertia) -> Iterator[_ValuePa
 
 
 def _vector_pairs(name: str, unit: str, first: Array, second: Array) -> list[_ValuePair]:
-    """Return a pair of values for each component of two vectors of the geometry."""
+    """Return a pair of values, with geometric tolerance, for each component of two vectors."""
     pairs = zip('xyz', first.tolist(), second.tolist())
     return [_ValuePair(f'{name} {axis}', unit, a, b, True) for axis, a, b in pairs]

@@ -122,7 +122,7 @@ class CrosscheckResult:
 
     @property
     def largest(self) -> float:
-        """The largest relative difference of any quantity; NaN if any is NaN."""
+        """The largest relative difference between formulations; NaN if any is NaN."""
         return float(np.max([list(row.values()) for row in self.differences.values()]))
 
     @property
@@ -228,7 +228,7 @@ def crosscheck(
 def _compare_models(
     arm: ArmDescription, gravity: ArrayLike, count: int, seed: int, *, node_only: bool = False
 ) -> CrosscheckResult:
-    """Return all formulations' differences from the first, or only the second's if `node_only`."""
+    """Return the CrosscheckResult of all formulations; if `node_only`, of two in fewer terms."""
     names = list(FORMULATIONS)[: 2 if node_only else None]
     if count < 1:
         raise SettingsError(f'count is {count}; a comparison needs at least one random state.')

@@ -176,7 +176,7 @@ def _jacobian_of_tool(model: PinocchioModel, q: Array, tool: Array) -> Array:
 def _largest_difference(
     arm: ArmDescription, subject: str, unit: str, bound: Any, robot_term: Array, model_term: Array
 ) -> RobotDifference:
-    """Return a term's largest difference between model and robot as a RobotDifference."""
+    """Return a term's RobotDifference, at the entry where it is largest relative to the bound."""
     if bound is None:
         bound = MAX_ROBOT_MODEL_DIFFERENCE_RATIO * np.abs(robot_term).max()
     # If M or C dq is zero at all states, only rounding errors are allowed.

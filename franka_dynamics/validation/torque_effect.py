@@ -67,7 +67,7 @@ class SpaceFrameArm(BodyTree):
 
     def displacement_to(self, other: Self, i: int, atol: float, with_flange: bool) -> Array | None:
         """
-        Return the displacement (4, 4) in {S} of joints `i` to n to another arm's, else None.
+        Return the displacement (4, 4) in {S} that takes joints i to n to another arm's, or None.
 
         With `with_flange` the flange is moved, too. Of several the smallest is returned.
         """

@@ -222,7 +222,7 @@ def _raise_mismatch(verdict: UrdfVerdict) -> None:
 
 
 def _require_masses(chain: SerialChain) -> None:
-    """Raise UrdfError for links of the arm without mass."""
+    """Raise UrdfError if a moving link, with all fixed to it, has no mass or inertia."""
     document, words = chain.document, chain.document.words
     if massless := ', '.join(map(repr, chain.massless_links)):
         raise document.error(
