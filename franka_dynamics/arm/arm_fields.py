@@ -82,7 +82,7 @@ class UrdfProvenance:
 @dataclass(frozen=True)
 class JointLimits:
     """
-    Limits of one joint; an unknown limit is infinite.
+    Limits of one joint; an unknown limit is infinite, of the last two fields None.
 
     `lower` and `upper` bound the position [rad]. `velocity` [rad/s], `acceleration` [rad/s^2],
     `jerk` [rad/s^3], `effort` [N m] and `effort_rate` [N m/s] are limits of absolute values. For a
@@ -103,7 +103,7 @@ class JointLimits:
     velocity_deceleration: float | None = None
 
     def __post_init__(self) -> None:
-        """Raise DescriptionError for inconsistent limits."""
+        """Raise DescriptionError for negative, contradictory or incomplete limits."""
         if not self.lower <= self.upper:
             raise DescriptionError(
                 f'The lower limit {self.lower} of a joint is not below the upper, {self.upper}.'

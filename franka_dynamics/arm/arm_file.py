@@ -148,7 +148,7 @@ def load(
     prefix: str = '',
     repair: str | None = None,
 ) -> ArmDescription:
-    """Return a shipped arm, or the arm of an arm file, with an inertial set and a hand."""
+    """Return a shipped arm, or that of an arm file, with inertial set, hand, prefix and repair."""
     path, file = _arm_path(arm), read_arm_file(arm)
     if repair not in (None, *REPAIR_METHODS):
         raise DescriptionError(f'repair is {repair!r}; it must be {" or ".join(REPAIR_METHODS)}.')

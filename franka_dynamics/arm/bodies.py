@@ -50,7 +50,7 @@ class HomogeneousSolid:
             raise FieldError('needs exactly one of mass [kg] and density [kg/m^3]')
 
     def _inertia_from_volume(self, volume: float, moments_per_mass: Array) -> LinkInertia:
-        """Return the inertia from volume [m^3] and central moments of inertia per mass [m^2]."""
+        """Return the LinkInertia of a volume [m^3] with central moments per mass, (3,) [m^2]."""
         mass = (self.density or 0.0) * volume if self.mass is None else self.mass
         return LinkInertia.from_center_of_mass(mass, self.center, np.diag(mass * moments_per_mass))
 
@@ -112,7 +112,7 @@ class Body:
     parameter_fields: ClassVar = ('mass', 'center_of_mass', 'first_moment', 'inertia')
 
     def __post_init__(self) -> None:
-        """Raise FieldError if a field is missing, or two fields exclude each other."""
+        """Raise FieldError if fields are missing, exclude each other or give a massless moment."""
         given = [name for name in self.parameter_fields if getattr(self, name) is not None]
         if self.primitive is not None:
             if given:
@@ -127,7 +127,7 @@ class Body:
             raise FieldError('is not zero although the mass is', 'first_moment')
 
     def link_inertia(self, inertia_about: InertiaReferencePoint | None) -> LinkInertia:
-        """Return the inertia about the frame's origin; the file's is about `inertia_about`."""
+        """Return the LinkInertia about the frame's origin; a tensor must state `inertia_about`."""
         if self.primitive is not None:
             return self.primitive.link_inertia()
         assert self.mass is not None and self.inertia is not None
@@ -200,7 +200,7 @@ class HandFile:
     inertia: LinkInertia = field(init=False)
 
     def __post_init__(self) -> None:
-        """Set `inertia` to the bodies' sum; raise FieldError if no real body has this sum."""
+        """Set `inertia` to the bodies' sum; FieldError if unphysical, or a frame has a joint."""
         for i, frame in enumerate(self.frames):
             if frame.joint is not None:
                 raise FieldError('is of no use: hands are on the flange', 'frames', i, 'joint')
@@ -285,7 +285,7 @@ def hand_frames(name: str) -> tuple[FixedFrame, ...]:
 
 
 def _read_hand_file(path: Path) -> HandFile:
-    """Return the content of a hand file."""
+    """Return the content of a hand file; raise DescriptionError if it is wrong."""
     return read_typed_file(path, HandFile, 'a hand file starts with name, source, bodies')
 
 

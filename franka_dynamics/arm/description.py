@@ -114,7 +114,7 @@ class ArmDescription(ArmFields):
     json_fields = 'name', 'file', 'inertial_set', 'hand', 'source'  # what a result in JSON names
 
     def __post_init__(self) -> None:
-        """Raise DescriptionError for wrong joints, names, arrays, friction; freeze the arrays."""
+        """Raise DescriptionError (home: JointVectorError) for wrong fields; freeze the arrays."""
         if len(self.links) != len(self.joints) or not self.joints:
             raise DescriptionError(
                 f'{self.name} has {len(self.joints)} joints and {len(self.links)} links; an arm '

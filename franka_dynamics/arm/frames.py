@@ -125,7 +125,7 @@ def unknown_frame_error(frame: object, arm: ArmDescription) -> FrameError:
 
 
 def mount_rotation(arm: ArmDescription) -> Array:
-    """Return the base's orientation in the space frame {S}, shape (3, 3)."""
+    """Return the orientation in {S} of the base, or of a URDF's link before joint 1, (3, 3)."""
     # Frame {0} of a URDF is a choice of the import.
     return np.asarray((arm.mount_pose if arm.urdf else arm.base)[:3, :3])
 

@@ -23,7 +23,7 @@ class FrictionModel(Protocol):
     """Protocol of joint friction models, which return friction torques for joint velocities."""
 
     def torque(self, dq: ArrayLike) -> Array:
-        """Return the friction torque (..., n) [N m] at dq [rad/s], part of the joint torque."""
+        """Return the friction (..., n) [N m] at dq [rad/s] that the joint torque must overcome."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -226,7 +226,7 @@ class LinkInertia:
 
     def equivalent_ball_density(self) -> float:
         """
-        Return the density [kg/m^3] of a ball of this mass and central inertia's trace; inf if 0.
+        Return the density [kg/m^3] of a ball of this mass and central inertia trace; inf if <= 0.
 
         I is about the centre of mass. Every other body with this mass and tr(I) is denser
         somewhere. A ball of radius r has tr(I)/2 = 3/5 m r^2.

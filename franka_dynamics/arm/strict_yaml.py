@@ -105,7 +105,7 @@ def read_mapping(path: Path, *, format_hint: str) -> dict[str, Any]:
 
 
 def _text_without_json_tabs(path: Path) -> str:
-    """Return a file's text, that of a JSON file with blanks for tabs, which YAML forbids."""
+    """Return a file's text, of a checked JSON file with blanks for tabs, which YAML forbids."""
     text = read_text(path)
     if path.suffix == '.json':
         json.loads(text)  # YAML is more lenient

@@ -193,7 +193,7 @@ def _decode(hint: Any, value: Any) -> Any:
 
 
 def _as_annotated_value(hint: Any, rules: Sequence[Any], value: Any) -> Any:
-    """Return a value of an `Annotated` type, after checking its rules."""
+    """Return a value of an `Annotated` type; raise FieldError if it breaks one of its rules."""
     if isinstance(rules[0], TaggedUnion):
         one, given = rules[0], dict(_as_mapping(value))
         with prepend_keys(one.tag):
@@ -297,7 +297,7 @@ def _as_mapping(value: Any) -> dict[str, Any]:
 
 
 def _as_array(value: Any) -> Array:
-    """Return a list of numbers, or of equally long lists, as an array."""
+    """Return a list of numbers, or of equally long lists, as an array, else raise FieldError."""
     if not isinstance(value, list):
         raise FieldError(f'must be a list of numbers, not {short_repr(value)}')
     kinds = (Array if isinstance(entry, list) else float for entry in value)
@@ -309,7 +309,7 @@ def _as_array(value: Any) -> Array:
 
 
 def _as_number(value: Any) -> float:
-    """Return a number, or an angle [rad] given as a string such as '-pi/2'."""
+    """Return a number, or an angle [rad] from text such as '-pi/2', else raise FieldError."""
     match = _ANGLE_PATTERN.match(value) if isinstance(value, str) else None
     if match is not None:
         sign, times, parts = match.groups()

@@ -132,7 +132,7 @@ _REACTIONS_THAT_LET_GO = Reaction.RELEASE, Reaction.COAST, Reaction.ZERO
 
 
 class StateEvent(str, Enum):
-    """Events that change the state of the torque controller."""
+    """Events that change the controller's state, where TRANSITIONS has them; so does `reset`."""
 
     BEGIN = 'the first torque is allowed, or the fault of a held arm is cleared'
     RELEASE = 'torques end, and the arm is to be braked and let go'
@@ -164,7 +164,7 @@ TRANSITIONS = {
 
 class Stop(Enum):
     """
-    Kinds of stop that a user can request, which differ in the torque that follows.
+    Kinds of stop that a user can request; they differ in the torque after them or the remedy.
 
     LET_GO and PAUSE, which lasts while `blocked`, latch no fault.
     """
@@ -215,7 +215,7 @@ class StateMachine:
 
     def reset(self) -> None:
         """
-        Discard states, torques, motion and a fault that `start` clears, as reset simulations need.
+        Discard states, torques, motion and most faults that `start` clears, for reset simulations.
 
         A fault that only a new object clears and a user's stop stay, after `Stop.TO_ZERO` with
         zero torque. A held arm is let go, also of a load that nobody declared. The next torque may
@@ -281,17 +281,17 @@ class StateMachine:
 
     @property
     def enabled(self) -> bool:
-        """Whether torques go out or will begin by themselves, without a call of `start`."""
+        """Whether the law's torques go out or begin by themselves, without a call of `start`."""
         return self.ending.remedy in (Remedy.NONE, Remedy.WAIT)
 
     @property
     def needs_start(self) -> bool:
-        """Whether the core stays SILENT until `start` or, after a fault, `reset` is called."""
+        """Whether the core is SILENT, and the law needs `start` or, after a fault, `reset`."""
         return self.state is State.SILENT and not (self.enabled or self._must_hold)
 
     @property
     def _must_hold(self) -> bool:
-        """Whether the arm is to be braked and held by joint states that are trusted."""
+        """Whether the arm is to be braked and held, and joint states are trusted."""
         return self.ending.reaction is Reaction.HOLD and self.states.trusts_states
 
     def _record_wait(self, wait_reason: Reason | str | None) -> None:

@@ -215,7 +215,7 @@ class CoreStep(StateMachine):
         now: float | None = None,
     ) -> Array:
         """
-        Return the torque for one joint state, shape (n,) [N m].
+        Take one joint state; send the next torque if it is new, and return it, (n,) [N m].
 
         `q` and `dq` are positions [rad] and velocities [rad/s], `effort` is the measured torque
         [N m] (with one NaN none is measured), (n,) each in the arm's order; another shape, or in a
@@ -311,7 +311,7 @@ class CoreStep(StateMachine):
         return self._torque_without_state(now)
 
     def _torque_at_old_stamp(self, sample: StateSample, stamp_order: StampOrder) -> Array:
-        """Return the torque at a state with a repeated, late or set-back stamp, (n,) [N m]."""
+        """Drop or reject a state whose stamp is not new; return the next torque, (n,) [N m]."""
         if stamp_order is StampOrder.OUT_OF_ORDER:  # it is dropped; the last state counts
             why = self.states.repetition_reason(sample.stamp)
             if why is not None and self.state is State.SILENT and self.enabled:
@@ -326,7 +326,7 @@ class CoreStep(StateMachine):
         return torque
 
     def _check_state(self, sample: StateSample, now: float) -> Ending | None:
-        """Return an ending if a state cannot be used, else None; update `latest` and `desired`."""
+        """Return why a state is unusable or None; set `latest`, `desired`; raise for degrees."""
         states, repeated = self.states, self.repeated_positions
         self.latest = self.desired = None
         problem = states.check_values(sample.q, sample.dq, sample.effort, sample.stamp)
@@ -538,7 +538,7 @@ class CoreStep(StateMachine):
 
     @property
     def _is_arm_carried(self) -> bool:
-        """Whether the target or motor brakes carry the arm, so that its resting torque is zero."""
+        """Whether the target adds gravity and no arm is held at rest: the resting torque is 0."""
         held = self.ending.reaction is Reaction.HOLD and self.brake.is_still
         return self.acting_terms.adds_gravity and not held
 

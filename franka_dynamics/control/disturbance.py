@@ -138,7 +138,7 @@ class DisturbanceMonitor:
         self._payload_change: tuple[float, Array] | None = None
 
     def reset_at_first_torque(self, stamp: float) -> None:
-        """Set disturbance and external torques to zero, at the stamp [s] of a first torque."""
+        """Zero disturbance and external torques, restart checks, at a first torque's stamp [s]."""
         estimate = ObserverTorques(self._zero, self._zero, -self._state.gravity)
         self._observer.reset_estimate(np.array(estimate))
         self.disturbance_torque = self.external_torque = self._zero
@@ -148,7 +148,7 @@ class DisturbanceMonitor:
 
     def change_terms(self, terms: TermModel, state: StateTerms | None, *, new_load: bool) -> Array:
         """
-        Change the model; return the increase of the gravity torque to command, (n,) [N m].
+        Change the model; return the rise of gravity torque to command, (n,) [N m]; 0 if no state.
 
         Torques go out by `terms` from now on, at a state; `new_load`: the payload has changed.
         """
@@ -238,7 +238,7 @@ class DisturbanceMonitor:
         self._buffer_end += 1
 
     def _torque_differences(self) -> tuple[Array, Array]:
-        """Return received minus needed, and minus commanded torque (n,), less a load's share."""
+        """Return received - needed, received - commanded torque (n,) [N m] less a load's share."""
         motion, command = self.external_torque, self.external_torque - self.disturbance_torque
         if self._payload_change is not None:
             motion = subtract_load_torque(motion, self._payload_change[1])
@@ -247,7 +247,7 @@ class DisturbanceMonitor:
 
     @property
     def _latest_samples(self) -> Array:
-        """Sent and received torque, less what the target adds, and dq at k states, (k, 3, n)."""
+        """Last states' sent and received torque, less what the target adds, and dq, (k, 3, n)."""
         return self._torque_buffer[max(0, self._buffer_end - KEPT_STATE_COUNT) : self._buffer_end]
 
     @property
@@ -262,7 +262,7 @@ class DisturbanceMonitor:
         self, state: StateTerms, elapsed: float, is_active: bool, carries_arm: bool
     ) -> Ending | None:
         """
-        Return an ending if torques reach wrong joints or disturbances exceed a bound, or None.
+        Return an ending if torques are misdirected or a disturbance lasts beyond bounds, or None.
 
         `elapsed` is the time since the state before [s]. `is_active`: the law or the brake answers
         the state; `carries_arm`: the law does, or the resting torque that carries the arm.
@@ -296,7 +296,7 @@ class DisturbanceMonitor:
 
     def shows_push(self, *, by_size: bool = False) -> bool:
         """
-        Return whether estimated torques lately followed the sent ones: then a push drives them.
+        Return whether estimated, unmeasured torques lately followed the sent ones, as in a push.
 
         `by_size`: also if they got far larger changes than were sent. Not judged where torques are
         measured, because exchanged cables exchange what is measured, too.
@@ -312,7 +312,7 @@ class DisturbanceMonitor:
 
     def _is_push(self) -> bool:
         """
-        Return whether a force on the flange explains the disturbance torques of several joints.
+        Return whether a flange force explains several joints' disturbances, none as if exchanged.
 
         Not where that of the most disturbed joint is opposite to another's, as if exchanged, or
         it got the opposite of what was sent.

@@ -158,7 +158,7 @@ class Remedy(str, Enum):
 
 
 class Cause(Enum):
-    """A cause that ends torques, with the reaction to it and the remedy to begin again."""
+    """A cause that ends torques or keeps them waiting, with the reaction and the remedy."""
 
     TORQUE_AWAITED = 'none yet: a first torque is awaited', Reaction.RESTING_TORQUE, Remedy.WAIT
     STOP_REQUESTED = 'a stop', Reaction.RELEASE, Remedy.START
@@ -190,7 +190,7 @@ class Cause(Enum):
 
 class Ending(NamedTuple):
     """
-    An end of the control law's torques, with its reasons, the reaction and the remedy.
+    An end of the control law's torques or a wait for them: reasons, reaction and remedy.
 
     `last_reason` is the latest reason, `first_reason` the one that ended torques, or for which
     none have begun.
@@ -218,7 +218,7 @@ class Ending(NamedTuple):
 
     def joined_with(self, later: 'Ending') -> 'Ending':
         """
-        Return one ending with both reasons, the harder remedy and, mostly, the later reaction.
+        Return one ending with the first and latest reason, harder remedy, mostly later reaction.
 
         The first reason stays named, and the harder remedy counts. What follows is what the later
         one says; but an arm that is not seen for a while is held again, and one that was let go,

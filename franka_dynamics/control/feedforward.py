@@ -145,7 +145,7 @@ class Feedforward(CoreStep):
 
     def change(self, **settings: Any) -> None:
         """
-        Change settings of the controller from its next step on.
+        Change settings from the next step on or, unless RUNNING, when the arm or `start` allows.
 
         While running, the torque ramps from the old law's to the new. That of a held arm does not
         change, and its brake has the old gains until `start`; a payload is not judged for 2 s.

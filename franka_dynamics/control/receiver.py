@@ -217,7 +217,7 @@ class TorqueReceiver:
         return torque
 
     def _resting_torque(self) -> Array:
-        """Return the torque when stopped or faulty, (n,) [N m]: 0, or g(q) if nobody adds it."""
+        """Return the torque when stopped or faulty, (n,) [N m]: 0, g(q) or, unseen, the last."""
         if self._terms.adds_gravity:
             return self._zero
         if self._last_q is None:

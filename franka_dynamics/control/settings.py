@@ -104,7 +104,7 @@ class Settings:
         return replace(self, **changes)
 
     def __post_init__(self) -> None:
-        """Raise SettingsError for wrong `terms` or payload; make this a tuple, (10,) if valid."""
+        """Raise SettingsError for wrong types; make payload a tuple of floats, (10,) if valid."""
         if not isinstance(self.terms, Terms):
             raise SettingsError(f'terms must be fd.Terms(...); got {self.terms!r:.80}.')
         given: Any = (0.0,) * 10 if self.payload is None else self.payload

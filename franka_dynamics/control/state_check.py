@@ -142,7 +142,7 @@ class StateCheck:
         self.reset()
 
     def reset(self) -> None:
-        """Forget all joint states and all losses of joint states."""
+        """Forget all joint states and their losses, and trust states again."""
         self.q, self.dq = np.full_like(self._zero, np.nan), self._zero
         self.problem: Reason | None = ReasonCode.NO_STATE()
         self.trust_states_again()
@@ -155,7 +155,7 @@ class StateCheck:
         self.reset_state_losses()
 
     def reset_except_position(self) -> None:
-        """Forget all joint states, but keep the last position and the record of lost states."""
+        """Forget joint states but the last position, losses and which states are not trusted."""
         self.stamp: float | None = None
         self.good_count = self.age_in_periods = 0
         self._drift = self.dq_before = self._zero
@@ -266,7 +266,7 @@ class StateCheck:
     def make_sample(
         self, q: ArrayLike, dq: ArrayLike, effort: ArrayLike | None, stamp: Any, age: Any, now: Any
     ) -> StateSample:
-        """Return a checked joint state in arrays and floats; an effort or age with NaN is none."""
+        """Return a joint state with NaN effort or age as None; JointVectorError if it is wrong."""
         shape, arrays = self._zero.shape, []
         for name, given in (('q', q), ('dq', dq), ('effort', effort)):
             if type(given) is np.ndarray and given.dtype is _FLOAT64 and given.shape == shape:

@@ -178,7 +178,7 @@ class BrakingController:
         return self.disturbance * np.where(self.disturbance * dq > 0.0, along, 1.0)
 
     def change_load(self, added_gravity: Array) -> None:
-        """Keep a held arm's torque unchanged when g(q) grows by `added_gravity`, (n,) [N m]."""
+        """Keep the brake's torque unchanged when g(q) grows by `added_gravity`, (n,) [N m]."""
         self.disturbance = self.disturbance - added_gravity
         self._largest_disturbance = self.disturbance
 
@@ -320,7 +320,7 @@ class OpenLoopStop:
         return since_begin > MAX_BRAKING_TIME_S or not moves[seen].any()
 
     def resting_torque(self, terms: TermModel, now: float) -> Array:
-        """Return the probable g(q) less what the robot adds itself, (n,) [N m]; unseen: zero."""
+        """Return the probable g(q) less what the target adds, (n,) [N m]; zero if never seen."""
         if self.last_seen is None:
             return np.zeros(terms.loaded_arm.n)
         q, _ = self.probable_state(now)

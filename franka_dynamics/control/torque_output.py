@@ -74,7 +74,7 @@ class TorqueOutput:
 
     def repeat_last_torque(self) -> Array:
         """
-        Send nothing new; return a copy of the last torque, (n,) [N m].
+        Send nothing new; return a copy of the last torque, zero if none acts, (n,) [N m].
 
         A loop applies it: the next one is within the rate from there.
         """

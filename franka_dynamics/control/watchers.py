@@ -46,7 +46,7 @@ MIN_FALL_DISTANCE_RAD = 3e-3
 
 class MotionWatcher:
     """
-    Ends torques when a joint is too fast, or when the arm falls because its torques are refused.
+    Finds joints that are too fast, and an arm that falls while its torques are refused.
 
     A joint that will be too fast before its torque can be turned is too fast; `disturbances` says
     by how much an unexplained torque still accelerates it.
@@ -68,7 +68,7 @@ class MotionWatcher:
     def check_speeds(
         self, state: StateTerms, elapsed: float, reference: ReferencePoint | None
     ) -> Ending | None:
-        """Return an ending if a joint is too fast, `elapsed` [s] after the last state, or None."""
+        """Return an ending if a joint is too fast for 3 ms, or None; `elapsed` [s] pass now."""
         if reference and max(map(abs, reference.dq.tolist())) > MAX_REST_SPEED_RAD_S:
             self._motion_stamp = state.stamp
         speed = np.abs(state.dq) + self._disturbances.speed_gain_at_reversal(state)
@@ -176,5 +176,5 @@ class RepeatedPositionCheck:
         return fastest > MIN_MOTION_SPEED_RAD_S and all(self.still_time_s.tolist())
 
     def extrapolated_state(self, q: Array) -> tuple[Array, Array]:
-        """Return q with repeating joints moved on at velocities from before, and these, (n,)."""
+        """Return q, repeating joints moved on at velocities from before, and these, (n,) each."""
         return q + self.still_time_s * self._dq_before, self._dq_before

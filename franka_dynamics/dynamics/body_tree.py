@@ -203,7 +203,7 @@ class BodyTree(ValueEquality):
 
     def sweep_inward(self, Ad_inverse: Array, terms: Array) -> Array:
         """
-        Change `terms` (..., n, 6, K) to Y_i = terms_i + sum over children c of Ad(T_{i,c})^-T Y_c.
+        Change `terms` to Y_i = terms_i + sum over children c of Ad(T_{i,c})^-T Y_c, and return it.
 
         Shapes are those of `sweep_outward`, `terms` is changed, too; columns are wrenches or like
         them.

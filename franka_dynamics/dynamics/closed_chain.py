@@ -48,7 +48,7 @@ _MAX_CONDITION_NUMBER = 1e8
 @dataclass(frozen=True, eq=False)
 class Loop:
     """
-    A loop constraint that keeps frames on two bodies of a tree together where a loop was cut.
+    A loop constraint that keeps frames on two bodies of a cut tree together in `directions`.
 
     Parameters
     ----------
@@ -293,7 +293,7 @@ class ClosedChain:
         return matvec(reduction, self.tree_dynamics(motion).tau)
 
     def tree_dynamics(self, motion: JointStates) -> TreeMotion:
-        """Return twists, accelerations, wrenches and joint torques of the cut tree at a motion."""
+        """Return poses, twists, accelerations, wrenches, torques of the cut tree at a motion."""
         return tree_motion(self.tree, *motion, gravity=self.gravity)
 
     def mass_matrix(self, q: ArrayLike) -> Array:
@@ -356,7 +356,7 @@ class ClosedChain:
         return joined
 
     def _active_vector(self, values: ArrayLike, name: str, *, allow_stack: bool = True) -> Array:
-        """Return values of motors as floats, (..., active); JointVectorError for a wrong shape."""
+        """Return motors' values as floats, (..., active); JointVectorError for shape or NaN."""
         names = [self.tree.joint_names[i] for i in self.active]
         return as_joint_values(values, name, names, allow_stack=allow_stack)
 

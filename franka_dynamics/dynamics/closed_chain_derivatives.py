@@ -63,7 +63,7 @@ def differentiate_by_parameters(
 @dataclass(frozen=True, eq=False)
 class MotorDerivatives:
     """
-    Derivatives of motor torques, loops closed, by joint twists, motion and inertial parameters.
+    Derivatives of motor torques by joint twists, tool pose, motor motion, inertial parameters.
 
     For a number a of motors, `by_eta` (..., a, n + 1, 6) are the derivatives by corrections of the
     joint twists and of the tool's pose, at a fixed motion of the motors; `by_q`, `by_dq`, `by_ddq`
@@ -80,7 +80,7 @@ class MotorDerivatives:
 
 def reduced_torque_derivative(chain: ClosedChain, motion: JointStates) -> StateDerivative:
     """
-    Return the derivative of motor torques by all joints' twists, q, dq, ddq as if independent.
+    Return motor torques' derivative by joint twists, tool pose, q, dq, ddq as if independent.
 
     Kwon's (14), corrected; `all_columns` has shape (..., a, 9n + 6). The entries of lambda = [eta,
     q, dq, ddq] of the tree count as independent, as in Kwon. The derivative is -G_a + g_a^T
@@ -96,7 +96,7 @@ def reduced_torque_derivative(chain: ClosedChain, motion: JointStates) -> StateD
 
 def motor_derivatives(chain: ClosedChain, motion: JointStates) -> MotorDerivatives:
     """
-    Return derivatives of motor torques by motor motion, joint axes and inertial parameters.
+    Return motor torques' derivatives by joint twists, tool, motor motion, inertial parameters.
 
     `motion` is a result of `ClosedChain.motion` at positions with closed loops. Kwon's (14) is
     completed by the chain rule: positions, velocities and accelerations of the passive joints
@@ -125,7 +125,7 @@ def motor_derivatives(chain: ClosedChain, motion: JointStates) -> MotorDerivativ
 
 
 def _tau_gradient(chain: ClosedChain, motion: JointStates, partial: DynamicsDerivatives) -> Array:
-    """Return the derivative of motor torques by joint twists, q, dq, ddq, (..., a, 9n + 6)."""
+    """Return motor torques' derivative by joint twists, tool, q, dq, ddq, (..., a, 9n + 6)."""
     g_p, g_a = chain.split_loop_jacobian(chain.loop_jacobian(motion.q))
     tau_p = partial.motion.tau[..., chain.passive]
     tau_hat = np.linalg.solve(np.swapaxes(g_p, -1, -2), tau_p[..., None])[..., 0]

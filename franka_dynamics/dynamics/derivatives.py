@@ -91,7 +91,7 @@ class TreeMotion:
 @dataclass(frozen=True, eq=False)
 class DynamicsDerivatives:
     """
-    A tree's motion and its derivatives by joint twist corrections, q, dq and ddq (Kwon, (9)).
+    A tree's motion and its derivatives by corrections of twists and tool, q, dq, ddq (Kwon, (9)).
 
     `twist`, `acceleration` and `wrench` are Kwon's P, Q and R; their `all_columns` has shape (...,
     n, 6, 9n + 6). `displacement`, of the same shape, is (T_i^-1 dT_i)^vee, with T_i the pose of
@@ -117,7 +117,7 @@ def tree_motion(
     tool_wrench: ArrayLike | None = None,
 ) -> TreeMotion:
     """
-    Return twists, accelerations, wrenches and joint torques, rotors included (Kwon, (1)-(5)).
+    Return bodies' poses, twists, accelerations, wrenches; torques with rotors (Kwon, (1)-(5)).
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ class _TreeRecursion(TreeKinematics):
         return TreeMotion(self.transforms, self.V, self.dV, self.F, tau)
 
     def derivatives(self) -> DynamicsDerivatives:
-        """Return motion and its derivatives by joint twists, q, dq, ddq (Kwon's Algorithm 1)."""
+        """Return motion and derivatives by joint twists, tool, q, dq, ddq (Kwon's Algorithm 1)."""
         D, P, Q = self._outward_derivatives()
         R = self._wrench_derivatives(P, Q)
         n = self.n

@@ -151,7 +151,7 @@ class LoadEstimator:
 
     def update(self, stamp: float, q: Array, dq: Array, tau: Array, model: PinocchioModel) -> None:
         """
-        Update the estimate by a state and its external torque `tau`, (n,) [N m]; reset after rest.
+        Update the estimate by a state and its external torque, (n,) [N m]; reset after 5 s rest.
 
         The torque is the measured one less that of `model`; `stamp` in s, `q` and `dq`, (n,) each,
         in rad and rad/s.
@@ -300,7 +300,7 @@ class WrenchEstimator:
         return np.vstack([jacobian[:3] + np.cross(jacobian[3:].T, lever).T, jacobian[3:]])
 
     def estimate(self, q: Array, torque: Array) -> ExternalWrench:
-        """Return the wrench that best fits external torques (n,) [N m] of libfranka's sign."""
+        """Return the wrench, damped if singular, for external torques (n,) [N m] of FCI's sign."""
         jacobian = self.jacobian(q)
         # In `weighed`, torques are in units of their standard deviations, wrench components in
         # newtons.

@@ -98,7 +98,7 @@ class DynamicsFormulation(ABC):
         """
         Return ddq with M ddq = tau - C dq - g + J^T w, flange wrench w, (..., n) [rad/s^2].
 
-        Source: Walker and Orin 1982, method 1.
+        Source: Walker and Orin 1982, method 1. Raises InertiaError if M is singular.
         """
         arm = self.description
         q, dq, tau, *acting = broadcast_states(arm, q=q, dq=dq, tau=tau, wrench=wrench)
@@ -121,7 +121,7 @@ class DynamicsFormulation(ABC):
 
 def as_gravity_vector(gravity: ArrayLike) -> Array:
     """
-    Return gravity as floats (3,) [m/s^2]; raise JointVectorError for another shape or NaN.
+    Return gravity as floats (3,) [m/s^2]; raise JointVectorError for another shape, NaN or inf.
 
     Raises
     ------
@@ -146,7 +146,7 @@ def as_joint_stack(
     description: Any, values: ArrayLike | None, name: str, *, finite: bool = True
 ) -> Array:
     """
-    Return `values` as floats (..., n); raise JointVectorError for a wrong shape, NaN or inf.
+    Return `values` as floats (..., n); JointVectorError for wrong shape or, if `finite`, NaN, inf.
 
     `description` is an arm or a tree of n joints.
 

@@ -141,7 +141,7 @@ class PinocchioModel(model.DynamicsFormulation):
 
     @property
     def data(self) -> pin.Data:
-        """The calling thread's pinocchio.Data, which every method overwrites."""
+        """The calling thread's pinocchio.Data, which methods overwrite."""
         return self._workspace.data
 
     def __getstate__(self) -> dict[str, Any]:
@@ -201,12 +201,12 @@ class PinocchioModel(model.DynamicsFormulation):
 
     @_accept_stacks_of('q')
     def operational_space_inertia(self, q: ArrayLike, frame: Frame = FLANGE) -> Array:
-        """Return the operational-space inertia (J M^-1 J^T)^-1 at a frame, shape (6, 6)."""
+        """Return the inertia (J M^-1 J^T)^-1 at a frame, (6, 6); InertiaError if singular."""
         return model.operational_space_inertia(self.mass_matrix(q), self.jacobian(q, frame))
 
     @_accept_stacks_of('q')
     def mass_matrix(self, q: ArrayLike) -> Array:
-        """Return the mass matrix M(q) by the composite-rigid-body algorithm, (n, n) [kg m^2]."""
+        """Return M(q), rotors included, by the composite-rigid-body algorithm, (n, n) [kg m^2]."""
         return pin.crba(self.model, self._workspace.data, q)
 
     @_accept_stacks_of('q', 'dq')

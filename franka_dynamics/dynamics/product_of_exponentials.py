@@ -233,7 +233,7 @@ class ExponentialsModel(DynamicsFormulation):
 
 
 def _twists_and_poses_at_zero(description: ArmDescription) -> tuple[Array, Array]:
-    """Return the joints' space twists and the poses of all frames at q = 0."""
+    """Return space twists (n, 6) and poses of frames 1..n and flange, (n + 1, 4, 4), at q = 0."""
     modified = description.convention is Convention.MODIFIED
     pose = np.asarray(description.base, dtype=float)
     twists, poses = [], []
