@@ -73,7 +73,7 @@ _SPAN_TOLERANCE = 1e-9
 @dataclass(frozen=True)
 class RankGap:
     """
-    The gap in length between kept and removed columns when independent columns are chosen.
+    The gap in size between kept and removed columns' components orthogonal to earlier columns.
 
     A regressor column is kept if its component orthogonal to the earlier columns is significant.
     `min_kept_norm` is the smallest orthogonal component of a kept column, relative to the longest
@@ -86,7 +86,7 @@ class RankGap:
 
     @property
     def is_clear(self) -> bool:
-        """Whether every column clearly is or is not a combination of the others."""
+        """Whether every column clearly is or is not a combination of the earlier ones."""
         return self.min_kept_norm >= _MIN_KEPT_NORM and self.max_dropped_norm <= _MAX_DROPPED_NORM
 
 
@@ -139,7 +139,7 @@ class BaseParameters:
     @cached_property
     def unidentifiable_indices(self) -> tuple[int, ...]:
         """
-        Indices of the standard parameters that have no effect on joint torques.
+        Indices of the standard parameters that have no effect on joint torques under `gravity`.
 
         See Gautier and Khalil 1990, equation 13.
         """
@@ -157,7 +157,7 @@ class BaseParameters:
 
     def checked_gravity(self, gravity: ArrayLike | None) -> Array:
         """
-        Return `gravity` (None: the only one); BaseParameterError if parameters do not hold for it.
+        Return `gravity`, or the only one for None; BaseParameterError if outside or not unique.
 
         Raises BaseParameterError if `gravity` is None and the parameters hold for several vectors,
         or if `gravity` is outside the span of the vectors for which the parameters hold;
@@ -314,7 +314,7 @@ def _geometry_values(arm: ArmDescription | BodyTree) -> tuple[Any, ...]:
 
 def independent_columns(matrix: Array, order: Sequence[int]) -> tuple[list[int], Array, RankGap]:
     """
-    Return independent columns' indices, all columns as combinations of them, and the rank gap.
+    Return independent columns' indices, all columns' coefficients in these, and the rank gap.
 
     `matrix` (rows, p) has columns of comparable size, which are tested in `order` (p indices) for
     dependence on earlier columns. Returned are the indices of the b independent columns, `kept`;

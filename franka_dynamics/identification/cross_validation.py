@@ -89,7 +89,7 @@ class CrossValidation:
     @cached_property
     def elimination(self) -> tuple[list[int], Array, Array, Array]:
         """
-        Indices of the k columns that only some fits use, and all fits' equations reduced to these.
+        Columns that only some fits use: indices, fits by the others, reduced equations and sums.
 
         Their indices, effort last, the coefficients (folds + 2, c, k) of those others that fit
         them, the normal equations (folds + 2, k, k) of what is left of them then, and matrices
@@ -117,7 +117,7 @@ class CrossValidation:
     @cached_property
     def with_fixed_inertias(self) -> 'CrossValidation':
         """
-        The cross-validation with inertias fixed to the prior mean; friction and offsets fitted.
+        The cross-validation with inertias fixed to the prior mean; given faults are offsets alone.
 
         A common gain and a load are given because free inertias can't be told from them. Beside
         fixed ones they could, and would take a part of the fault that is compared
@@ -159,7 +159,7 @@ class CrossValidation:
         return self.grams.column_indices([*dict.fromkeys(names)])  # gain and drift share one
 
     def with_given_fault(self, fit: 'FoldFits') -> 'CrossValidation':
-        """Return a copy of the cross-validation whose fits all include the fault of `fit`."""
+        """Return a copy whose fits all include the fault of `fit`; its questions ask about it."""
         extended = copy(self)
         for name in ('base_fits', 'elimination'):
             vars(extended).pop(name, None)
@@ -176,7 +176,7 @@ class CrossValidation:
 
 class FoldFits:
     """
-    Fits without each fold and to all folds, with columns of given faults and at most one more.
+    Fits without each fold and to all folds, with columns of given faults and at most one other.
 
     The coefficients of all columns are `fold_thetas` (folds, c) without each fold, `total_theta`
     (c,) of all, and `arm_theta` (c,) of all with the arm's weights. `squared_residuals` (folds, n)
@@ -202,7 +202,7 @@ class FoldFits:
 
     @property
     def fault(self) -> Fault:
-        """The fault whose columns the fits have in addition to the given faults' columns."""
+        """The fault whose columns the fits have beside the given faults'; not of `base_fits`."""
         assert self._fault is not None
         return self._fault
 
@@ -330,7 +330,7 @@ class FoldFits:
 
     def is_harmful(self) -> bool:
         """
-        Return whether it is significant, raises E by 50 % and `agrees_with_start` or is evident.
+        Return whether the fault is significant, harms, and `agrees_with_start` or is evident.
 
         One that does not agree with the starting set's inertias needs twice the evidence: of sound
         logs the largest is 28, a Rokae xMate's.

@@ -86,7 +86,7 @@ class ExcitationProblem:
 
     @cached_property
     def prior(self) -> Prior:
-        """The prior under which each link's mass has a relative standard deviation of 100 %."""
+        """The prior about the arm's inertias, by which masses have 100 % standard deviation."""
         q = sample_states(self.arm, _RANDOM_STATE_COUNT).q
         static = np.abs(NewtonEulerModel(self.arm, self.gravity).gravity(q)).max(axis=0)
         return Prior.centered_at(self.arm, self.model, np.maximum(static, _MIN_STATIC_TORQUE_NM))
@@ -115,7 +115,7 @@ class ExcitationProblem:
 
     @cached_property
     def _max_torque_to_noise(self) -> Array:
-        """Largest torque, divided by noise, that one unit of each base parameter causes, (b,)."""
+        """Largest torque / noise, over random states, by one unit of each base parameter, (b,)."""
         states = sample_states(self.arm, _RANDOM_STATE_COUNT)
         rows = np.abs(self.model.base.regressor(*states)) / self.prior.expected_residual[:, None]
         return np.asarray(rows.max(axis=(0, 1)))
@@ -142,7 +142,7 @@ class ExcitationProblem:
         return np.asarray(np.log(np.mean(powers, axis=-1)) / _POWER_MEAN_EXPONENT)
 
     def regressor(self, q: Array, dq: Array, ddq: Array) -> Array:
-        """Return the regressor of all parameters, (..., n, p), at states of shape (..., n)."""
+        """Return the regressor of base and friction parameters (..., n, p) at states (..., n)."""
         model = self.model
         return model.regressor(model.base.regressor(q, dq, ddq), model.friction.columns(q, dq))
 

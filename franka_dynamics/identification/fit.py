@@ -97,7 +97,7 @@ def fit_consistent_parameters(
     equations: tuple[Array, Array], prior: Prior, bounds: PhysicalConstraints, precision: float
 ) -> tuple[Array, Array]:
     """
-    Return the physically consistent standard and friction parameters that fit the samples best.
+    Return the physically consistent standard and friction parameters that fit samples and prior.
 
     Returned are the standard parameters, (10 n,) or (11 n,), and friction parameters (f,).
     `equations` (R, z) are from `least_squares.weighted_equations`. The cost of the links' inertias
@@ -234,7 +234,7 @@ class DataSplit:
 
     @classmethod
     def from_grams(cls, grams: Sequence[GramStack], test_count: int) -> 'DataSplit':
-        """Return the split of recordings, of which the last `test_count` are for tests alone."""
+        """Return the split that leaves out the last `test_count` recordings, or in turn folds."""
         fitted, tested = grams[: len(grams) - test_count], grams[len(grams) - test_count :]
         if len(fitted) >= _MIN_RECORDINGS_AS_FOLDS:
             fitted = [one.merged_into_fold(k % FOLD_COUNT) for k, one in enumerate(fitted)]

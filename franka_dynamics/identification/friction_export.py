@@ -22,7 +22,7 @@ _MAX_SIGMOID_SLOPE_S_RAD = 2.0 / _FRANKY_EPSILON_RAD_S  # the sigmoid that is as
 
 
 def franky_text(arm: ArmDescription) -> str:
-    """Return Python code that makes franky's FrictionCompensationParams from an arm's friction."""
+    """Return Python code with an arm's friction as franky's parameters; FrictionError if none."""
     dq, torque = _friction_samples(arm)
     from scipy.optimize import lsq_linear
 
@@ -43,7 +43,7 @@ def franky_text(arm: ArmDescription) -> str:
 
 
 def crisp_text(arm: ArmDescription) -> str:
-    """Return the text of a parameter file for crisp_controllers with an arm's friction."""
+    """Return crisp_controllers' parameter file as text for an arm's friction, or FrictionError."""
     dq, torque = _friction_samples(arm)
     from scipy.optimize import least_squares
 

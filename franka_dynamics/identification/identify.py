@@ -157,7 +157,7 @@ def identify(
 def _verdict_by(
     model: TorqueModel, summarise: Callable[[TorqueModel], Iterable[RecordingSummary]]
 ) -> RecordingVerdict:
-    """Return the verdict on recordings by a torque model, from `summaries(model)`."""
+    """Return the verdict by a model on the usable of `summarise(model)`, no set published."""
     used = [one for one in summarise(model) if one.failure is None]
     grams = fit.DataSplit.from_grams([one.grams for one in used if one.grams], 0).total_grams
     return judge_recordings(grams, Prior.centered_at(model.arm, model, grams.max_torque), (), used)

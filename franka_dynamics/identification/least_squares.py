@@ -144,7 +144,7 @@ class GramStack:
         return replace(self, matrices=matrices, sample_counts=counts)
 
     def with_folds(self, numbers: Sequence[int]) -> 'GramStack':
-        """Return the Gram matrices of the folds with the chosen numbers only."""
+        """Return the Gram matrices of the chosen folds only; `max_torque` stays that of all."""
         kept = list(numbers)
         return replace(self, matrices=self.matrices[kept], sample_counts=self.sample_counts[kept])
 
@@ -183,7 +183,7 @@ class GramStack:
 
 
 def residual_weights(noise: Array) -> Array:
-    """Return the weight of each joint's squared residuals by its noise, (n,) [1/(N m)^2]."""
+    """Return the weights 1 / (6 noise^2) of joints' squared residuals, (n,) [1/(N m)^2]."""
     return 1.0 / (SAMPLES_PER_INDEPENDENT_SAMPLE * noise**2)
 
 
@@ -205,7 +205,7 @@ def fit_theta(
 
 
 def fit_theta_to_gram(gram: Array, prior: Prior, precision: float) -> Array:
-    """Return the p parameters of least cost: the first in a Gram matrix (c, c), torque last."""
+    """Return the parameters (p,) of least cost by `gram` (c, c), torque last, and the prior."""
     known, pull = prior.information(precision)
     p = len(pull)
     return np.asarray(np.linalg.solve(gram[:p, :p] + known, gram[:p, -1] + pull))

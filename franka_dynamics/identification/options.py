@@ -63,7 +63,7 @@ class IdentificationOptions:
             )
 
     def effort_scales(self, n: int) -> 'Array':
-        """Return each joint's torque per unit of recorded effort [N m], shape (n,)."""
+        """Return each joint's torque per unit of effort, (n,) [N m]; RecordingError if wrong."""
         from ..recordings.recording import effort_scales
 
         return effort_scales(self.effort_scale, n)

@@ -61,7 +61,7 @@ class PayloadEstimate:
 
 def _estimate(phi: Array, covariance: Array, noise_std: Array, arm_mass: float) -> PayloadEstimate:
     """
-    Return the estimate from a load's parameters at the flange; IdentificationError if massless.
+    Return the estimate from a load's parameters; IdentificationError without significant mass.
 
     `phi` (10,) and `covariance` (10, 10) are in the order of Gautier and Khalil 1990, eq. 3.
     Raises IdentificationError unless the mass is above both three of its standard deviations and a
@@ -134,10 +134,11 @@ def _fit_load(
     columns: Array, torque: Array, seconds: NDArray[np.intp], prior: Prior
 ) -> tuple[Array, Array, Array]:
     """
-    Return a load's parameters (10,), their covariance (10, 10) and the joints' noise (n,) [N m].
+    Return a load's parameters, covariance, joints' noise; IdentificationError for <= 10 seconds.
 
-    `columns` (N, n, p + 10) are those of the arm with `prior`, and of the load, `torque` (N, n)
-    the measured torques. Residuals of samples with the same number in `seconds` (N,) are summed.
+    Shapes are (10,), (10, 10) and (n,) [N m]. `columns` (N, n, p + 10) are those of the arm with
+    `prior`, and of the load, `torque` (N, n) the measured torques. Residuals of samples with the
+    same number in `seconds` (N,) are summed; there must be more than ten such numbers.
     """
     p, count = len(prior.std), len(np.unique(seconds))
     if count <= N_LINK_PARAMETERS:

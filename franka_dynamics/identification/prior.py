@@ -168,7 +168,7 @@ class Prior:
 
     @cached_property
     def sqrt_precision(self) -> Array:
-        """Square root S of the base parameters' prior precision matrix S^T S, (b, b)."""
+        """Square root S of the base parameters' prior information S^T S at precision 1, (b, b)."""
         matrix = self.model.base.matrix
         scale = self.std[: len(matrix)]
         spread = (matrix @ self.covariance @ matrix.T) / np.outer(scale, scale)
@@ -229,7 +229,7 @@ def starting_set_precision(
     equations: tuple[Array, Array], prior: Prior, free_columns: Array | None = None
 ) -> StartingSetPrecision:
     """
-    Return likely precisions of a starting set: the likeliest or, from 1 on, the smallest likely.
+    Return a starting set's precisions, each the likeliest if < 1, else the smallest likely >= 1.
 
     `equations` are those of `least_squares.weighted_equations`, weighted so that residuals have
     unit variance. `free_columns` (rows of the equations, k) are columns of unknowns beside the

@@ -150,7 +150,7 @@ class _FitsNearPublishedMasses:
         return values[self.p :], covariance[self.p :, self.p :]
 
     def joint_fault_ranges(self) -> Iterator[JointFaultRange]:
-        """Yield ranges over 0.2 of joints' effort gains and inner joints' encoder zeros [rad]."""
+        """Yield ranges, wider than 0.2, of joints' effort gains and inner encoder zeros [rad]."""
         for fault in (*EffortGain.for_joint_count(self.n), *EncoderOffset.for_joint_count(self.n)):
             if not fault.joints:
                 continue
@@ -247,7 +247,7 @@ def _torque_error(gram: Array, theta: Array, sample_count: int) -> float:
 
 def _log_evidence_of(gram: Array, prior: Prior, least: float = -np.inf) -> float:
     """
-    Return a prior's largest log evidence, offsets, factor and load unknown; -inf if below `least`.
+    Return the largest log evidence with unknown offsets, factor, load; -inf if surely < `least`.
 
     A load is free where that is likelier. Masses are known as well as in the fit, or better:
     those of a set that is good for nothing would explain the recorded states, too. Evidence that

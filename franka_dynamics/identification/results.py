@@ -195,7 +195,11 @@ class Identification:
 
     @property
     def better_hand_errors(self) -> tuple[TorqueErrors, TorqueErrors] | None:
-        """Errors of the best sets with a better and with the arm's hand; None without a better."""
+        """
+        Errors of the best sets with another, clearly better hand and with the arm's, or None.
+
+        None, too, if a link other than the last differs most from the start, by a factor over 1.4.
+        """
         own = [one for one in self.published_errors if one.name.endswith(f', {self.start.hand}')]
         best = self.best_published_errors
         if not own or best in own or not Improvement.from_errors(best, own).better:

@@ -51,11 +51,11 @@ class Bag:
     signal: SignalOptions = field(default_factory=SignalOptions)
 
     def recording(self) -> Recording:
-        """Return the bag's recording."""
+        """Read the bag, and return its recording; RecordingError if it cannot be used."""
         return read_recording(self.path, self.joint_names, topic=self.topic, stamps=self.stamps)
 
     def motion(self, effort_scale: Array | float = 1.0) -> Motion:
-        """Return the bag's resampled, filtered motion, with efforts times `effort_scale`."""
+        """Read the bag, and return its resampled, filtered motion, effort times `effort_scale`."""
         return to_motion(self.recording().with_scaled_effort(effort_scale), self.signal)
 
 
@@ -173,7 +173,7 @@ def summarise_recording(
     model: TorqueModel, options: IdentificationOptions, source: AnyRecording, name: str
 ) -> RecordingSummary:
     """
-    Return the summary of a recording called `name`; for an unusable bag it holds the error.
+    Return the summary of a recording called `name`; of an unusable bag, one with its error.
 
     Signs of a faulty recording are found by the starting set's limits and gravity torques.
     """

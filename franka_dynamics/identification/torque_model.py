@@ -149,7 +149,7 @@ class TorqueModel:
         rotor_inertia: bool = False,
         slip_reaches: tuple[float, ...] = (),
     ) -> 'TorqueModel':
-        """Return an arm's torque model, whose regressor depends on the arm's geometry alone."""
+        """Return an arm's torque model, whose regressor does not depend on the arm's inertias."""
         return cls(
             base_parameters(arm, gravity, rotor_inertia=rotor_inertia),
             FrictionTerms(arm.n, slip_reaches=slip_reaches),

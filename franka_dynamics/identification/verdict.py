@@ -69,7 +69,7 @@ class RecordingVerdict:
 
     @property
     def sound(self) -> bool:
-        """Whether the recordings have no fault that would make the identified arm wrong."""
+        """Whether no fault was found that would make the identified arm wrong."""
         return not self.causes and not self.suspected_joints
 
     @property
@@ -83,7 +83,7 @@ def _with_given_faults(
     fits: CrossValidation,
 ) -> tuple[CrossValidation, list[FoldFits], list[FoldFits], FoldFits | None]:
     """
-    Return fits with dominant harmless faults; of others all, harmful ones, best harmless or None.
+    Return `fits` with dominant harmless faults, and fits of others: all, harmful, best harmless.
 
     While a harmless fault explains more than the harmful ones, its columns are added to all fits,
     and the other faults are tried again. Also returned are the fits with each of these, the
@@ -103,7 +103,7 @@ def diagnose_fits(
     fits: CrossValidation, state_fits: Sequence[StateFaultFit]
 ) -> tuple[RecordingVerdict, CrossValidation]:
     """
-    Return a verdict, with any fault or suspected joints, and fits that include harmless faults.
+    Return a verdict, with any fault or suspected joints, and `fits` with dominant harmless faults.
 
     Also returned are the fits, with harmless faults' columns in all of them. `state_fits` are fits
     at corrected states, the likeliest first.
@@ -132,7 +132,7 @@ def _state_fault_verdict(
     fits: Sequence[StateFaultFit], rival_log_bayes_factor: float, ambiguous: bool
 ) -> RecordingVerdict:
     """
-    Return a verdict that names the likeliest state fault, or else suspects its joints.
+    Return a verdict that names the likeliest state fault or, if unclear, suspects joints.
 
     The joints of the second likeliest are suspected as well. `rival_log_bayes_factor` is that
     of faults with columns; an `ambiguous` fault is not clear, whatever it is.

@@ -169,7 +169,7 @@ def _dates_or_lists(column: Any) -> Array | None:
 
 
 def _read_numpy(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
-    """Yield the array of a .npy file, or its fields by name, or the arrays of a .npz file."""
+    """Yield the array or fields of a .npy file (pickled: RecordingError), or a .npz's arrays."""
     try:
         loaded = np.load(file, allow_pickle=False)
     except ValueError as error:

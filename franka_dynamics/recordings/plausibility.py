@@ -274,7 +274,7 @@ def _effort_size_faults(recording: Recording, arm: ArmDescription) -> Iterator[s
 
 
 def _speed_limit_ratio(recording: Recording, arm: ArmDescription) -> Array:
-    """Return speeds from positions, over at least 0.02 s, to limits, (messages - 1, n)."""
+    """Return speeds from positions (a step lasts >= 0.02 s) over limits, (messages - 1, n)."""
     step, limit = np.maximum(np.diff(recording.time), _MIN_INTERVAL_S), arm.limit('velocity')
     rate = np.abs(np.diff(recording.q, axis=0)) / step[:, None]
     return np.asarray(rate / np.where(limit > 0.0, limit, np.inf))

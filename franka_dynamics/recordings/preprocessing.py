@@ -243,7 +243,7 @@ def without_idle_effort(recording: Recording) -> Recording:
 
 def with_interpolated_effort(recording: Recording) -> Recording:
     """
-    Return a recording with efforts interpolated if they change less often than messages come.
+    Return a recording, efforts interpolated if they come at a steady lower rate than messages.
 
     A driver that reads efforts at a lower rate repeats them in between, on average half a period
     late. Rounded efforts, or those of an arm at rest, repeat at no steady rate. A remark says so.
@@ -296,7 +296,7 @@ class PieceFilter:
 
     @property
     def time(self) -> Array:
-        """Times of the resampled signals [s], including the ends that `_trim` drops."""
+        """Times of resampled signals from the piece's start [s], with ends that `_trim` drops."""
         # Half a millionth is added to the number of sampling periods before rounding down, because
         # stamps are whole nanoseconds and sampling times are not.
         count = int(np.floor(self.piece.duration * self.options.rate + 5e-7)) + 1

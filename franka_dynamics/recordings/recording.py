@@ -87,7 +87,7 @@ class Recording:
         return replace(self, **{name: getattr(self, name)[selection] for name in names})
 
     def with_scaled_effort(self, effort_scale: ArrayLike) -> 'Recording':
-        """Return the recording with efforts times a scale, one number or one per joint."""
+        """Return the recording, efforts times one scale or one per joint; RecordingError if 0."""
         return replace(self, effort=self.effort * effort_scales(effort_scale, self.q.shape[1]))
 
 
@@ -192,7 +192,7 @@ def _arm_state(
     source: str,
 ) -> Array | None:
     """
-    Return positions, velocities and efforts (3, n) of an arm's joints in a message, or None.
+    Return the arm's positions, velocities, efforts (3, n) in a message, None if it has no joint.
 
     Without any of these joints it is None. `indices_by_names` has those of the arm's joints by the
     names in messages, and gets those of a message with other names. Raises RecordingError if only

@@ -188,7 +188,7 @@ def mcap_in_folder(bag: Path) -> Path:
 
 
 def is_unclosed(path: Path) -> bool:
-    """Return whether a path is an .mcap file that lacks the format's closing bytes."""
+    """Return whether an .mcap file begins, but does not end, with the format's magic bytes."""
     if path.suffix != '.mcap' or not path.is_file():
         return False
     with path.open('rb') as file:

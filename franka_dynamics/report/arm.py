@@ -44,7 +44,7 @@ class InertiaRow:
 
 
 def dh_rows(arm: ArmDescription) -> list[dict[str, Any]]:
-    """Return the DH table as dicts with a, alpha, d, theta, beta of the joints and the flange."""
+    """Return dicts of frame, joint, kind, a, alpha, d, theta, beta for joints and the flange."""
     named = [(str(i), one.name, one.kind.value, one.row) for i, one in enumerate(arm.joints, 1)]
     return [
         {'frame': frame, 'joint': joint, 'kind': kind, **to_json_types(row)}
@@ -153,7 +153,7 @@ def identifiability_sentences(base: BaseParameters) -> Iterator[str]:
 
 
 def rank_sentence(arm: ArmDescription, base: BaseParameters, rank: int, error: float) -> str:
-    """Return a sentence on the number of base parameters and the regressor's rank."""
+    """Return a sentence on base parameters' number, regressor's rank and regrouping's error."""
     bound = ''
     if not base.rotor_inertia:
         bound = f'; at most {max_base_parameter_count(arm)} by Gautier and Khalil'

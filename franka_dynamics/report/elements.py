@@ -155,7 +155,7 @@ class Table:
 
 
 def _cell_text(value: Any, head: Header) -> str:
-    """Return a cell's value as text, '' for None, a number in the format of its column."""
+    """Return a value as text: '' for None, yes or no for a bool, numbers in `head`'s format."""
     if value is None:
         return ''
     if isinstance(value, (bool, np.bool_)):
@@ -164,7 +164,7 @@ def _cell_text(value: Any, head: Header) -> str:
 
 
 def _is_numeric(value: Any) -> bool:
-    """Return whether a value is a number, or a string that begins with one."""
+    """Return whether a value is a number, no Boolean, or a string that begins with a number."""
     if isinstance(value, str):
         return re.match(r'[-+]?\d', value) is not None
     return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)

@@ -26,7 +26,7 @@ _PLOT_COLUMN_COUNT = 4  # of joints in the figure of friction
 
 
 def identification_as_data(result: Identification) -> dict[str, Any]:
-    """Return an identification as data for JSON, torque errors in `result.unit`, others in SI."""
+    """Return an identification as data for JSON, errors E in `result.error_unit`, others in SI."""
     recordings, estimate = result.recordings, result.estimate
     heads = 'name', 'start', 'base', 'base_deviation', 'consistent'
     return {
@@ -92,7 +92,7 @@ def conclusion_text(result: Identification) -> str:
 
 
 def _missed_bound_text(result: Identification) -> str:
-    """Return by how much the rms torque error had to fall, to end a sentence on why it is not."""
+    """Return why the arm is not better, by how much E had to fall, as a sentence's end."""
     gained, why = result.improvement, f'by as much as {MIN_IMPROVEMENT_RATIO:.0%}'
     if gained.reduction > gained.min_reduction:
         why = f'by more than the spread between parts, {gained.spread:.3f} {result.error_unit}'
@@ -119,7 +119,7 @@ def tracking_sentence(result: Identification) -> str:
 
 
 def detail_sentences(result: Identification) -> Iterator[str]:
-    """Yield sentences on faults of recordings and on parameters that remain undetermined."""
+    """Yield sentences on recordings' faults and remarks, masses, the hand, poorly known links."""
     yield from _verdict_sentences(result)
     yield from _mass_ratio_sentences(result)
     yield from (f'left out: {failure}' for failure in result.recordings.failures)

@@ -250,7 +250,7 @@ def plot_torques(result: ReplayEvaluation, title: str, path: Path) -> None:
 
 
 def tracking_table(prediction: TrackingPrediction) -> Table:
-    """Return a table of joints' predicted rms tracking errors, a row for each feedforward."""
+    """Return a table of joints' predicted rms tracking errors [mrad], a row per feedforward."""
     kp = ', '.join(f'{one:g}' for one in prediction.kp)
     title = f'predicted rms tracking error [mrad] of a PD with kp {kp}'
     numbers = headers(('all', *_number_texts(len(prediction.joint_names))), '.2f')

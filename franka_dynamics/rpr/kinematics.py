@@ -95,7 +95,7 @@ class RprKinematics:
 
     def inverse(self, position: ArrayLike) -> Array:
         """
-        Return the four solutions (theta1, d2, theta3), (4, 3), for a reachable origin of frame 3.
+        Return solutions (theta1, d2, theta3), (4, 3), for {3}'s origin, or raise UnreachableError.
 
         Parameters
         ----------
@@ -139,7 +139,7 @@ class RprKinematics:
 
     def inverse_within(self, position: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> Array:
         """
-        Return the solutions of `inverse` within limits, (k, 3), most central first; at least one.
+        Return solutions of `inverse` within limits, (k, 3), most central first; error if none.
 
         Parameters
         ----------

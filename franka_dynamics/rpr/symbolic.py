@@ -48,7 +48,7 @@ def frame_poses() -> list[sp.Matrix]:
 
 
 def geometric_jacobian() -> sp.Matrix:
-    """Return the end effector's Jacobian (6, 3), rows v, omega (Busellato 2023, 1.4 and 1.5)."""
+    """Return the end effector's Jacobian in {S}, (6, 3): v, omega (Busellato 2023, 1.4, 1.5)."""
     end = frame_poses()[3]
     v = sp.Matrix.hstack(*(_d_dq(end[:3, 3], joint) for joint in range(3)))
     omega = sp.Matrix.hstack(sp.Matrix([0, 0, 1]), sp.zeros(3, 1), frame_poses()[2][:3, 2])

@@ -19,7 +19,7 @@ from .states import StateFault
 
 
 def possible_faults(n: int) -> list[Fault]:
-    """Return every fault that recordings of an arm of n joints may have."""
+    """Return every fault that recordings of n joints may have, but those that `checks` finds."""
     return [fault for kind in FAULT_CLASSES.values() for fault in kind.for_joint_count(n)]
 
 

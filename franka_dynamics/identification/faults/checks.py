@@ -105,7 +105,7 @@ def contact_mask(motion: Motion, residual: Array, noise: Array) -> tuple[NDArray
 
 def negative_friction(model: TorqueModel, thetas: Array, variances: Array) -> Sequence[Diagnosis]:
     """
-    Return a list of one fault if fitted friction drives joints beyond rms residuals, else ().
+    Return a list of one fault if friction drives joints by more than rms residuals, else ().
 
     `thetas` (folds, c) are parameters fitted without each fold, `variances` (folds, n) the mean
     squared residuals there [N^2 m^2].

@@ -175,11 +175,11 @@ class Fault:
         return [coefficients[name] for name in self.column_names]
 
     def corrected_friction(self, friction: Array, user_values: Sequence[float]) -> Array:
-        """Return fitted friction parameters (n, k) with the fault's effect on them removed."""
+        """Return fitted friction parameters (n, k) less the fault's effect, by default none."""
         return friction
 
     def is_possible(self, user_values: Sequence[float], gravity: Array) -> bool:
-        """Return whether a fault of this kind can have `user_values` under the `gravity`."""
+        """Return whether such a fault can have `user_values` under `gravity`, by default True."""
         return True
 
     @classmethod

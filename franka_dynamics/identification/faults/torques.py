@@ -209,7 +209,7 @@ class WrongGravity(Fault):
     )
 
     def columns(self, samples: TorqueSamples) -> list[Array]:
-        """Return the torques of two level gravities and the given one, (N, n) [N m] each."""
+        """Return torques of two gravities normal to the model's, and of it, (N, n) [N m] each."""
         axes = gravity_axes(samples.model.gravity)
         return [NewtonEulerModel(samples.model.arm, one).gravity(samples.motion.q) for one in axes]
 
@@ -247,7 +247,7 @@ def lacks_gravity(gravity: Sequence[float]) -> bool:
 
 
 def gravity_axes(gravity: Array) -> Array:
-    """Return two horizontal vectors of gravity's magnitude, and gravity itself, (3, 3) [m/s^2]."""
+    """Return two vectors normal to gravity and as large, and gravity itself, (3, 3) [m/s^2]."""
     level = np.linalg.svd(gravity[None, :])[2][1:] * np.linalg.norm(gravity)
     return np.concatenate([level, gravity[None, :]])
 
