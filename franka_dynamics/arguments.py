@@ -45,7 +45,7 @@ def with_argument_checks(function: _FunctionType) -> _FunctionType:
 
     @wraps(function)
     def checked_call(*args: Any, **kwargs: Any) -> Any:
-        """Call the function after checking its arguments."""
+        """Return the function's result, or raise ArgumentError for an argument of a wrong type."""
         try:
             given = signature.bind(*args, **kwargs).arguments
         except TypeError:  # Python's own, which names the function

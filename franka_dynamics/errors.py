@@ -114,7 +114,7 @@ class AmbiguousUrdfError(UrdfError):
 
 
 class InertiaError(FrankaDynamicsError, ValueError):
-    """Inertial parameters or a pose are malformed, impossible, or make M(q) singular."""
+    """Inertial parameters or a pose are malformed, impossible, too large, or M(q) is singular."""
 
 
 class FrictionError(FrankaDynamicsError, ValueError):
@@ -126,7 +126,7 @@ class JointVectorError(FrankaDynamicsError, ValueError):
 
 
 class FrameError(FrankaDynamicsError, ValueError):
-    """A frame or a reference frame does not exist."""
+    """A frame or a reference frame does not exist, or does not move as a tool must."""
 
 
 class UnreachableError(FrankaDynamicsError, ValueError):
@@ -142,15 +142,15 @@ class CrosscheckError(FrankaDynamicsError):
 
 
 class RecordingError(FrankaDynamicsError, ValueError):
-    """A bag or log file cannot be read, or its content or an import option cannot be used."""
+    """A bag or log file cannot be read or written, or content or import option cannot be used."""
 
 
 class IdentificationError(FrankaDynamicsError, ValueError):
-    """A recording or an option does not allow an estimate, or an excitation is impossible."""
+    """A recording or option allows no estimate, or no excitation, or its result is refused."""
 
 
 class ClusterError(FrankaDynamicsError):
-    """A compute cluster does not answer, or loses its workers."""
+    """A compute cluster does not answer, or a worker process has died."""
 
 
 class OutputError(FrankaDynamicsError, OSError):
@@ -253,7 +253,7 @@ class LimitExceededError(ReferenceRefusedError):
 
 
 class NotActiveError(ReferenceRefusedError):
-    """A reference trajectory was sent while the controller sends no torques."""
+    """A reference trajectory was sent while no torques are sent, or nobody receives them."""
 
 
 class TreeError(FrankaDynamicsError, ValueError):
@@ -265,6 +265,6 @@ class LoopError(FrankaDynamicsError):
 
 
 class RobotInterfaceError(FrankaDynamicsError):
-    """A robot cannot be reached over FCI, or has another number of joints than the arm."""
+    """A robot cannot be reached or read over FCI, or has another number of joints than the arm."""
 
     status = 1

@@ -293,6 +293,6 @@ class _AssemblyWriter:
 
 
 def _tile_starts(column_count: int, tile_size: int) -> list[int]:
-    """Return the first indices of tiles of `column_count` values; the last two may overlap."""
+    """Return the starts of tiles that cover `column_count` values; the last two may overlap."""
     first = list(range(0, column_count - tile_size + 1, tile_size))
     return first if column_count % tile_size == 0 else [*first, column_count - tile_size]

@@ -139,7 +139,7 @@ class Program:
         return f'{self._node_text(first)} {node.kind} {self._operand_text(second, *inner)}'
 
     def _operand_text(self, node: Node, *enclosed_kinds: str) -> str:
-        """Return an operand's text, in parentheses if no variable and of the `enclosed_kinds`."""
+        """Return an operand's text, in parentheses if no variable and of an enclosed kind."""
         inline = node.index not in self._variable_names and node.kind in enclosed_kinds
         return f'({self._node_text(node)})' if inline else self._node_text(node)
 

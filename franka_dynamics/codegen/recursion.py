@@ -90,7 +90,7 @@ def _link_motion(
     dq: Scalar,
     ddq: Scalar,
 ) -> SymbolicMotion:
-    """Return a link's motion from its antecedent's, its joint's dq and ddq, its `acceleration`."""
+    """Return a link's motion from its antecedent's, dq and ddq, and its joint's `acceleration`."""
 
     def in_link_axes(values: ScalarArray) -> ScalarArray:
         """Return vectors given in the antecedent's axes, rotated into the link's axes."""

@@ -253,7 +253,7 @@ def _bounded_row(name: str, value: float, bound: float, unit: str) -> ReportRow:
 def _tracking_rows(
     errors: Mapping[str, TrackingErrorSeries], max_error_ratio: float, reference_row: int = 0
 ) -> tuple[ReportRow, ...]:
-    """Return rows of rms errors, the last at most `max_error_ratio` times the `reference_row`."""
+    """Return rows of rms errors; the last's bound is `max_error_ratio` times `reference_row`."""
     rows = []
     for name, (_, error) in errors.items():
         rms = _rms_error(error)

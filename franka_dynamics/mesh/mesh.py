@@ -53,7 +53,7 @@ class TriangleMesh:
     faces: NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        """Check shapes and indices and freeze the arrays."""
+        """Freeze the arrays; raise MeshError for a wrong shape, type or index, or no face."""
         given = self.faces
         freeze_arrays(self, MeshError, 'a mesh', vertices=(None, 3), faces=(None, 3))
         faces = np.array(given, order='C')

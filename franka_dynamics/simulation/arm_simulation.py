@@ -191,7 +191,7 @@ class ArmSimulation:
 
     @property
     def position(self) -> Array:
-        """Joint positions without sensor noise, shape (n,) [rad]."""
+        """Joint positions without sensor noise, shape (n,) [rad or m]."""
         return np.array(self.data.qpos)
 
     @property

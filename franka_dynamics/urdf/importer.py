@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Imports the serial arm in a URDF, or finds the joints of a known arm in it."""
+"""Imports the serial arm in a URDF, MJCF or xacro file, or finds a known arm's joints in it."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace

@@ -25,7 +25,7 @@ _UNALIGNED_JOINT_MODELS = {
 
 def pinocchio_model_of_urdf(text: str, source: str, *, with_mimic: bool = False) -> pin.Model:
     """
-    Return Pinocchio's model of a URDF, read without its <material> and <dynamics>.
+    Return Pinocchio's model of a URDF without <material> and <dynamics>, or raise UrdfError.
 
     By `with_mimic` joints follow others, unless one follows a joint that Pinocchio reads later;
     else they are independent.

@@ -26,7 +26,7 @@ from ..spatial import inverse_transform
 
 class SerialChain(NamedTuple):
     """
-    A serial arm in a URDF with its joints, and poses and inertias of the links that they move.
+    A serial arm in a URDF or MJCF: its joints, and the poses and inertias of the file's links.
 
     `joints` are the arm's, from base to tip. `link_poses` are those of all links in the root link,
     with the arm's joints at zero, (4, 4). `fixed_links` lists, under the name of a link that a
@@ -256,7 +256,7 @@ def _held_positions(
             )
 
     def held_position(name: str, followers: tuple[str, ...] = ()) -> float:
-        """Return a joint's constant position: held, nearest 0 or, of a mimic, by its leader."""
+        """Return a joint's position: held, nearest 0 or by its leader (UrdfError without one)."""
         joint = document.joints[name]
         if name in held:
             return float(held[name])

@@ -53,7 +53,7 @@ class SpaceFrameArm(BodyTree):
         return replace(self, **changed)
 
     def with_moved_joints(self, motion: Array, first: int) -> 'SpaceFrameArm':
-        """Return the arm with its joints from `first` on, and what they carry, moved in {S}."""
+        """Return the arm with joints `first` on, and what they carry, moved by `motion` in {S}."""
         behind = (link.expressed_in(motion) for link in self.inertias[first:])
         inertias = (*self.inertias[:first], *behind)
         twists = np.vstack((self.twists[:first], self.twists[first:] @ adjoint(motion).T))
@@ -183,7 +183,7 @@ class TorqueSensitivity:
     def effect(
         self, changed: SpaceFrameArm, arm: SpaceFrameArm, *, other: ArmDescription | None = None
     ) -> TorqueEffect:
-        """Return torques' change from `arm` to `changed`, plus friction's to `other` if given."""
+        """Return the TorqueEffect from `arm` to `changed`, with friction's to `other` if given."""
         rigid = self._rigid_body_torque(changed) - self._rigid_body_torque(arm)
         change = np.vstack([rigid, np.zeros((_PATH_SAMPLE_COUNT, self._reference.n))])
         if other is not None:

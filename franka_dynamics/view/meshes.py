@@ -54,7 +54,7 @@ class ArmMeshes:
 
 
 def arm_meshes(arm: ArmDescription) -> ArmMeshes:
-    """Return an arm's meshes of an installed franka_description; else, and of hands, shapes."""
+    """Return an arm's meshes by franka_description if installed; else, and of a hand, shapes."""
     folder, shares = f'franka_description/meshes/robot_arms/{arm.name}', ros_share_folders()
     installed = any((share / folder).is_dir() for share in shares)
     shapes = {} if installed else load_shapes(arm.name)
