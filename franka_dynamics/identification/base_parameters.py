@@ -157,7 +157,7 @@ class BaseParameters:
 
     def checked_gravity(self, gravity: ArrayLike | None) -> Array:
         """
-        Return `gravity`, or the only one for None; BaseParameterError if outside or not unique.
+        Return `gravity`, for None the only valid one; BaseParameterError if invalid or not unique.
 
         Raises BaseParameterError if `gravity` is None and the parameters hold for several vectors,
         or if `gravity` is outside the span of the vectors for which the parameters hold;

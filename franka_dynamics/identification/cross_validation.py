@@ -202,7 +202,7 @@ class FoldFits:
 
     @property
     def fault(self) -> Fault:
-        """The fault whose columns the fits have beside the given faults'; not of `base_fits`."""
+        """The fault fitted beside the given ones; AssertionError for fits without another."""
         assert self._fault is not None
         return self._fault
 
@@ -330,7 +330,7 @@ class FoldFits:
 
     def is_harmful(self) -> bool:
         """
-        Return whether the fault is significant, harms, and `agrees_with_start` or is evident.
+        Return whether it is significant, raises E by 50 %, and `agrees_with_start` or is evident.
 
         One that does not agree with the starting set's inertias needs twice the evidence: of sound
         logs the largest is 28, a Rokae xMate's.

@@ -57,7 +57,7 @@ class FourierTrajectory:
 
     def states_at(self, time: ArrayLike) -> tuple[Array, Array, Array]:
         """
-        Return positions, velocities, accelerations at `time` [s], (..., n) each [rad, per s, ...].
+        Return positions, velocities, accelerations at `time` [s], (..., n) [rad, rad/s, rad/s^2].
 
         Each has shape (..., n) [rad, rad/s, rad/s^2]; (...) is the shape of `time`.
         """
@@ -114,7 +114,7 @@ def random_trajectory(
     problem: ExcitationProblem, start: Array, period: float, rng: np.random.Generator
 ) -> FourierTrajectory:
     """
-    Return a random trajectory scaled to the limits; IdentificationError if `start` is near them.
+    Return a random trajectory scaled to the limits; IdentificationError if `start` allows none.
 
     Raises IdentificationError if the start pose violates a limit, or as `scale_to_limits` does.
     """
@@ -141,7 +141,7 @@ def scale_to_limits(
     problem: ExcitationProblem, trajectory: FourierTrajectory, sample_count: int
 ) -> FourierTrajectory:
     """
-    Return the trajectory, its amplitude reduced if needed to keep the limits; error if none does.
+    Return the trajectory, scaled down if needed to keep limits; IdentificationError if none does.
 
     Raises IdentificationError if limits are violated even at about a ten-thousandth of the
     amplitude.
@@ -152,7 +152,7 @@ def scale_to_limits(
         return replace(trajectory, coefficients=scale * trajectory.coefficients)
 
     def keeps_limits(scale: float) -> bool:
-        """Return whether the scaled trajectory keeps all limits."""
+        """Return whether the scaled trajectory keeps all limits at `sample_count` times."""
         states = scaled_trajectory(scale).states_over_period(sample_count)
         return bool(problem.limit_margins(*states).min() >= 0.0)
 
@@ -250,7 +250,7 @@ def _optimise_locally(
     problem: ExcitationProblem, start: FourierTrajectory, steps: int, report: Callable[[int], None]
 ) -> FourierTrajectory:
     """
-    Return a trajectory improved by at most `steps` steps of sequential quadratic programming.
+    Return the trajectory after at most `steps` steps of sequential quadratic programming.
 
     `report` is called with each step's number.
     """
@@ -262,7 +262,7 @@ def _optimise_locally(
     moves = _GRADIENT_STEP_SIZE * np.eye(len(unit))
 
     def cost_and_margins(x: Array) -> Array:
-        """Return criterion and m limit margins of scaled Fourier coefficients x, (..., 1 + m)."""
+        """Return criterion and m soft limit margins of scaled coefficients x, (..., 1 + m)."""
         coefficients = (unit * x).reshape(*x.shape[:-1], problem.arm.n, -1)
         states = [shape @ np.swapaxes(coefficients, -1, -2) for shape in shapes]
         states[0] = states[0] + start.start_position

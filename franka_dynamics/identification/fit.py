@@ -234,7 +234,7 @@ class DataSplit:
 
     @classmethod
     def from_grams(cls, grams: Sequence[GramStack], test_count: int) -> 'DataSplit':
-        """Return the split that leaves out the last `test_count` recordings, or in turn folds."""
+        """Return a split that leaves out the last `test_count` recordings or, if 0, each fold."""
         fitted, tested = grams[: len(grams) - test_count], grams[len(grams) - test_count :]
         if len(fitted) >= _MIN_RECORDINGS_AS_FOLDS:
             fitted = [one.merged_into_fold(k % FOLD_COUNT) for k, one in enumerate(fitted)]
@@ -318,7 +318,7 @@ def all_torque_errors(
 
 
 def final_estimate(prior: Prior, precision: float, grams: GramStack, fit: FitResults) -> Estimate:
-    """Return the parameters `fit` to all recordings as an Estimate, with their covariance."""
+    """Return the fit to all recordings as an Estimate, with covariance and start's precision."""
     base, theta, *_ = fit.thetas
     noise = fit.torque_noise_std
     spread, supported = least_squares.posterior_covariance(grams, prior, precision, noise, base)

@@ -43,7 +43,7 @@ def franky_text(arm: ArmDescription) -> str:
 
 
 def crisp_text(arm: ArmDescription) -> str:
-    """Return crisp_controllers' parameter file as text for an arm's friction, or FrictionError."""
+    """Return crisp_controllers' file text for an arm's friction; FrictionError if it has none."""
     dq, torque = _friction_samples(arm)
     from scipy.optimize import least_squares
 

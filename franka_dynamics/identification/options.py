@@ -32,7 +32,7 @@ MAX_MASS_RATIO = 3.0
 @dataclass(frozen=True)
 class IdentificationOptions:
     """
-    Options of an identification; IdentificationError for unknown friction or a precision <= 0.
+    Options of an identification; IdentificationError for unknown friction or unusable precision.
 
     `gravity` (3,) is in the space frame [m/s^2], `friction` one of FRICTION_MODELS. With
     `rotor_inertia` one rotor inertia per joint is identified as well. `regularization` is the

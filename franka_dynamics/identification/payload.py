@@ -99,7 +99,7 @@ def identify_payload(
     gravity: ArrayLike = GRAVITY,
 ) -> PayloadEstimate:
     """
-    Return the load on the flange in the recordings `loaded` that is absent in `without`.
+    Return the flange's load in recordings `loaded`, not `without`; IdentificationError if none.
 
     All recordings, given as to `identify`, are of the same arm and prepared alike. If both sets
     contain the same motion, most errors of the arm's model cancel. `arm` is the arm without the

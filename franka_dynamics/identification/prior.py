@@ -77,7 +77,7 @@ def pseudo_inertia_basis() -> Array:
 
 def with_minimum_gyration(link: LinkInertia, min_gyration: float = MIN_GYRATION_M) -> LinkInertia:
     """
-    Return a link with radii of gyration of at least `min_gyration` [m]; error if it has no mass.
+    Return a link with gyration radii of at least `min_gyration` [m]; error unless its mass is > 0.
 
     The link keeps its mass and centre of mass. Second moments of mass about the centre of mass are
     raised to at least mass times its square, which also makes an unphysical link physical.

@@ -169,7 +169,7 @@ class Identification:
 
     @property
     def accepted(self) -> bool:
-        """Whether the arm is improved and recordings are sound, or the option `anyway` is set."""
+        """Whether the arm is improved and recordings are sound, or `accept_unsound` is set."""
         return self.options.accept_unsound or (self.improvement.better and self.verdict.sound)
 
     @property

@@ -153,7 +153,7 @@ class RecordingNote:
 @dataclass(frozen=True, eq=False)
 class RecordingSummary:
     """
-    A recording reduced to Gram matrices, whose size does not depend on the recording's length.
+    A recording reduced to Gram matrices of a constant size, or the error of an unusable bag.
 
     `corrected_grams` are `corrected_state_grams` and their number of samples. `contact` is one
     that would make the identified arm wrong. `moving_time` is for how long the arm moves [s].

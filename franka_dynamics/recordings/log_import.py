@@ -46,7 +46,7 @@ def recording_from_arrays(
     topic: str = DEFAULT_JOINT_STATE_TOPIC,
 ) -> Recording:
     """
-    Return a recording made from arrays in SI units.
+    Return a recording made from arrays in SI units; where `dq` is None it is derived from q.
 
     Parameters
     ----------

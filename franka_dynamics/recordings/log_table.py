@@ -35,7 +35,7 @@ class LogTable:
 
     def select(self, column_text: str, count: int, quantity: str) -> Array:
         """
-        Return the columns that `column_text` selects, shape (rows, count).
+        Return the columns that `column_text` selects, (rows, count); RecordingError if others.
 
         Parameters
         ----------
@@ -86,7 +86,7 @@ class LogTable:
 
     def episode_columns(self, episode: int | None) -> 'LogTable':
         """
-        Return the log of one episode; columns in its group are also named without the group.
+        Return one episode's log (None: the whole); its group's columns also have names without it.
 
         Without a number the file must not have a column that numbers several episodes. Raises
         RecordingError that lists the episodes if there is no such episode.

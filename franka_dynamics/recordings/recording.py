@@ -93,7 +93,7 @@ class Recording:
 
 def effort_scales(scale: ArrayLike, n: int) -> Array:
     """
-    Return the torque of one unit of each joint's effort, shape (n,) [N m per unit].
+    Return each joint's torque per unit of effort, (n,) [N m]; RecordingError if unusable.
 
     Raises RecordingError unless `scale` is one nonzero finite number, or one for each joint.
     """
@@ -192,7 +192,7 @@ def _arm_state(
     source: str,
 ) -> Array | None:
     """
-    Return the arm's positions, velocities, efforts (3, n) in a message, None if it has no joint.
+    Return the arm's q, dq and effort (3, n) in a message, or None if it names none of the joints.
 
     Without any of these joints it is None. `indices_by_names` has those of the arm's joints by the
     names in messages, and gets those of a message with other names. Raises RecordingError if only
@@ -323,7 +323,7 @@ def _time_text(nanoseconds: np.int64) -> str:
 
 def write_recording(recording: Recording, path: str | Path) -> None:
     """
-    Write a recording as a rosbag2 that ROS 2 and `read_recording` can read.
+    Write a recording as a rosbag2 for ROS 2 and `read_recording`; RecordingError if it exists.
 
     `path` is the folder to create; it appears only when the bag is complete. Raises RecordingError
     if the folder exists, OutputError if the disk is full, MissingDependencyError if rosbags is not

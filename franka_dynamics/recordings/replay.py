@@ -74,7 +74,7 @@ class ResidualRms:
 
     @classmethod
     def from_squares(cls, square_sums: Array, count: int, unit: TorqueErrorUnit) -> 'ResidualRms':
-        """Return the rms errors from each joint's sum of squared residuals, (n,), of N samples."""
+        """Return the rms errors from joints' sums of squared residuals (n,) of `count` samples."""
         mean = square_sums / count
         return cls(float(np.sqrt(mean @ np.square(unit.factors))), np.sqrt(mean))
 

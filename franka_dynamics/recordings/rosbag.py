@@ -115,7 +115,7 @@ def _joint_state_decoder(reader: Any, typestore: Any, bag: Path) -> Callable[[by
 
 def choose_topic(reader: Any, bag: Path, topic: str | None) -> str:
     """
-    Return the topic of joint states to read from an open bag.
+    Return the topic of joint states to read from an open bag; RecordingError if not clear.
 
     If `topic` is None, /joint_states is chosen, the only topic of this name in another namespace,
     or the bag's only topic of joint states; without any, the only topic of FrankaRobotState.
@@ -160,7 +160,7 @@ def joint_indices(
     message_names: Sequence[str], arm_joints: Sequence[str], source: str
 ) -> NDArray[np.intp] | None:
     """
-    Return the indices of the arm's joints in a message, or None if all of them are missing.
+    Return the arm's joints' indices in a message, None without any; RecordingError if only some.
 
     `message_names` are the message's joint names in its order, `arm_joints` the arm's, base to
     tip; `source` names bag, topic and message in errors. RecordingError is raised if some, not

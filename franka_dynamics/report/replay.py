@@ -155,7 +155,7 @@ def replay_as_data(result: ReplayEvaluation) -> dict[str, Any]:
 
 
 def _prediction_as_data(prediction: TorquePrediction) -> dict[str, Any]:
-    """Return the torque errors of one arm as data for JSON."""
+    """Return one arm's set, hand, torque errors and two flags as data for JSON."""
     return {
         'inertial_set': prediction.arm.inertial_set,
         'hand': prediction.arm.hand,

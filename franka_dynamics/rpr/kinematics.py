@@ -139,7 +139,7 @@ class RprKinematics:
 
     def inverse_within(self, position: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> Array:
         """
-        Return solutions of `inverse` within limits, (k, 3), most central first; error if none.
+        Return solutions within limits, (k, 3), most central first; UnreachableError if none is.
 
         Parameters
         ----------

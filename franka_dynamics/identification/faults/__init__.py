@@ -24,5 +24,5 @@ def possible_faults(n: int) -> list[Fault]:
 
 
 def possible_state_faults(n: int) -> list[StateFault]:
-    """Return every fault of recorded positions and velocities that an arm of n joints may have."""
+    """Return every fault of n joints' recordings that is found by correcting states on trial."""
     return [fault for fault in possible_faults(n) if isinstance(fault, StateFault)]

@@ -140,7 +140,7 @@ class EffortDelay(Fault):
     )
 
     def columns(self, samples: TorqueSamples) -> list[Array]:
-        """Return minus the time derivative of the torques of the fault's joints as a column."""
+        """Return as a column minus the torques' rates at the fault's joints (at all if none)."""
         return [samples.only_at_joints(-samples.torque_rate, self.joints)]
 
 
