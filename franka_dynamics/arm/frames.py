@@ -137,7 +137,7 @@ def is_base_tilted(arm: ArmDescription) -> bool:
 
 def to_modified_convention(description: ArmDescription) -> ArmDescription:
     """
-    Return the arm with modified (Craig) DH rows, and its link inertias in the modified frames.
+    Return the arm in modified (Craig) DH frames, without a standard flange row's a and alpha.
 
     Link i and its fixed frames are given in the modified frame {i}, on the axis of joint i. A
     standard flange row's a and alpha are dropped, because a modified row ends with d: unless both

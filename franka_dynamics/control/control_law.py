@@ -151,7 +151,7 @@ class ControlLaw:
 
     def motion_with_efforts(self, motion: Trajectory) -> tuple[Trajectory, Array]:
         """
-        Return the motion, ending without acceleration, and its feedforward torques, (k, n) [N m].
+        Return the motion, made to end without acceleration, and feedforward torques (k, n) [N m].
 
         joint_trajectory_controller repeats the last point, effort included, until another goal
         comes. A motion that ends while decelerating, as MoveIt's plans do, would leave the torque
@@ -177,7 +177,7 @@ class TorqueRamp:
         self.begin()
 
     def begin(self, start_torque: Array | None = None) -> None:
-        """Let the next torque begin a ramp at `start_torque`, (n,) [N m]; None: at the last."""
+        """Let the next torque begin a ramp at `start_torque`, (n,) [N m]; None: the last one."""
         self.law: ControlLaw | None = None
         self._start_torque = start_torque
         self._offset: Array | float = 0.0  # from the law's torque [N m]

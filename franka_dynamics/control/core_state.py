@@ -268,7 +268,7 @@ class StateMachine:
 
     @property
     def status(self) -> Status:
-        """The controller's state, its reason and the remedy."""
+        """The controller's state, its reason, the remedy, and whether a fault is latched."""
         with self._lock:
             load = self.disturbances.load_estimator.mass_text()
             why = self.why or 'torques are sent' + (load and f'; {load}')

@@ -384,7 +384,7 @@ class CoreStep(StateMachine):
                 self._change_state(StateEvent.RELEASE)
 
     def _warn_while_waiting(self) -> None:
-        """Log, after many joint states in state SILENT, why the law's torques do not begin."""
+        """Count states in SILENT of an enabled or faulty core; once they are many, log why."""
         waits = self.state is State.SILENT and (self.enabled or self.faulty)
         self._silent_state_count = self._silent_state_count + 1 if waits else 0
         if self._silent_state_count == WAIT_WARNING_STATE_COUNT:
@@ -538,7 +538,7 @@ class CoreStep(StateMachine):
 
     @property
     def _is_arm_carried(self) -> bool:
-        """Whether the target adds gravity and no arm is held at rest: the resting torque is 0."""
+        """Whether the target adds gravity and the arm is not held at rest: resting torque is 0."""
         held = self.ending.reaction is Reaction.HOLD and self.brake.is_still
         return self.acting_terms.adds_gravity and not held
 

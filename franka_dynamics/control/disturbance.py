@@ -186,7 +186,7 @@ class DisturbanceMonitor:
 
     def update(self, state: StateTerms, effort: Array | None, sent: list[Array], lag: int) -> None:
         """
-        Update the disturbance torques by a joint state, the sent and the measured torques.
+        Update disturbance and external torques and load by a state, sent and measured torques.
 
         `effort` is the measured torque, (n,) [N m], or None; `sent` are the torques sent before
         this state, (n,) each [N m], of which the last `lag` had not arrived when it was measured.

@@ -89,7 +89,7 @@ class Feedforward(CoreStep):
 
     def start(self) -> None:
         """
-        Clear a fault, and command torques from the next joint state on that allows them.
+        Clear a fault, command torques from the next state that allows them, or raise if refused.
 
         `status` says why none are commanded yet. While a stop that is no fault still brakes the
         arm, torques begin once it is at rest, without the motion. After a stop by the model they
@@ -212,9 +212,9 @@ class Feedforward(CoreStep):
         goal_id: str = '',
     ) -> Trajectory:
         """
-        Follow a set-point q (n,), or positions (k, n) at `times` (k,) [s] after `start`.
+        Follow a set-point q (n,), or q (k, n) at `times` (k,) [s] from `start`; return the motion.
 
-        Returns the motion, which begins where the arm is desired to be or, with kp = 0, where it
+        The motion begins where the arm is desired to be or, with kp = 0, where it
         is. Raises ReferenceRefusedError if no torque is sent or the motion cannot be followed; the
         present motion then goes on. See `ReferenceFollower.follow`.
         """

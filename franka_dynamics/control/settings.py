@@ -226,7 +226,7 @@ class Settings:
 @dataclass(frozen=True)
 class StateLimits:
     """
-    Bounds for joint states and measured efforts, and whether efforts contain friction.
+    Bounds of joint states' rate, gaps and age, and how to read measured efforts.
 
     `min_input_rate` is the lowest rate of states [Hz]; a loop that says that its period is longer
     has that of its period. `state_timeout` is the longest time between two [s], `max_state_age`
@@ -258,7 +258,7 @@ def friction_in_measured_effort(
     effort_friction: str, arm: ArmDescription, profile: ReceiverProfile
 ) -> FrictionModel | None:
     """
-    Return the friction model to subtract from measured efforts; None if there is none to subtract.
+    Return the friction model to subtract from measured efforts, or None; raise if it is missing.
 
     `effort_friction` is included, excluded or auto. A real arm's measured efforts contain joint
     friction, those of a simulator without joint friction do not: `auto` means included under

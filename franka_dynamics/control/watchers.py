@@ -68,7 +68,11 @@ class MotionWatcher:
     def check_speeds(
         self, state: StateTerms, elapsed: float, reference: ReferencePoint | None
     ) -> Ending | None:
-        """Return an ending if a joint is too fast for 3 ms, or None; `elapsed` [s] pass now."""
+        """
+        Return an ending if a joint has been too fast for 3 ms, else None.
+
+        `elapsed` is the time since the state before [s].
+        """
         if reference and max(map(abs, reference.dq.tolist())) > MAX_REST_SPEED_RAD_S:
             self._motion_stamp = state.stamp
         speed = np.abs(state.dq) + self._disturbances.speed_gain_at_reversal(state)
@@ -95,7 +99,7 @@ class MotionWatcher:
 
     def check_fall(self, q: Array, refusal_reason: Reason | None) -> Ending | None:
         """
-        Return an ending if the arm, now at q, (n,), has fallen, else None.
+        Return an ending if the arm, now at q, (n,), fell while torques are refused, else None.
 
         `refusal_reason` is why the law's torques may not begin though the arm moves.
         """

@@ -224,7 +224,7 @@ _MAX_TOOL_DISTANCE_M = 10.0  # of a tool centre point from its frame
 
 class ExternalWrench(NamedTuple):
     """
-    An estimated wrench (force [N], moment [N m]) with its covariance.
+    An estimated wrench of the arm on its surroundings (force [N], moment [N m]), and covariance.
 
     Attributes
     ----------
@@ -263,7 +263,7 @@ class ExternalWrench(NamedTuple):
 @with_argument_checks
 class WrenchEstimator:
     """
-    Estimates an external wrench by a damped, weighted pseudo-inverse of a transposed Jacobian.
+    Estimates the arm's wrench on its surroundings by a damped, weighted pseudo-inverse of J^T.
 
     Joint torques are divided by their standard deviations, moments by CHARACTERISTIC_LENGTH_M.
     Along a singular vector of the weighted J^T with singular value s, the inverse is s / (s^2 +
@@ -322,7 +322,7 @@ class WrenchEstimator:
 
 def estimate_wrenches(estimator: WrenchEstimator, q: Array, torque: Array) -> tuple[Array, Array]:
     """
-    Return the external wrench at each state, and standard deviations, (N, 6) each [N, N m].
+    Return the wrench on the surroundings at each state, and its deviations, (N, 6) [N, N m].
 
     `q` are positions [rad], `torque` external torques signed as FCI's [N m], (N, n) each.
     """

@@ -53,9 +53,9 @@ def parameter_names(robot: RobotLike | int, *, rotor_inertia: bool = False) -> t
 
 def parameter_vector(robot: RobotLike, *, rotor_inertia: bool = False) -> Array:
     """
-    Return the vector X of the standard inertial parameters (Gautier and Khalil 1990, (4)).
+    Return the standard inertial parameters X, (10 n,), with rotors (11 n,) (Gautier, Khalil (4)).
 
-    X has shape (10 n,), or (11 n,) with the rotor inertias, in the order of `parameter_names`.
+    X has the order of `parameter_names`; the source is Gautier and Khalil 1990.
 
     Returns
     -------
