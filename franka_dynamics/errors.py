@@ -228,7 +228,7 @@ class ReferenceRefusedError(FrankaDynamicsError, ValueError):
 
 
 class JointsRefusedError(ReferenceRefusedError):
-    """A reference trajectory lacks a joint of the arm, names one twice, or names other joints."""
+    """A reference trajectory lacks a joint of the arm, names one twice, or moves other joints."""
 
     code = -2  # INVALID_JOINTS
 

@@ -50,7 +50,7 @@ def _differentiable_function(model: Any, key: Any) -> Any:
 
     @quantity.defjvp
     def quantity_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
-        """Return the quantity and its change along tangents; JointVectorError if a derivative."""
+        """Return the quantity and its change along tangents; JointVectorError for second ones."""
         if key.derivatives:
             raise second_derivative_error('jax.numpy')
         found = _differentiable_function(model, key._replace(derivatives=True))(*primals)

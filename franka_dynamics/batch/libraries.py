@@ -45,7 +45,7 @@ def is_on_gpu(values: object) -> bool:
 
 
 def are_kernel_inputs(arguments: Sequence[Any], n: int, kernel_types: KernelInputTypes) -> bool:
-    """Return whether all arguments are arrays (N, n) of one precision that kernels can read."""
+    """Return whether all arguments are arrays of one shape (N, n) and precision for kernels."""
     if kernel_types is None:
         return False
     first, (kind, precisions) = arguments[0], kernel_types

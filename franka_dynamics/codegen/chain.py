@@ -300,7 +300,7 @@ _PRISMATIC_REGROUPED_MASK[:3, :3] = True
 
 def with_origins_nearest_parent(chain: SymbolicChain) -> SymbolicChain:
     """
-    Return the chain with each revolute frame's origin at its axis' point nearest the parent's one.
+    Return the chain with revolute frames' origins, but of roots, nearest the parents' on the axes.
 
     Frames of prismatic joints and of roots keep their origins. The origin of a Franka's frame 3 is
     moved to that of frame 2 in the shoulder, so that no torque needs the force at joint 3.

@@ -110,9 +110,9 @@ class ReferenceFollower:
 
     def hold(self, q: ArrayLike | None) -> None:
         """
-        Make q, (n,), the desired position until a motion is followed, or none if q is None.
+        Make q, (n,), the desired position, or none if q is None, unless a motion is open.
 
-        Does nothing while a motion is followed or waits to begin.
+        A motion is open while it is followed or waits to begin.
         """
         with self._lock:
             if not self._open_events:

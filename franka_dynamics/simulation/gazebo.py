@@ -68,7 +68,7 @@ def gazebo_urdf(
 
 def bridge_configuration(joint_names: Sequence[str] = ()) -> list[dict[str, str]]:
     """
-    Return the configuration of ros_gz_bridge for the clock, joint states and joint forces.
+    Return ros_gz_bridge's configuration for the clock and, with joint names, states and forces.
 
     Without joint names it has the clock alone. ROS topics are gazebo/joint_states and
     gazebo/<joint>/cmd_force, relative to the bridge's namespace.

@@ -116,7 +116,7 @@ class _XacroArguments(dict[str, str]):
 
 def expand_xacro(path: Path, arguments: Mapping[str, object]) -> str:
     """
-    Return the XML text of a xacro file, expanded with arguments; those not given have defaults.
+    Return the XML text of a xacro file, expanded with arguments; others must have defaults.
 
     A package of $(find NAME) is a folder whose package.xml has this name, above the file or up to
     two levels below a folder above it; otherwise ROS is asked.

@@ -164,7 +164,7 @@ class _DifferenceCollector:
         self._add_pairs('limits', name, [*_limit_pairs(joint.limits, limits)])
 
     def _is_link_moved(self, motion: Array | None, i: int) -> bool:
-        """Return whether moving the link along or about the joint axis explains its difference."""
+        """Return whether link i's inertia equals the second arm's only once moved by `motion`."""
         own, other = self.first_space, self.second_space.inertias[i]
         moved = own if motion is None else own.with_moved_joints(motion, i)
         links = (one.inertias[i] for one in (own, moved))

@@ -174,7 +174,7 @@ class TorqueSensitivity:
     """
 
     def __init__(self, reference: ArmDescription, gravity: ArrayLike) -> None:
-        """Draw the random states within the limits of `reference`, and compute its torques."""
+        """Draw states within the limits of `reference`; bound rounding by its largest torque."""
         self._reference, self._gravity = reference, as_gravity_vector(gravity)
         self._states = sample_states(reference, _STATE_COUNT)
         largest = np.abs(self._rigid_body_torque(SpaceFrameArm.at_zero(reference))).max()

@@ -77,7 +77,7 @@ class ViewState:
 
 def torque_limit_ratios(state: ViewState, arm: ArmDescription) -> Array | None:
     """
-    Return each joint's absolute torque over its limit, (n,); None if the state has no torque.
+    Return each joint's |torque| (commanded, else measured) over its limit, (n,), or None.
 
     The torque is the commanded one, else the measured one; None if `state` has neither.
     """
