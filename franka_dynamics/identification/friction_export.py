@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Writes an arm's friction for franky and crisp_controllers.
+Texts with an arm's friction: Python code for franky, a parameter file for crisp_controllers.
 
 franky (2.0, FrictionCompensationParams) commands coulomb tanh(dq / epsilon) + viscous dq, and
 crisp_controllers the sigmoid of Gaz et al. 2019, both at the measured velocity. Their parameters

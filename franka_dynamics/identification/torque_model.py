@@ -196,7 +196,7 @@ class TorqueModel:
 
     @cached_property
     def payload_matrix(self) -> Array:
-        """The matrix from a flange load's ten parameters to base parameters, (b, 10)."""
+        """The matrix (b, 10) from a load's ten parameters in the flange frame to base ones."""
         flange = self.arm.flange_transform()
         last = slice(N_LINK_PARAMETERS * (self.n - 1), N_LINK_PARAMETERS * self.n)
         return self.base.matrix[:, last] @ parameter_transform(flange[:3, :3], flange[:3, 3])

@@ -165,7 +165,7 @@ def _test_phrase(result: Identification) -> str:
 
 
 def _poorly_known_link_sentences(result: Identification) -> Iterator[str]:
-    """Yield a sentence on the links whose parameters the motion leaves open, and why."""
+    """Yield a sentence on the links whose parameters the motion leaves open, if any, and why."""
     opened = result.estimate.poorly_known_names
     links = sorted({int(name.rpartition('_')[2]) for name in opened})
     letters = {name[0] for name in opened}
@@ -179,7 +179,7 @@ def _poorly_known_link_sentences(result: Identification) -> Iterator[str]:
 
 
 def identification_tables(result: Identification) -> list[Table]:
-    """Return the tables of several rows: errors by set, joint, part and recording; and links."""
+    """Return those tables, of errors by set, joint, part, recording and of links, with > 1 row."""
     sets, unit, names = result.torque_errors, result.error_unit, result.start.joint_names
     best, own, recordings = result.best_published_errors, result.arm_errors.test, result.recordings
     title = (

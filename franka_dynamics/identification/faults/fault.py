@@ -100,7 +100,7 @@ class TorqueSamples:
 def _fitted_friction(
     effort: Array, rigid_torque: Array, friction_columns: Array, model: TorqueModel
 ) -> Array:
-    """Return friction without offsets, (N, n), fitted to `effort` with scaled `rigid_torque`."""
+    """Return friction without offsets, (N, n), fitted to `effort` beside scaled `rigid_torque`."""
     sliding = [not symbol.startswith(OFFSET_SYMBOL) for symbol in model.friction.symbols]
     found = np.zeros_like(effort)
     for joint, own in enumerate(np.moveaxis(friction_columns, 1, 0)):

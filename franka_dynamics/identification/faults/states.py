@@ -19,7 +19,7 @@ _MAX_TIME_SCALE = 2.5  # with a larger ratio gravity is missing
 
 class EncoderOffset(Fault):
     """
-    A wrong zero of a joint's encoder; its value is the error of the position [rad].
+    A wrong zero of a joint's encoder; its value is recorded minus real position [rad].
 
     A wrong zero of the first joint is a turn of the base, which the fault Gravity describes, one
     of the last joint a turn of the last link.
@@ -108,7 +108,7 @@ class ExchangedJoints(StateFault):
 
 @dataclass(frozen=True)
 class QuarterTurn(StateFault):
-    """A zero of a joint's encoder that is wrong by `turns` times pi/2 [rad]."""
+    """A joint's wrong encoder zero, by which positions are `turns` times pi/2 [rad] too large."""
 
     turns: int = 1
     kind = 'quarter_turn'

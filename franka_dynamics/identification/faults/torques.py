@@ -149,7 +149,7 @@ class EffortSaturation(Fault):
 
 
 class EffortOffset(Fault):
-    """An offset of the effort; its value is the error [N m]. It is only a question."""
+    """An offset of the effort, only a question; its value is recorded minus real effort [N m]."""
 
     kind, joint_counts = 'offset', (1,)
     message = '{effort} is off by {0:.2f} N m. Zero its sensor, or subtract this from its column.'
@@ -267,7 +267,7 @@ class UndeclaredLoad(Fault):
     message = 'The flange carries {0:.1f} kg more than declared. Name the load with --payload.'
 
     def columns(self, samples: TorqueSamples) -> list[Array]:
-        """Return the torques of a unit of mass and of each first moment as columns."""
+        """Return the torques of a unit of mass and of first moments in the flange frame."""
         load = samples.model.payload_matrix[:, MASS_AND_MOMENT_INDICES]
         return [*np.moveaxis(samples.regressor @ load, -1, 0)]
 
@@ -286,7 +286,7 @@ class ConstantForce(Fault):
         return float(np.linalg.norm(user_values)) > _MIN_CONSTANT_FORCE_N
 
     def columns(self, samples: TorqueSamples) -> list[Array]:
-        """Return the efforts that balance unit forces along x, y, z: Jacobian rows, negated."""
+        """Return the efforts that balance unit forces on the flange along x, y, z of {S}."""
         return [*-samples.dynamics.jacobian(samples.motion.q)[:, :3].swapaxes(0, 1)]
 
 
