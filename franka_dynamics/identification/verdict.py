@@ -302,7 +302,7 @@ def evaluate_replay(
     options: IdentificationOptions,
 ) -> ReplayEvaluation:
     """
-    Return arms' torque errors on a recording, and the verdict on it (None if it moves < 10 s).
+    Return arms' torque errors on a recording, and the verdict on it, None if it moves < 10 s.
 
     Raises RecordingError if the recording has other units, or too few samples.
     """

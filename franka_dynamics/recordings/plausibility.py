@@ -53,7 +53,7 @@ _UNIT_MISTAKES = (
 
 def plausibility_warnings(recording: Recording, arm: ArmDescription) -> tuple[str, ...]:
     """
-    Return a warning for each sign that values of a recording are implausible.
+    Return a warning for each sign of implausible values; RecordingError if all efforts are zero.
 
     Signs are the results of `fatal_faults` and of `minor_faults`. Raises RecordingError if the
     effort is zero in every message.
@@ -87,7 +87,7 @@ def minor_faults(recording: Recording, arm: ArmDescription) -> Iterator[str]:
 
 def fatal_faults(recording: Recording, arm: ArmDescription) -> tuple[str, ...]:
     """
-    Return a message on each fault that makes all results from a recording meaningless.
+    Return a message per fault that makes results meaningless; RecordingError if efforts are zero.
 
     The faults are: efforts of moving joints that never change, freeze or are clipped, or cannot be
     in N m, frozen positions, positions far beyond the limits, and velocities that contradict the

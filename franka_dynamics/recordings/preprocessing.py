@@ -127,7 +127,7 @@ def _with_arrays(motion: Motion, new_array: Callable[[str], Any]) -> Motion:
 
 def to_motion(recording: Recording, options: SignalOptions | None = None) -> Motion:
     """
-    Return the evenly sampled and filtered motion of a recording.
+    Return a recording's evenly sampled, filtered motion; RecordingError if too slow or short.
 
     Stretches of 0.1 s or more with zero effort of all joints are left out, and efforts that come
     at a lower rate than messages count in messages in which they are new. A gap longer than half a
@@ -214,7 +214,7 @@ def _filter_pieces(
 
 def without_idle_effort(recording: Recording) -> Recording:
     """
-    Return a recording without stretches of 0.1 s or more in which every effort is exactly zero.
+    Return a recording without stretches >= 0.1 s of only zero efforts; RecordingError if all are.
 
     A braked arm, or a driver that is not in control yet, reports zero effort, which is no
     measurement: sensors never read exactly zero on all joints for a tenth of a second. The

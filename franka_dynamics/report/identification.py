@@ -133,7 +133,7 @@ def detail_sentences(result: Identification) -> Iterator[str]:
 
 
 def _mass_ratio_sentences(result: Identification) -> Iterator[str]:
-    """Yield a sentence on links fitted much heavier or lighter than those of the starting arm."""
+    """Yield a sentence on any links fitted far heavier or lighter, unless a fault is named."""
     doubted = result.outlying_mass_ratios
     if doubted and not result.verdict.causes:
         ratios = ', '.join(f'{one:.2g}' for one in doubted.values())
@@ -179,7 +179,7 @@ def _poorly_known_link_sentences(result: Identification) -> Iterator[str]:
 
 
 def identification_tables(result: Identification) -> list[Table]:
-    """Return those tables, of errors by set, joint, part, recording and of links, with > 1 row."""
+    """Return tables of errors by set, joint, part and recording, and of links; no one-row ones."""
     sets, unit, names = result.torque_errors, result.error_unit, result.start.joint_names
     best, own, recordings = result.best_published_errors, result.arm_errors.test, result.recordings
     title = (

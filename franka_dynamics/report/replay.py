@@ -88,7 +88,7 @@ def _scale_question(verdict: RecordingVerdict) -> Iterator[str]:
 
 
 def ambiguity_sentences(verdict: RecordingVerdict, names: Sequence[str]) -> Iterator[str]:
-    """Yield sentences on what torques cannot determine, in general and along this motion."""
+    """Yield sentences on what torques leave open, here or always; none without a published set."""
     found = verdict.mass_ambiguity
     if found is None:
         return

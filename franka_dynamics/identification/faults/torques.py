@@ -301,7 +301,7 @@ class SecondHalfFault(Fault):
 
 
 class LoadChange(SecondHalfFault, UndeclaredLoad):
-    """An undeclared load in a recording's second half; values: mass [kg], first moment [kg m]."""
+    """An undeclared load in the second half; values: mass [kg], first moment at flange [kg m]."""
 
     kind = 'load_change'
     message = (
