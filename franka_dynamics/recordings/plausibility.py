@@ -115,7 +115,7 @@ def _moving_mask(recording: Recording) -> NDArray[np.bool_]:
 
 
 def _clipping_faults(recording: Recording, moving: NDArray[np.bool_]) -> Iterator[str]:
-    """Yield a message for each joint whose effort stays at its extreme while the joint moves."""
+    """Yield a message for each extreme at which a joint's effort stays while the joint moves."""
     for joint, name in enumerate(recording.joint_names):
         there = moving[:, joint]
         levels, counts = np.unique(recording.effort[there, joint], return_counts=True)

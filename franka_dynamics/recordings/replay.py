@@ -36,7 +36,7 @@ class TorqueErrorUnit:
     @classmethod
     def for_arm(cls, arm: ArmDescription) -> 'TorqueErrorUnit':
         """
-        Return the unit of an arm's torque error E: N m or, if a joint slides, % of its limits.
+        Return the unit of an arm's torque error E: N m, or % of effort limits if a joint slides.
 
         E is in % of the effort limits if the arm has a prismatic joint. Raises RecordingError if
         an arm with a prismatic joint has a joint without a finite effort limit above zero.
