@@ -228,7 +228,7 @@ class ReferenceRefusedError(FrankaDynamicsError, ValueError):
 
 
 class JointsRefusedError(ReferenceRefusedError):
-    """A reference trajectory lacks a joint of the arm, names one twice, or moves other joints."""
+    """A reference lacks or repeats a joint of the arm, or moves or has a tolerance for another."""
 
     code = -2  # INVALID_JOINTS
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Functions for rotations, poses, twists and wrenches, as arrays with any leading axes.
+Functions for rotations, poses, twists and wrenches, most with any leading axes.
 
 Twists are (v, omega), as in Pinocchio; the Panda notebook has (omega, v). For this notebook and
 Kwon see docs/theory/references.md. Functions with `...` in shapes take stacks and keep their

@@ -330,7 +330,7 @@ def _power_of_ten_hint(link: _MassLink) -> str:
 
 
 def _low_effort_limits(document: UrdfDocument, model: pin.Model) -> Iterator[ImplausibleValue]:
-    """Yield an ImplausibleValue for each effort limit below |g| at q = 0, clipped to limits."""
+    """Yield an ImplausibleValue for each effort limit below the weight at q = 0, or next to it."""
     q = pin.neutral(model)
     single = [joint.idx_q for joint in list(model.joints)[1:] if joint.nq == 1]
     q[single] = np.clip(0.0, model.lowerPositionLimit, model.upperPositionLimit)[single]

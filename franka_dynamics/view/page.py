@@ -77,9 +77,9 @@ class ViewState:
 
 def torque_limit_ratios(state: ViewState, arm: ArmDescription) -> Array | None:
     """
-    Return each joint's |torque| (commanded, else measured) over its limit, (n,), or None.
+    Return each joint's absolute torque (commanded, else measured) over its limit, or None.
 
-    The torque is the commanded one, else the measured one; None if `state` has neither.
+    The result has shape (n,); it is None if `state` has neither torque.
     """
     torque = state.torques.get(TorqueColumn.COMMANDED, state.torques.get(TorqueColumn.MEASURED))
     limit = arm.limit('effort')  # some files have 0 for no limit
