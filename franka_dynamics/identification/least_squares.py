@@ -263,7 +263,7 @@ def common_noise(grams: GramStack, prior: Prior, precision: float) -> Array:
 
 def weighted_equations(grams: GramStack, prior: Prior, noise: Array) -> tuple[Array, Array]:
     """
-    Return R (p, p), z (p,): |R theta - z|^2 + constant is the weighted sum of squared residuals.
+    Return R (p, p), z (p,): norm(R theta - z)^2 + constant is the sum of weighted residuals^2.
 
     A constant is left out. `noise` is as for `fit_theta`.
     """

@@ -58,7 +58,7 @@ class RprKinematics:
     @classmethod
     def from_description(cls, description: ArmDescription) -> 'RprKinematics':
         """
-        Return the kinematics of an arm; raise DescriptionError if it is no RPR manipulator.
+        Return an arm's kinematics; DescriptionError unless it is an RPR arm in Busellato's frames.
 
         Raises
         ------
