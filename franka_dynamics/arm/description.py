@@ -198,7 +198,7 @@ class ArmDescription(ArmFields):
         offset, deceleration = self.limit('velocity_offset'), self.limit('velocity_deceleration')
 
         def max_speed(distance: Array) -> Array:
-            """Return the largest speed [rad/s] at a `distance` [rad] from a limit."""
+            """Return the largest allowed speed [rad/s] at a `distance` [rad] from a limit."""
             braking = np.sqrt(2.0 * deceleration * np.maximum(0.0, distance)) - offset
             return np.where(np.isnan(offset), velocity, np.clip(braking, 0.0, velocity))
 

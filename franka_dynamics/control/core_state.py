@@ -276,7 +276,7 @@ class StateMachine:
 
     @property
     def faulty(self) -> bool:
-        """Whether a fault is latched, which stays until the user clears it."""
+        """Whether a fault is latched, which stays until the user clears it (or for good)."""
         return self.ending.is_latched
 
     @property
@@ -286,7 +286,7 @@ class StateMachine:
 
     @property
     def needs_start(self) -> bool:
-        """Whether the core is SILENT, and the law needs `start` or, after a fault, `reset`."""
+        """Whether the core is SILENT, with no law before `start` or, after a fault, `reset`."""
         return self.state is State.SILENT and not (self.enabled or self._must_hold)
 
     @property

@@ -213,7 +213,7 @@ class Ending(NamedTuple):
 
     @property
     def is_latched(self) -> bool:
-        """Whether this ending is a fault, which stays until the user clears it."""
+        """Whether this ending is a fault, which stays until cleared by the user (or for good)."""
         return self.remedy in (Remedy.CLEAR, Remedy.CONFIGURE)
 
     def joined_with(self, later: 'Ending') -> 'Ending':

@@ -252,7 +252,7 @@ class Feedforward(CoreStep):
 
     @property
     def settings(self) -> Settings:
-        """The settings that were set last; changed ones act gradually."""
+        """The settings that were set last; changed ones may act later, and gradually."""
         return self.requested_law.settings
 
     @property

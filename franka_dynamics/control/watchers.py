@@ -69,7 +69,7 @@ class MotionWatcher:
         self, state: StateTerms, elapsed: float, reference: ReferencePoint | None
     ) -> Ending | None:
         """
-        Return an ending if a joint has been too fast for 3 ms, else None.
+        Return an ending if for 3 ms a joint was too fast, or bound to become so, else None.
 
         `elapsed` is the time since the state before [s].
         """
@@ -140,7 +140,7 @@ class RepeatedPositionCheck:
         self, states: StateCheck, last_torque: Array | None, desired_dq: Array | None
     ) -> Ending | None:
         """
-        Return an ending if a joint that must move stands still at the latest state, else None.
+        Return an ending if a joint that must move has stood still too long, else None.
 
         `last_torque` was sent last, (n,) [N m]; None: none acts, and only positions that
         their velocities outran count. `desired_dq` is the desired velocity, (n,) [rad/s], or None.

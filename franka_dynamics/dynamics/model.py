@@ -75,7 +75,7 @@ class DynamicsFormulation(ABC):
         """Return the poses of frames 1..n and flange in the space frame, (..., n + 1, 4, 4)."""
 
     def frame_pose(self, q: ArrayLike, frame: Frame = FLANGE) -> Array:
-        """Return the pose in {S} of a frame (number or name), shape (..., 4, 4)."""
+        """Return the pose in {S} of a frame (number, name), (..., 4, 4); FrameError if unknown."""
         joint, offset = frame_placement(frame, self.description)
         poses = self.frames(q)
         if joint == 0:
@@ -106,7 +106,7 @@ class DynamicsFormulation(ABC):
         return solve_acceleration(self.mass_matrix(q), tau - rest)
 
     def center_of_mass(self, q: ArrayLike) -> Array:
-        """Return the centre of mass of the moving links in {S}, shape (..., 3) [m]."""
+        """Return moving links' centre of mass in {S}, (..., 3) [m]; InertiaError if massless."""
         return self._first_moment(q) / total_mass(self.description)
 
     def potential_energy(self, q: ArrayLike) -> Array:

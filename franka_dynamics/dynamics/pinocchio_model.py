@@ -99,7 +99,7 @@ class _ThreadWorkspace(threading.local):
     """A separate work space (pinocchio.Data) of a model for each thread, as calls overwrite it."""
 
     def __init__(self, pinocchio_model: pin.Model) -> None:
-        """Allocate the data of a Pinocchio model."""
+        """Allocate the calling thread's data of a Pinocchio model."""
         self.data = pinocchio_model.createData()
 
 
@@ -149,7 +149,7 @@ class PinocchioModel(model.DynamicsFormulation):
         return {name: value for name, value in vars(self).items() if name != '_workspace'}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore the attributes from a pickled state."""
+        """Restore the attributes from a pickled state, with new work spaces."""
         vars(self).update(state, _workspace=_ThreadWorkspace(state['model']))
 
     @_accept_stacks_of('q')
@@ -160,7 +160,7 @@ class PinocchioModel(model.DynamicsFormulation):
 
     @_accept_stacks_of('q')
     def frame_pose(self, q: ArrayLike, frame: Frame = FLANGE) -> Array:
-        """Return the pose of a frame (number or name) in the space frame, (..., 4, 4)."""
+        """Return the pose in {S} of a frame (number, name), (..., 4, 4); FrameError if unknown."""
         pin.framesForwardKinematics(self.model, self._workspace.data, q)
         return self._workspace.data.oMf[self._frame_id(frame)].homogeneous
 
@@ -323,7 +323,7 @@ class PinocchioModel(model.DynamicsFormulation):
 
     @_accept_stacks_of('q')
     def center_of_mass(self, q: ArrayLike) -> Array:
-        """Return the centre of mass of the moving links in {S}, shape (3,) [m]."""
+        """Return the moving links' centre of mass in {S}, (3,) [m]; InertiaError if massless."""
         total_mass(self.description)
         return pin.centerOfMass(self.model, self.data, q).copy()
 
