@@ -43,7 +43,7 @@ class SigmoidFriction(ValueEquality):
     logistic_at_rest: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Check and freeze the arrays, and compute `logistic_at_rest`."""
+        """Check (FrictionError) and freeze the arrays, and compute `logistic_at_rest`."""
         freeze_arrays(self, FrictionError, _MODEL_NAME_IN_ERRORS, amplitude=(None,))
         shapes = dict.fromkeys(('slope', 'offset'), self.amplitude.shape)
         freeze_arrays(self, FrictionError, _MODEL_NAME_IN_ERRORS, **shapes)
@@ -117,7 +117,7 @@ class LinearFriction(ValueEquality):
         return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
     def _check_parameters(self, slip_count: int) -> None:
-        """Check the parameters of a model with `slip_count` slip elements; freeze the arrays."""
+        """Raise FrictionError for wrong parameters (`slip_count` slip elements); freeze arrays."""
         freeze_arrays(self, FrictionError, _MODEL_NAME_IN_ERRORS, viscous=(None,))
         n = len(self.viscous)
         if not slip_count:
@@ -161,7 +161,7 @@ class ViscousCoulombFriction(LinearFriction):
     covariance: Array | None = None
 
     def __post_init__(self) -> None:
-        """Check the parameters and freeze the arrays; there are no slip elements."""
+        """Check the parameters (FrictionError), freeze the arrays; there are no slip elements."""
         self._check_parameters(0)
 
 
@@ -210,7 +210,7 @@ class MaxwellSlipFriction(LinearFriction):
     covariance: Array | None = None
 
     def __post_init__(self) -> None:
-        """Check the parameters and freeze the arrays."""
+        """Check the parameters (FrictionError) and freeze the arrays."""
         freeze_arrays(self, FrictionError, _MODEL_NAME_IN_ERRORS, reach=(None,))
         elements = len(self.reach)
         if not (self.reach > 0.0).all():

@@ -87,7 +87,7 @@ class LinkInertia:
     inertia: Array
 
     def __post_init__(self) -> None:
-        """Check the shapes and the tensor's symmetry, and freeze the arrays."""
+        """Check shapes and the tensor's symmetry (InertiaError), and freeze the arrays."""
         freeze_arrays(self, InertiaError, 'a link', mass=(), first_moment=(3,), inertia=(3, 3))
         object.__setattr__(self, 'mass', float(self.mass))
         scale = max(1.0, float(np.abs(self.inertia).max()))

@@ -74,7 +74,7 @@ class MomentumObserver:
         self._estimate = self._estimate_rate = self._zero_velocity
 
     def reset_estimate(self, external_torque: Array) -> None:
-        """Restart the observer from an external torque, in the shape of the estimate [N m]."""
+        """Set the estimate to an external torque of its shape [N m], and its rate to zero."""
         self._estimate, self._estimate_rate = external_torque, 0.0 * external_torque
 
     def change_model(self, model: PinocchioModel, torque_change: Array) -> None:
