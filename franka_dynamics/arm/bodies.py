@@ -127,7 +127,7 @@ class Body:
             raise FieldError('is not zero although the mass is', 'first_moment')
 
     def link_inertia(self, inertia_about: InertiaReferencePoint | None) -> LinkInertia:
-        """Return the LinkInertia about the frame's origin; a tensor must state `inertia_about`."""
+        """Return the LinkInertia about the frame's origin; a tensor needs `inertia_about`."""
         if self.primitive is not None:
             return self.primitive.link_inertia()
         assert self.mass is not None and self.inertia is not None
