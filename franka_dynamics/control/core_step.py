@@ -35,7 +35,7 @@ Torques begin (from SILENT)
   it does, no law begins; a loop gets zero, or if a state agreed before, the resting torque by the
   settings that acted then; an arm that falls by 3 mrad, or in a loop departs as a disturbance, is
   braked (where zero was sent and the target adds no gravity, at first by g(q) with d = 0) and
-  held. Once it agrees, the law begins.
+  held. Once it agrees or counts as none, the law begins.
 - A measured torque with a NaN, all zero, if the target adds no gravity before the law within
   friction (or any, with `held_until_commanded`), if it adds it one of the last 3 that were sent,
   counts as none. Without one nothing contradicts at the beginning; settings that changed later are
@@ -103,8 +103,8 @@ Torques are wrong
 - Disturbance: the measured torque departs from what the motion needs, or from what was sent plus
   what the target adds (without one: this sum from what the motion needs), by more than 20 % of a
   limit (31 % at limits below 20 N m), found 23 ms after it began (50 if just beyond): HOLD. Not at
-  rest for 1 s after the law begins, unless it was held; less any share of a changed payload for 2
-  s, or until a joint has 0.5 rad/s.
+  rest for 1 s after the law begins, unless it was held; less any share of a changed payload's
+  g(q) for 2 s, or until a joint has 0.5 rad/s.
 - Speed, found first in a hard push: a joint beyond 0.6 of its limit (1.15 until 0.5 s after the
   reference moved), with what it gains before its torque can turn, for 3 ms: HOLD; also one above
   0.5 rad/s that cannot stop before its position limit, if no reference moved.
@@ -149,7 +149,7 @@ Stops and start. Each stop adds its reason; a fault stays latched whatever follo
   is older than 15 ms. After a fault: refused.
 - (3) At once, by the ramp, without a motion: kp pulls to where the arm is. Refused if `blocked`,
   if states are older than 15 ms or torques depart by more than 10 % of a limit (less a share of a
-  changed payload, as above: a wrong one then moves the arm, until it is a disturbance).
+  changed payload's g(q), as above: a wrong one then moves the arm, until it is a disturbance).
 - (4) As Torques begin, mostly at the next state, also in a free fall after COAST, which
   contradicts nothing; an arm that is unseen since a stop by the model began, after COAST, too, but
   not ZERO, is first BRAKING once it is seen. Refused if it is to be held then.
