@@ -33,7 +33,7 @@ TYPE = 'franka_dynamics_controllers/FeedforwardController'
 
 def built(folder):
     """
-    Build the package, with warnings as errors, and the program that drives it; return the folder.
+    Build, with warnings as errors, what is new in the package and its driver; return the folder.
 
     Where generate_parameter_library's program is missing, parameter_library.py takes its place.
     """
@@ -43,9 +43,9 @@ def built(folder):
         program.write_text(f'#!/bin/sh\nexec {sys.executable} {parameter_library.__file__} "$@"\n')
         program.chmod(0o755)
         options.append(f'-DCMAKE_PROGRAM_PATH={folder}')
-    (folder / 'drive').mkdir()
-    shutil.copy(DRIVE, folder / 'drive/drive.cpp')
-    shutil.copy(PROJECT, folder / 'drive/CMakeLists.txt')
+    (folder / 'drive').mkdir(exist_ok=True)
+    shutil.copy2(DRIVE, folder / 'drive/drive.cpp')
+    shutil.copy2(PROJECT, folder / 'drive/CMakeLists.txt')
     strict = [f'-DCMAKE_CXX_FLAGS={STRICT}', '-DCMAKE_BUILD_TYPE=None']
     made(PACKAGE, folder / 'build', install, *options, *strict)
     options += ['-DCMAKE_BUILD_TYPE=None', f'-DEXAMPLES={PACKAGE.parent / "examples"}']

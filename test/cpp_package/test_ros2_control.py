@@ -7,6 +7,7 @@ from dataclasses import replace
 import re
 import shutil
 import subprocess
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -42,8 +43,8 @@ PLAIN = replace(SETTINGS, terms=fd.Terms(), kp=(0.0,), kd=(0.0,), scale=1.0)
 
 
 @pytest.fixture(scope='module')
-def folder(tmp_path_factory):
-    return built(tmp_path_factory.mktemp('ros2_control'))
+def folder(pytestconfig):
+    return built(pytestconfig.cache.mkdir(f'ros2_control-{crc32(PREFIXES.encode())}'))
 
 
 @pytest.fixture
