@@ -50,6 +50,7 @@ class TorqueSamples:
     `rigid_torque` (N, n) are the rigid-body torques by `dynamics`, `total_torque` those and the
     friction that remains, `torque_rate` the change of the latter per second, `jerk` that of the
     accelerations, and `time_fraction` (N,) the time as a fraction of the recording, 0 to 1.
+    `max_torque` (n,) is the largest size of `total_torque` in the recording, also in `select`.
     """
 
     model: TorqueModel
@@ -60,6 +61,7 @@ class TorqueSamples:
     torque_rate: Array
     jerk: Array
     time_fraction: Array
+    max_torque: Array
 
     @classmethod
     def from_motion(cls, model: TorqueModel, motion: Motion, friction: Array) -> 'TorqueSamples':
@@ -78,7 +80,8 @@ class TorqueSamples:
                 for change, signal in ((rate, total), (jerk, motion.ddq)):
                     change[piece] = np.gradient(signal[piece], 1.0 / motion.options.rate, axis=0)
         elapsed = np.linspace(0.0, 1.0, len(motion), endpoint=False)
-        return cls(model, dynamics, motion, rigid, total, rate, jerk, elapsed)
+        most = np.abs(total).max(axis=0)
+        return cls(model, dynamics, motion, rigid, total, rate, jerk, elapsed, most)
 
     def select(self, slice_or_mask: slice | NDArray[np.bool_]) -> 'TorqueSamples':
         """Return the samples that a slice or a mask (N,) selects."""

@@ -144,8 +144,8 @@ class EffortSaturation(Fault):
 
     def columns(self, samples: TorqueSamples) -> list[Array]:
         """Return torque times (torque / largest torque)^2 of the fault's joints as one column."""
-        tau, most = samples.total_torque, np.abs(samples.total_torque).max(axis=0)
-        return [samples.only_at_joints(tau * (tau / np.maximum(most, 1e-9)) ** 2, self.joints)]
+        tau, most = samples.total_torque, np.maximum(samples.max_torque, 1e-9)
+        return [samples.only_at_joints(tau * (tau / most) ** 2, self.joints)]
 
 
 class EffortOffset(Fault):
