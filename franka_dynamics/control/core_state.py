@@ -44,9 +44,9 @@ Brake: q_b is where braking began, then where the arm came to rest; before, a li
   torque (none along a joint's motion above 0.1 rad/s), followed in 0.03 s, up to 10 % of each
   torque limit or, if more, its most in the first 0.05 s of braking, then that of when the arm came
   to rest, which bears what kp bore. M a, as far as kd does less, slows each joint with a time
-  constant of 0.03 s and pulls it to q_b, without kp, too, each at most 30 rad/s^2. With states
-  older than 10 ms 3 times their age is that constant, to which kp and kd are softened, and the
-  0.11 rad grow with its square.
+  constant of 0.03 s and pulls it to q_b, without kp, too, each at most 30 rad/s^2. Where a limit
+  withholds torque, dq is that of when what slows it can have ended. With states older than 10 ms
+  3 times their age is that constant, to which kp and kd soften; the 0.11 rad grow with its square.
 Stop by the model: it takes q and dq as seen last (`core_step.py`), lets dq decay with a time
   constant of 0.1 s, and moves q by this dq. "Seen" is what was so within 50 ms.
 Resting torque: zero after reaction ZERO, and in a loop until a usable state agrees with g(q). Else

@@ -96,8 +96,8 @@ States are missing or wrong
   loop gets g(q) of where OWN took the joint, then the law of where states say it is.
 - The 6th loss within a minute and since `start` is latched; COAST if states were impossible. A
   velocity beyond twice its limit that positions confirm twice: COAST, but if a push does it
-  (Driven; not by size) it is possible until `start`. Once latched, a loss within 50 ms of the
-  last, BRAKING again, is the same one.
+  (Driven, but 1.5 times what was sent, too) it is possible until `start`. Once latched, a loss
+  within 50 ms of the last, BRAKING again, is the same one.
 
 Torques are wrong
 - Disturbance: the measured torque departs from what the motion needs, or from what was sent plus
@@ -112,9 +112,10 @@ Torques are wrong
   6 (a joint's own, reversed) or 10 to 50 states: COAST. Without a measured torque not if a force
   on the flange explains it, too, but for opposite disturbances of two joints or a reversed torque.
 - Driven: in BRAKING a joint is for 5 ms faster, by 0.4 of its limit, than it got until its torque
-  could turn (20 ms, or as the rate allows): COAST. But if none is measured, and each joint got
-  what it was sent in the last 20 states, or they got far more, it is a push: braked on. HOLDING
-  yields to one beyond d and 10 % of limits, up to twice a speed limit; back it comes by 0.11 rad.
+  could turn (20 ms, or as the rate allows): COAST. But if none is measured, and in the last 20
+  states each joint whose torque changed got that, or they got 3 times what was sent more, it is a
+  push: braked on. HOLDING yields to one beyond d and 10 % of limits, up to twice a speed limit;
+  back it comes by 0.11 rad.
 - A torque that is not finite, of the law or the brake, is never sent: COAST.
 
   what is wrong                   with a measured torque (not zero)  without
@@ -450,7 +451,7 @@ class CoreStep(StateMachine):
             found = self.disturbances.disturbance_torque
             desired = brake.torque(state, self.acting_terms, found, states.elapsed, states.age)
             if brake.failure_reason is not None:
-                if self.disturbances.shows_push(by_size=True):
+                if self.disturbances.shows_push(by_change=True):
                     brake.bear_speed()
                 else:
                     self._end_torques(Cause.BRAKING_FAILED.ending(brake.failure_reason))
@@ -523,9 +524,8 @@ class CoreStep(StateMachine):
         if self.ending.reaction is Reaction.COAST:
             torque = np.where(self.disturbances.misdirected_joints, 0.0, torque)
         acts = self.resting_torque_agrees and self.ending.reaction is not Reaction.ZERO
-        acts = acts and not self._is_arm_carried
-        finite = all(map(math.isfinite, torque.tolist()))
-        return torque if acts and finite else np.zeros_like(torque)
+        acts = acts and not self._is_arm_carried and all(map(math.isfinite, torque.tolist()))
+        return torque if acts else np.zeros_like(torque)
 
     @property
     def _disturbance_to_bear(self) -> Array:

@@ -99,11 +99,11 @@ class BrakingController:
         """
         self.disturbance = self._largest_disturbance = disturbance
         self._gains = np.zeros((2, *disturbance.shape)) if gains is None else np.array(gains)
-        self._has_gains = gains is not None
+        self._has_gains, self._driving = gains is not None, False
         self._min_time_constant = BRAKING_TIME_CONSTANT_S if torque_swings else 0.0
         self.at_rest, self._comes_to_rest, self.bears_load = False, False, True
         self.failure_reason: Reason | None = None
-        self._withheld_torque, self._driving = np.zeros_like(disturbance), False
+        self._sent_torque = self._withheld_torque = np.zeros_like(disturbance)
         # Since `begin`, when each joint's torque can have changed from before to braking [s].
         self._torque_changed_s: Array | None = None
         self._stop_pose: Array | None = None
@@ -134,9 +134,15 @@ class BrakingController:
         bound, squared = MAX_BRAKING_DECELERATION_RAD_S2, (2.0 * time_constant) ** 2
         away = self._offset_from_stop_pose(q, bound * squared)
         compensated = self._update_disturbance(excess, dq, elapsed)
+        feedforward = terms.gravity_to_command(q, state.gravity) + state.coriolis
+        if not self.at_rest and any(excess.tolist()):
+            # Where limits withhold torque, what slows a joint, as a push called for it, ends late:
+            # by the velocity of now it would drive the joint back.
+            net = self._sent_torque - feedforward - excess
+            change = net @ inverse_mass_matrix(mass) * np.abs(net) / (2.0 * MAX_TORQUE_RATE_NM_S)
+            dq = np.where((change * dq < 0.0) & (self._withheld_torque != 0.0), dq + change, dq)
         slowing = self._has_gains / squared * away + np.clip(dq / time_constant, -bound, bound)
         undamped = _inertial_braking_share(mass, kd, time_constant, age)
-        feedforward = terms.gravity_to_command(q, state.gravity) + state.coriolis
         braking = compensated - kp * away - kd * dq - mass @ (undamped * slowing)
         # Smaller torques drive no joint, nor one that gets another's: it is pushed, as a wrist of
         # which M is next to nothing.
@@ -184,7 +190,7 @@ class BrakingController:
 
     def record_limited_torque(self, desired: Array, sent: Array) -> None:
         """Record a desired torque and the torque sent after limiting, (n,) each [N m]."""
-        self._withheld_torque = desired - sent
+        self._withheld_torque, self._sent_torque = desired - sent, sent
         if self._torque_changed_s is None:
             # Before this the torque from before braking may still act.
             turning = np.abs(self._withheld_torque) / MAX_TORQUE_RATE_NM_S
@@ -201,8 +207,7 @@ class BrakingController:
         self._rest_count = self._rest_count + 1 if rests else 0
         rested = self._rest_count >= MIN_GOOD_STATE_COUNT
         self.is_still = rested or (self.is_still and rests)
-        if rested:
-            self._min_time_constant = 0.0
+        self._min_time_constant *= not rested
         # What kp bears is then borne by the disturbance torque, which stays if states are lost; a
         # receiver, which estimates none, goes on by kp.
         self._comes_to_rest = rested and not self.at_rest and bool(excess.any())

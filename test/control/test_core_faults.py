@@ -74,10 +74,11 @@ BARE, LOADED = {**NO_EFFORT, 'gravity_compensation': True}, {**NO_EFFORT, 'paylo
         (FER, MUJOCO, BARE, {}, 2.1),
         (FER, Settings(target='fci'), NO_EFFORT, {}, 2.1),
         (FER, MUJOCO, LOADED, {}, 1.5),
-        # A push: without the guard 2.35 and 2.39 rad/s; 31 if the last one's arm is let go.
+        # A push: without the guard 2.35 and 2.39 rad/s; 31 and 37 if the last two arms are let go.
         (FER, replace(FCI, **FIRM), {**CARRIED, **pushed(80.0, 0.5)}, {}, 2.3),
         (FER, replace(FCI, **GENTLE), {**CARRIED, **pushed(40.0, 0.7)}, {}, 2.0),
         (FR3, replace(FCI, **GENTLE), {**BARE, **pushed(150.0, 0.25)}, {}, 8.0),
+        (FER, replace(FCI, **GENTLE), {**BARE, **pushed(150.0, 0.1)}, {}, 13.0),
     ],
 )
 def test_an_arm_that_contradicts_its_model_is_held_still(arm, settings, simulation, change, most):
@@ -107,9 +108,7 @@ def replacing_effort(loop, effort):
 def reverse(loop, joint):
     """Let a joint be driven the other way."""
     turned, step = np.ones(7) - 2.0 * np.eye(7)[joint], loop.arm.step
-    loop.arm.step = lambda torque, is_new: step(
-        None if torque is None else turned * torque, is_new=is_new
-    )
+    loop.arm.step = lambda u, is_new: step(None if u is None else turned * u, is_new=is_new)
     return loop
 
 
@@ -282,8 +281,8 @@ def test_a_held_arm_is_let_go_once_its_torque_is_found_to_be_reversed():
     # Brakes hold the arm while the reversed torque is found and the arm counts as held at rest.
     settings = {'friction': True, 'brake_release_after': 1.2}
     loop = reverse(Loop(MUJOCO, description=FR3, **settings), 3).run(1.4)
-    assert loop.controller.state in (State.STOPPING, State.SILENT)
-    assert 'reversed' in loop.controller.why
+    why, state = loop.controller.why, loop.controller.state
+    assert state in (State.STOPPING, State.SILENT) and 'reversed' in why
 
 
 def test_braking_that_drives_the_arm_is_given_up_for_the_torque_that_the_target_needs():
@@ -411,6 +410,16 @@ def test_a_joint_that_torques_drive_faster_than_possible_is_not_braked(moves, co
         script.leap(0.0 if moves else -1e-3 * fast)  # else only its velocity is wrong
         script.give(dq=fast + np.eye(7)[0])
     assert (abs(script.sent[-1][0]) < 1.0) == (moves and count > 1 > push)  # g(q) is 0 there
+
+
+def test_a_brake_takes_torque_off_a_joint_that_it_would_drive_back_before_it_can_end():
+    terms, brake, first = core(MUJOCO).acting_terms, stopping.BrakingController(FER), np.eye(7)[0]
+    state = terms.terms_at(0.0, FER.home, 0.2 * first, None)
+    sent = state.gravity - 40.0 * first  # it takes 40 ms to end
+    for withheld in (0.0, 10.0):
+        brake.record_limited_torque(sent - withheld * first, sent)
+        torque = brake.torque(state, terms, 1e-3 * first, 1e-3)
+        assert (torque[0] > state.gravity[0]) == bool(withheld)
 
 
 def test_a_brake_takes_energy_from_the_first_cycle_on():

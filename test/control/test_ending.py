@@ -48,8 +48,7 @@ def test_an_arm_whose_states_cease_in_motion_comes_to_rest(target):
     loop.run(0.4)
     before = loop.speed
     torque = loop.tick(1000)
-    assert before > 0.5 and loop.fastest < 1.5 * before
-    assert loop.controller.state is State.SILENT
+    assert before > 0.5 and loop.fastest < 1.5 * before and loop.controller.state is State.SILENT
     # What a node leaves is the resting torque, not the last one of those that slowed the arm.
     core, factor = loop.controller, float(target == 'mujoco')
     rest = factor * core.acting_terms.gravity(core.open_loop_stop.probable_state(np.inf)[0])
@@ -65,8 +64,7 @@ def test_a_held_arm_stays_with_a_load_that_nobody_declared_while_no_states_come(
     loop.until(State.HOLDING, 1.5).run(0.3)
     loop.fastest, held = 0.0, loop.arm.position
     loop.tick(500)
-    assert loop.controller.state is State.SILENT
-    assert np.abs(loop.arm.position - held).max() < 0.02
+    assert loop.controller.state is State.SILENT and np.abs(loop.arm.position - held).max() < 0.02
     loop.run(0.6)  # it is held again
     assert loop.controller.state is State.HOLDING and loop.fastest < 0.1
 

@@ -199,8 +199,7 @@ def test_after_one_state_that_is_not_finite_braking_goes_on(target):
     loop.run(1.0)
     assert ReceiverState.FAULT in states
     end = ReceiverState.HOLDING if target == 'mujoco' else ReceiverState.STOPPED
-    assert loop.receiver.state is end
-    assert loop.speed < 0.05 and loop.largest_step <= LARGEST_STEP
+    assert loop.receiver.state is end and loop.speed < 0.05 and loop.largest_step <= LARGEST_STEP
 
 
 @pytest.mark.parametrize('stamp', [np.nan, np.inf, -np.inf])
@@ -297,8 +296,7 @@ def test_a_held_arm_that_something_drives_is_held_on(states, sent, joint, speed,
     receiver, one = receiver_of('mujoco'), np.eye(7)[joint]
     torques, dq = [(GRAVITY, None)], lambda k: speed(k) * one
     applied, _ = played(receiver, states, lambda k: torques * (k < sent), dq=dq)
-    assert receiver.state is ReceiverState.HOLDING
-    assert applied[-1][joint] < GRAVITY[joint] - braked
+    assert receiver.state is ReceiverState.HOLDING and applied[-1][joint] < GRAVITY[joint] - braked
 
 
 # From state 105 on torques of the dead sender are still applied, from 155 on the arm is braked.
@@ -377,8 +375,7 @@ def test_whatever_is_sent_the_torque_is_within_limit_and_rate(name):
             receiver.accept(rng.uniform(-1.0, 1.0, 7) * arm.limit('effort'), k)
         applied.append(receiver.step(stamp, q, dq))
     assert np.isfinite(applied).all() and (np.abs(applied) <= arm.limit('effort') + 1e-9).all()
-    assert np.abs(np.diff(applied, axis=0)).max() <= LARGEST_STEP
-    assert receiver.timeout_count > 10
+    assert np.abs(np.diff(applied, axis=0)).max() <= LARGEST_STEP and receiver.timeout_count > 10
 
 
 def test_an_arm_that_is_held_from_the_beginning_stays_where_it_is():

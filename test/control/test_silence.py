@@ -92,8 +92,7 @@ def test_an_arm_that_moves_while_wrong_settings_are_refused_is_held(kind, measur
     assert loop.speed > 0.1
     loop.controller.start()
     loop.until(State.HOLDING, 0.5).run(0.5)
-    assert 'payload' in loop.controller.why
-    assert loop.fastest < 1.0 and loop.speed < 0.1
+    assert 'payload' in loop.controller.why and loop.fastest < 1.0 and loop.speed < 0.1
 
 
 def test_the_resting_torque_is_watched_as_any_other():
@@ -249,8 +248,7 @@ def test_an_arm_whose_torque_swung_is_held_as_firmly_as_any_other_once_it_has_re
     loop.until(State.HOLDING, 1.5).run(0.2)
     held, loop.arm.push = loop.arm.position, Push((0.0, 80.0, 0.0), 0.0, 1e9)
     loop.run(0.4)
-    assert loop.controller.state is State.HOLDING
-    assert np.abs(loop.arm.position - held).max() < 0.2
+    assert loop.controller.state is State.HOLDING and np.abs(loop.arm.position - held).max() < 0.2
 
 
 def repeating(joints, since, velocity):
@@ -418,9 +416,8 @@ def test_braking_compensates_no_torque_that_has_grown_since_it_began():
         grown = begun * (1.0 + 0.02 * max(0, k - 60)) - 20.0 * np.eye(7)[3] * (k > 60)
         state = terms.terms_at(1e-3 * k, HOME, STILL, None)
         compensated.append(brake.torque(state, terms, grown, 1e-3) - state.gravity)
-    compensated = np.array(compensated)
-    assert np.abs(compensated[:, 1]).max() <= 30.0 + 1e-9
-    assert np.abs(compensated[:, 3]).max() <= 0.1 * FER.limit('effort')[3] + 1e-9
+    most = np.abs(compensated).max(axis=0)
+    assert most[1] <= 30.0 + 1e-9 and most[3] <= 0.1 * FER.limit('effort')[3] + 1e-9
     for k in range(400):  # it fades where it is no more
         state = terms.terms_at(0.4 + 1e-3 * k, HOME, STILL, None)
         faded = brake.torque(state, terms, 0.0 * begun, 1e-3) - state.gravity
