@@ -45,6 +45,7 @@ AMPLITUDE = np.array([0.55, 0.25, 0.15, 0.3, 0.4, 0.3, 0.5])  # rad
 CYCLES = np.array([1, 2, 1, 2, 1, 2, 1])  # oscillations of each joint in PERIOD_S
 PERIOD_S, STEP_S = 2.0, 1e-3  # the motion fades in during the first period, then repeats
 FADE = np.polynomial.Polynomial([0.0, 0.0, 0.0, 10.0, -15.0, 6.0])
+FADE_AND_DERIVATIVES = [FADE.deriv(k) / PERIOD_S**k for k in range(3)]
 COLOURS, GREY, BLACK = ((0.95, 0.45, 0.1), (0.1, 0.55, 0.95)), (0.7, 0.72, 0.76), (0.1, 0.1, 0.1)
 WIDTH, HEIGHT, PLOT_HEIGHT = 640, 330, 150  # pixels
 FRAME_STEPS, POINT_STEPS = 50, 20  # control steps between frames, and between points of a path
@@ -61,7 +62,7 @@ def motion(time):
     rate = 2.0 * np.pi * CYCLES / PERIOD_S
     wave, slope = AMPLITUDE * np.sin(rate * time), AMPLITUDE * rate * np.cos(rate * time)
     s = min(time / PERIOD_S, 1.0)  # elapsed fraction of the first period
-    fade, dfade, ddfade = (FADE.deriv(k)(s) / PERIOD_S**k for k in range(3))
+    fade, dfade, ddfade = (one(s) for one in FADE_AND_DERIVATIVES)
     ddq_d = ddfade * wave + 2.0 * dfade * slope - fade * rate**2 * wave
     return ARM.home + fade * wave, dfade * wave + fade * slope, ddq_d
 
