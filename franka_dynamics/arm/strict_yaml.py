@@ -25,7 +25,7 @@ _FLOAT_PATTERN = re.compile(
 )
 
 
-class _StrictLoader(yaml.SafeLoader):
+class _StrictLoader(getattr(yaml, 'CSafeLoader', yaml.SafeLoader)):  # type: ignore[misc]
     """PyYAML's safe loader, limited to unique string keys and decimal numbers (010 is ten)."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
@@ -57,7 +57,7 @@ def _construct_decimal(loader: Any, node: Any) -> int:
 _StrictLoader.add_constructor(_NUMBER_TAGS[0], _construct_decimal)
 
 
-class _StrictDumper(yaml.SafeDumper):
+class _StrictDumper(getattr(yaml, 'CSafeDumper', yaml.SafeDumper)):  # type: ignore[misc]
     """PyYAML's safe dumper, which also quotes strings that `_StrictLoader` reads as numbers."""
 
 
@@ -94,7 +94,8 @@ def read_mapping(path: Path, *, format_hint: str) -> dict[str, Any]:
     except OSError as error:
         raise DescriptionError(unreadable_file_message(path, error)) from error
     except Exception as error:  # of many types: 2024-02-30 and !!bool no are a date and a flag
-        detail, kind = ' '.join(str(error).split()), 'JSON' if path.suffix == '.json' else 'YAML'
+        detail = ' '.join(str(error).split()).replace('in "<unicode string>", ', 'at ')
+        kind = 'JSON' if path.suffix == '.json' else 'YAML'
         raise DescriptionError(
             f'{path} cannot be read as {kind}: {detail}. The file may be cut short; {format_hint}.'
         ) from error
