@@ -123,9 +123,8 @@ class GramStack:
             split = (rows[part[chosen] == k].swapaxes(0, 1) for k in range(FOLD_COUNT))
             blocks.append(np.stack([one.swapaxes(1, 2) @ one for one in split]))
         counts = np.bincount(part, minlength=FOLD_COUNT)
-        max_torque = np.abs(motion.effort).max(axis=0)
         names = (*model.parameter_names, *columns, 'torque')
-        return cls(reduce(add, blocks), counts, max_torque, names)
+        return cls(reduce(add, blocks), counts, np.abs(motion.effort).max(axis=0), names)
 
     def column_indices(self, names: Sequence[str]) -> list[int]:
         """Return the indices of the named columns among all columns."""

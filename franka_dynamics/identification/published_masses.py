@@ -181,9 +181,8 @@ def corrected_state_grams(
     for real, error, recorded in maps:
         states = (part.q - error) @ real, part.dq @ real, part.ddq @ real
         rows = model.regressor(recorded @ model.base.regressor(*states), friction)
-        rows = np.concatenate([rows, part.effort[..., None]], axis=-1)
-        each = rows.swapaxes(0, 1)
-        found.append(np.tensordot(weights / share, each.swapaxes(1, 2) @ each, 1))
+        rows = np.concatenate([rows, part.effort[..., None]], axis=-1).swapaxes(0, 1)
+        found.append(np.tensordot(weights / share, rows.swapaxes(1, 2) @ rows, 1))
     return np.stack(found, axis=1), len(motion)
 
 
