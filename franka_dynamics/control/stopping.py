@@ -97,7 +97,7 @@ class BrakingController:
         sent torque swung, as by gains too high for the delay of torques; until the arm has rested
         they are scaled down. `is_still`: the arm is at rest.
         """
-        self.disturbance = self._largest_disturbance = disturbance
+        self.disturbance, self._disturbance_range = disturbance, (disturbance, disturbance)
         self._gains = np.zeros((2, *disturbance.shape)) if gains is None else np.array(gains)
         self._has_gains, self._driving = gains is not None, False
         self._min_time_constant = BRAKING_TIME_CONSTANT_S if torque_swings else 0.0
@@ -168,17 +168,17 @@ class BrakingController:
 
     def _update_disturbance(self, disturbance: Array, dq: Array, elapsed: float) -> Array:
         """Update `disturbance` by the present one; return the part to compensate, (n,) [N m]."""
+        least, most, small = *self._disturbance_range, self._small_torque
         # At first (0.05 s) the observer lags behind an arm that falls: an FR3 mounted upside down,
         # undeclared, was not held without this.
         if self._comes_to_rest or self._time_s < OBSERVER_SETTLING_TIME_S:
-            grows = np.abs(disturbance) > np.abs(self._largest_disturbance)
-            self._largest_disturbance = np.where(grows, disturbance, self._largest_disturbance)
+            least, most = np.minimum(disturbance, least), np.maximum(disturbance, most)
+            self._disturbance_range = least, most
         # States or torques may be late though no age says so: compensated at once, the torque
         # would drive a held arm with firm gains.
         filtered = 1.0 if self._comes_to_rest else min(1.0, elapsed / BRAKING_TIME_CONSTANT_S)
         disturbance = self.disturbance + filtered * (disturbance - self.disturbance)
-        most, small = self._largest_disturbance, self._small_torque
-        self.disturbance = np.clip(disturbance, np.minimum(-small, most), np.maximum(small, most))
+        self.disturbance = np.clip(disturbance, np.minimum(-small, least), np.maximum(small, most))
         # Compensated along the motion of a joint that surely moves, it would keep that up.
         along = np.maximum(0.0, 1.0 - np.abs(dq) / MIN_MOTION_SPEED_RAD_S)
         return self.disturbance * np.where(self.disturbance * dq > 0.0, along, 1.0)
@@ -186,7 +186,7 @@ class BrakingController:
     def change_load(self, added_gravity: Array) -> None:
         """Keep the brake's torque unchanged when g(q) grows by `added_gravity`, (n,) [N m]."""
         self.disturbance = self.disturbance - added_gravity
-        self._largest_disturbance = self.disturbance
+        self._disturbance_range = self.disturbance, self.disturbance
 
     def record_limited_torque(self, desired: Array, sent: Array) -> None:
         """Record a desired torque and the torque sent after limiting, (n,) each [N m]."""

@@ -173,8 +173,7 @@ def test_an_arm_on_a_wall_or_a_ceiling_that_is_told_so_starts(silent, degrees, m
     kind = applied_loop if silent else Loop
     settings = Settings(target='fci', gravity_vector=gravity, **HALF)
     loop = kind(settings, measures=measures, gravity=gravity, **CARRIED).run(0.6)
-    assert loop.controller.state is State.RUNNING, loop.controller.status
-    assert loop.fastest < 0.05
+    assert loop.controller.state is State.RUNNING and loop.fastest < 0.05, loop.controller.status
     loop.controller.stop('a user')
     loop.run(0.3)
     if not silent:
@@ -409,15 +408,16 @@ def test_a_joint_that_sticks_while_its_torque_hardly_changes_stays_running():
 
 def test_braking_compensates_no_torque_that_has_grown_since_it_began():
     terms, brake = core(MUJOCO).requested_law.terms, BrakingController(FER)
-    begun = 30.0 * np.eye(7)[1]
+    begun, compensated = 30.0 * np.eye(7)[1] - 3.0 * np.eye(7)[5], []
     brake.begin(begun)
-    compensated = []
     for k in range(400):
         grown = begun * (1.0 + 0.02 * max(0, k - 60)) - 20.0 * np.eye(7)[3] * (k > 60)
+        grown[5] += 11.0 * (k < 10)  # of the other sign for a moment
         state = terms.terms_at(1e-3 * k, HOME, STILL, None)
         compensated.append(brake.torque(state, terms, grown, 1e-3) - state.gravity)
     most = np.abs(compensated).max(axis=0)
     assert most[1] <= 30.0 + 1e-9 and most[3] <= 0.1 * FER.limit('effort')[3] + 1e-9
+    assert compensated[-1][5] == pytest.approx(-3.0)
     for k in range(400):  # it fades where it is no more
         state = terms.terms_at(0.4 + 1e-3 * k, HOME, STILL, None)
         faded = brake.torque(state, terms, 0.0 * begun, 1e-3) - state.gravity
