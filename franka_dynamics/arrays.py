@@ -149,7 +149,7 @@ def array_text(values: object) -> str:
     try:
         text = np.array2string(np.asarray(values), threshold=16, precision=6).replace('\n', '')
     except ValueError:  # rows of different lengths
-        text = repr(values)
+        text = repr(values).replace('\n', '')
     return text if len(text) <= _MAX_SHOWN_CHARACTERS else f'{text[:_MAX_SHOWN_CHARACTERS]}...'
 
 

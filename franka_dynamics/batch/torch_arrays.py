@@ -150,7 +150,7 @@ class _QuantityFunction(torch.autograd.Function):
 
 
 def _derivatives_and_leading_axes(ctx: Any) -> tuple[Any, Any]:
-    """Return a quantity's derivatives, (..., size of quantity, inputs), and the leading axes."""
+    """Return a quantity's derivatives, (..., its size, input numbers), and their leading shape."""
     if ctx.key.derivatives:
         raise second_derivative_error('torch')
     tensors = ctx.saved_tensors

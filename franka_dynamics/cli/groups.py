@@ -220,7 +220,7 @@ def replay() -> None:
 
 
 def _validate_workers(_context: Any, _parameter: Any, text: str) -> str:
-    """Return a positive number or an address; otherwise raise click.BadParameter."""
+    """Return the text of a whole number from 1 on or an address; else raise click.BadParameter."""
     if not re.fullmatch(r'[1-9]\d*|\w+://\S+', text, re.ASCII):
         raise click.BadParameter(f'{text!r} is neither a number from 1 on nor tcp://host:port')
     return text

@@ -104,7 +104,7 @@ def _run_until_end(
     arm: ArmDescription, nodes: NodeGroup, keep_running: Callable[[], bool], options: Options
 ) -> int:
     """
-    Wait until the arm is held, until Ctrl-C or --duration; return exit status, or raise SimError.
+    Wait until the arm is held (or raise SimError), then for the end; return the exit status.
 
     While the arm is held, serve the view. Return the exit status: 1 if the node has a fault at the
     end, else 0.

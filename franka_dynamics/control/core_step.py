@@ -67,11 +67,11 @@ States are missing or wrong
   next one, if usable, ends it.
 - What the stop takes for a joint's motion (SEEN: the measured position and velocity; OWN: the
   velocity alone from the last believed position, if possible and changing, else MODEL; MODEL: the
-  last believed velocity as it decays), until when states are not trusted (after over 20 ms without
-  a possible one always one state longer), and what is latched:
+  last believed velocity as it decays), until when states are not trusted (after over 20 ms of
+  stamps without a possible one always one state longer), and what is latched:
 
   what is wrong                                 joints                  until            latched
-  no new state for 20 ms (`tick`)               MODEL                   2nd new state    no
+  no new state for 20 ms (`tick`)               MODEL                   the next state   no
   a first finite, possible state after > 20 ms  SEEN                    the next state   no
   stamps set back, by 1 s or for 20 states      MODEL                   the next state   no
   states older than `max_state_age` (0.1 s)     q SEEN, every dq MODEL  younger states   no
@@ -109,8 +109,9 @@ Torques are wrong
   reference moved), with what it gains before its torque can turn, for 3 ms: HOLD; also one above
   0.5 rad/s that cannot stop before its position limit, if no reference moved.
 - Wiring: torques sent to other joints, earlier or reversed explain such a disturbance in the last
-  6 (a joint's own, reversed) or 10 to 50 states: COAST. Without a measured torque not if a force
-  on the flange explains it, too, but for opposite disturbances of two joints or a reversed torque.
+  6 (a joint's own, reversed; unmeasured after 0.06 s) or 10 to 50 states: COAST. Unmeasured not if
+  a force on the flange explains it, too, but for opposite disturbances of two joints or a reversed
+  torque.
 - Driven: in BRAKING a joint is for 5 ms faster, by 0.4 of its limit, than it got until its torque
   could turn (20 ms, or as the rate allows): COAST. But if none is measured, and in the last 20
   states each joint whose torque changed got that, or they got 3 times what was sent more, it is a
@@ -124,7 +125,7 @@ Torques are wrong
   exchanged, reversed: mujoco     g(q); HOLD as it falls; COAST;     the law; HOLD; COAST (g(q),
                                   a node: the law; COAST             if by speed)
   the same, fci                   the law; COAST in motion           the same
-  the same, begins in motion      COAST, or HOLD, then COAST         the same
+  the same, begins in RUNNING     COAST, or HOLD, then COAST         the same
   1 or 2 joints' torque is dead   HOLD beyond bounds; under mujoco   the same
                                   it falls on, driven: COAST, flung
                                   if the torque comes back

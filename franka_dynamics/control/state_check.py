@@ -222,7 +222,7 @@ class StateCheck:
         self._drift = np.where(self.position_repeats, self._drift, 0.0)
 
     def accept_latest_state(self) -> None:
-        """Count the latest state as one that can be used."""
+        """Count the latest state as usable, and forget the last problem."""
         self.good_count, self.problem = self.good_count + 1, None
 
     def repetition_reason(self, stamp: float) -> Reason | None:

@@ -39,7 +39,7 @@ _NEAR_ZERO_SYMBOLS = (OFFSET_SYMBOL, SLIP_SYMBOL)
 @dataclass(frozen=True, eq=False)
 class TorqueErrors:
     """
-    Rms torque errors, measured minus predicted, of one set of parameters.
+    Rms torque errors, measured minus predicted, of one way to get the parameters.
 
     `train` are the errors of the fit to all recordings, `test` those on unseen parts, each
     predicted by a fit without it; `frictionless` without friction and offset.

@@ -266,7 +266,7 @@ class MotionPlanner:
 
     # Both return a motion, with the time zero of the present one; times are seconds after it.
     def _motion_along_stream(self, stream: Array, now: float, lead_time: float) -> Trajectory:
-        """Return a smooth motion through the last points of a stream."""
+        """Return the present motion led, from now + `lead_time`, through averages of a stream."""
         if len(stream) == 1:
             first = stream[0, _POSITION_COLUMN:]
             self._require_start_near(first, self.present_motion.states_at(now)[0], self.measured_q)
@@ -340,7 +340,7 @@ def _last_stream_velocity(stream: Array) -> Array:
 
 
 def _stream_timing(stream: Array) -> tuple[Array, float]:
-    """Return when points are due, (k,) [s] after the last came, and the period, inf for one."""
+    """Return when points are due, (k,) [s] after the last came, and their period, inf of one."""
     if len(stream) == 1:
         return np.zeros(1), np.inf  # the period is not known yet
     numbers, arrivals = (stream[:, :_POSITION_COLUMN] - stream[-1, :_POSITION_COLUMN]).T

@@ -151,7 +151,7 @@ def _as_numbers(column: Any) -> Array:
 
 
 def _dates_or_lists(column: Any) -> Array | None:
-    """Return ISO dates as seconds since 1970, lists as rows, or None for other text."""
+    """Return ISO dates as seconds since 1970, (rows, 1), equally long lists as rows, else None."""
     pandas = import_module('pandas')
     dates = pandas.to_datetime(column, errors='coerce', utc=True, format='ISO8601')
     if dates.iloc[1:].notna().any():

@@ -35,7 +35,7 @@ PREDICTION_SENTENCE = (
 
 def verdict_lines(verdict: RecordingVerdict, names: Sequence[str], effort_scale: Any) -> list[str]:
     """
-    Return sentences on sure and possible faults of recordings, each with what to do.
+    Return sentences on sure and possible faults: what to do, what E becomes, how sure it is.
 
     `effort_scale` (n,) are the scales with which the recordings were read [N m per unit].
     """

@@ -166,7 +166,7 @@ class TopicListener:
         wanted = [(node_name, 'node'), *((topic, 'topic') for topic in topics)]
 
         def candidates(node_or_topic: str) -> list[str]:
-            """Return the names of all discovered nodes, or of all discovered published topics."""
+            """Return the names of all nodes found ('node') or of published topics ('topic')."""
             if node_or_topic == 'node':
                 return self.node.get_fully_qualified_node_names()
             known = self.node.get_topic_names_and_types()

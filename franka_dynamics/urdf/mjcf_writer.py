@@ -156,7 +156,7 @@ def _tensor_attributes(link: LinkInertia) -> dict[str, Any]:
 
 
 def _require_mass_and_motion(description: ArmDescription, excluded_links: Collection[int]) -> None:
-    """Raise InertiaError for massless links (not excluded), DescriptionError for equal limits."""
+    """Raise InertiaError for links without mass or inertia, DescriptionError for equal limits."""
     for joint in description.joints:
         if joint.limits.lower == joint.limits.upper:
             raise DescriptionError(
