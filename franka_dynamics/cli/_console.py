@@ -26,7 +26,7 @@ _PROGRESS_LINE_PERIOD_S = 10.0
 _END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class _Terminal(Console):
+class _PipeConsole(Console):
     """A rich console that raises BrokenPipeError when the reader of its output has gone."""
 
     def on_broken_pipe(self) -> None:
@@ -47,7 +47,7 @@ def make_console(*, stderr: bool = False) -> Console:
     with suppress(OSError, ValueError):
         in_front = os.tcgetpgrp((sys.stderr if stderr else sys.stdout).fileno()) == os.getpgrp()
     quiet, forced = silent and not stderr, None if in_front else False
-    return _Terminal(stderr=stderr, quiet=quiet, force_terminal=forced, **_PLAIN_TEXT_OPTIONS)
+    return _PipeConsole(stderr=stderr, quiet=quiet, force_terminal=forced, **_PLAIN_TEXT_OPTIONS)
 
 
 def print_rich(*items: Any) -> None:
@@ -75,7 +75,7 @@ def echo_each(sentences: Iterable[object], label: str = '', style: str = '') -> 
         echo(sentence, label, style)
 
 
-def write_json(path: Path | None, data: Any) -> None:
+def write_json(json_option: Path | None, data: Any) -> None:
     """
     Write data as JSON to a file, or print them for the path '-'; without a path do nothing.
 
@@ -83,14 +83,14 @@ def write_json(path: Path | None, data: Any) -> None:
     `| head` can end them while they print. Arrays become lists, NaN and infinities null;
     `report.elements.to_json_types` converts other types.
     """
-    if path is not None:
+    if json_option is not None:
         from ..report.elements import json_text
 
-        if path == STDOUT_PATH:
+        if json_option == STDOUT_PATH:
             print(json_text(data), end='')
         else:
-            write_text(path, json_text(data))
-            make_console(stderr=True).print(f'written: {path}', soft_wrap=True)
+            write_text(json_option, json_text(data))
+            make_console(stderr=True).print(f'written: {json_option}', soft_wrap=True)
 
 
 class ProgressBar(Progress):

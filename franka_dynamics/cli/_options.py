@@ -24,12 +24,12 @@ STDOUT_PATH = Path('-')  # path that stands for standard output
 _EARTH_GRAVITY_RANGE_M_S2 = 9.75, 9.85  # [m/s^2], rounded outwards
 _PICTURE_SUFFIXES = ('.png', '.svg', '.pdf')
 # Arm options that change inertias, not kinematics; a hand only adds its inertia to the last link.
-MASS_OPTION_NAMES = ('hand', 'inertial_set', 'payload')
+INERTIA_OPTION_NAMES = ('hand', 'inertial_set', 'payload')
 # Frames of --mount in the flange frame: offset along z [m] and rotation about z [rad].
 # The Franka hand is mounted at -45 degrees, and its tool centre point lies 103.4 mm in front of
 # the flange (franka_description).
-_YAW_RAD = -math.pi / 4
-MOUNT_OFFSETS = {'flange': (0.0, 0.0), 'hand': (0.0, _YAW_RAD), 'hand_tcp': (0.1034, _YAW_RAD)}
+_HAND_YAW = -math.pi / 4
+MOUNT_OFFSETS = {'flange': (0.0, 0.0), 'hand': (0.0, _HAND_YAW), 'hand_tcp': (0.1034, _HAND_YAW)}
 
 
 class Number(click.FloatRange):
@@ -158,17 +158,17 @@ def with_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return decorate
 
 
-def options_as(argument: str, cls: type, *options: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def options_as(arg_name: str, cls: type, *options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """
     Return a decorator that adds options and passes their values as one dataclass `cls`.
 
-    `run` of the command's module gets an `argument` of type `cls` in place of all values
+    `run` of the command's module gets an argument `arg_name` of type `cls` in place of all values
     that are named as a field of `cls`.
     """
 
     def decorate(command: Any) -> Any:
         """Add the options and the dataclass of their values to a command, and return it."""
-        command.dataclasses = {argument: cls, **getattr(command, 'dataclasses', {})}
+        command.dataclasses = {arg_name: cls, **getattr(command, 'dataclasses', {})}
         return with_options(*options)(command)
 
     return decorate
@@ -234,8 +234,8 @@ def _json_path(text: str) -> Path:
 
 
 # Types of options for outputs.
-FILE_TYPE = OutputPath(writable_file)
-FOLDER_TYPE = OutputPath(writable_folder)
+OUT_FILE_TYPE = OutputPath(writable_file)
+OUT_DIR_TYPE = OutputPath(writable_folder)
 PICTURE_TYPE = OutputPath(picture_path)
 NEW_BAG_TYPE = OutputPath(new_bag_path)
 NEW_FILE_TYPE = OutputPath(new_file_path)
@@ -290,8 +290,8 @@ def arm_prefix_option(**options: Any) -> Any:
 
 
 payload_file_options = with_options(
-    option('--output', 'write a ROS parameter file for the feedforward node', FILE_TYPE),
-    option('--desk', "write an endeffector-config.json for Desk's settings", FILE_TYPE),
+    option('--output', 'write a ROS parameter file for the feedforward node', OUT_FILE_TYPE),
+    option('--desk', "write an endeffector-config.json for Desk's settings", OUT_FILE_TYPE),
 )
 
 
@@ -308,12 +308,12 @@ joints_option = option(
     '--joints', "a URDF's joints, base to tip (default: the only chain)", CommaList('JOINT,...')
 )
 _HELD_POSITIONS_TYPE = CommaList('JOINT=POSITION,...', JointPositionType())
-hold_option = option(
+held_joints_option = option(
     '--hold', 'where other joints of a URDF stand [rad or m]: a lift', _HELD_POSITIONS_TYPE, 'held'
 )
-_chain_options = with_options(_arm_option, joints_option, hold_option, with_xacro_arguments)
+_chain_options = with_options(_arm_option, joints_option, held_joints_option, with_xacro_arguments)
 arm_payload_options = options_as('arm', ArmChoice, _chain_options, _payload_option)
-_mass_options = with_options(
+_inertia_options = with_options(
     option(
         '--hand',
         "shipped, a file, Desk's .json, none",
@@ -325,8 +325,8 @@ _mass_options = with_options(
     _payload_option,
 )
 _arm_file_option = option('--arm', 'shipped, or an arm file', ARM_TYPE, default='fr3')
-arm_file_options = options_as('arm', ArmChoice, _arm_file_option, _mass_options)
-arm_options = options_as('arm', ArmChoice, _chain_options, _mass_options)
+arm_file_options = options_as('arm', ArmChoice, _arm_file_option, _inertia_options)
+arm_options = options_as('arm', ArmChoice, _chain_options, _inertia_options)
 joint_names_option = option(
     '--joint-names', "the joints' names in the bag, base to tip", CommaList('NAME,...')
 )
@@ -348,4 +348,4 @@ signal_options = options_as(
     option('--cutoff', 'cut-off of the low-pass [Hz]', Number(), default=SignalOptions.cutoff),
     option('--trim', 'time dropped at each end [s]', Number(), default=SignalOptions.trim),
 )
-stamped_bag_options = with_options(bag_options, stamp_option)
+bag_and_stamp_options = with_options(bag_options, stamp_option)

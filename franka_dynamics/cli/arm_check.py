@@ -160,7 +160,7 @@ def compare_arms(options: Options) -> int:
 
 
 def _print_differences(
-    differences: Sequence[ParameterDifference], title: str, joints: Sequence[str], *, passed: bool
+    differences: list[ParameterDifference], title: str, joint_names: Sequence[str], *, passed: bool
 ) -> int:
     """Print two arms' largest difference in each part; return how many of all affect torques."""
     effective = sum(diff.has_effect for diff in differences)
@@ -171,7 +171,7 @@ def _print_differences(
         "mass and tensor, in the space frame at zero; each place's largest difference:",
         PASS if passed else MISMATCH,
     )
-    for place in ('base', *joints, 'flange', 'arm'):
+    for place in ('base', *joint_names, 'flange', 'arm'):
         here = [diff for diff in differences if diff.owner == place]
         if here:
             more = f' {len(here) - 1} more there (--json lists all).' if len(here) > 1 else ''

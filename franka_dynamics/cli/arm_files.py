@@ -17,7 +17,7 @@ import numpy as np
 
 from ._choices import ArmChoice, forbid_options, forbid_without, Options
 from ._console import echo, echo_each, print_or_write, print_rich, write_json
-from ._options import MASS_OPTION_NAMES, require_not_existing
+from ._options import INERTIA_OPTION_NAMES, require_not_existing
 from ..arm import ArmDescription, load
 from ..arm.arm_file import arm_file_text, is_urdf_or_mjcf
 from ..arm.bodies import is_file_path
@@ -52,7 +52,7 @@ def show_arm(arm: ArmChoice, options: Options) -> int:
         forbid_options('base parameters, which hold at every pose', 'q')
         direction = options.base_parameters or 'vertical'
         if options.symbolic:
-            return _print_expressions(arm, direction, options.symbolic)
+            return _print_symbolic_parameters(arm, direction, options.symbolic)
         return _print_base_parameters(arm, direction, options.json)
     description = arm.load()
     pose = _positions_from_words(description, options.q) if options.q else None
@@ -104,9 +104,9 @@ def _positions_from_words(arm: ArmDescription, words: Sequence[str]) -> Array:
     return q
 
 
-def _print_expressions(choice: ArmChoice, gravity_direction: str, text_format: str) -> int:
+def _print_symbolic_parameters(choice: ArmChoice, gravity_direction: str, text_format: str) -> int:
     """Print each base parameter as an expression, as text or LaTeX; return 0."""
-    forbid_options('--symbolic: the relations hold for any masses', *MASS_OPTION_NAMES)
+    forbid_options('--symbolic: the relations hold for any masses', *INERTIA_OPTION_NAMES)
     forbid_options('--symbolic, which writes the relations alone', 'json')
     from ..identification.symbolic_parameters import symbolic_base_parameters  # needs sympy
 
@@ -123,12 +123,12 @@ def _print_expressions(choice: ArmChoice, gravity_direction: str, text_format: s
     return 0
 
 
-def _print_base_parameters(choice: ArmChoice, gravity_direction: str, path: Path | None) -> int:
+def _print_base_parameters(choice: ArmChoice, gravity_direction: str, json: Path | None) -> int:
     """Print an arm's base parameters; return 1 if torques at random states contradict them."""
     arm = choice.load()
     parameters = base_parameters(arm, np.array(_GRAVITY_VECTORS[gravity_direction]))
     rank, lost = parameters.check_at_random_states()
-    write_json(path, {'rank': rank, 'values': parameters.values(), 'parameters': parameters})
+    write_json(json, {'rank': rank, 'values': parameters.values(), 'parameters': parameters})
     title = f'{choice.title(arm)}: base parameters, gravity {gravity_direction}'
     print_rich(report.base_parameter_table(parameters, title))
     echo_each(report.identifiability_sentences(parameters))

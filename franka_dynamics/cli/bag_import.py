@@ -20,7 +20,7 @@ from ..recordings.rosbag import DEFAULT_JOINT_STATE_TOPIC
 from ..report.elements import Header, Table
 
 # Columns of a layout are known; these say which rows of it are read.
-_READING_OPTIONS = 'episode', 'skip_incomplete'
+_ROW_OPTIONS = 'episode', 'skip_incomplete'
 
 
 def run(arm: ArmChoice, reader: BagReader, columns: ColumnMap, options: Options) -> int:
@@ -29,7 +29,7 @@ def run(arm: ArmChoice, reader: BagReader, columns: ColumnMap, options: Options)
         print_rich(_contents_table(read_log(*options.log)))
         return 0
     if options.layout is not None:
-        reading = {name: getattr(columns, name) for name in _READING_OPTIONS}
+        reading = {name: getattr(columns, name) for name in _ROW_OPTIONS}
         forbid_options('--layout, which says it', *vars(columns).keys() - reading.keys())
         columns = replace(LOG_LAYOUTS[options.layout], **reading)
     description = arm.load()

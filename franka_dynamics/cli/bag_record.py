@@ -27,12 +27,12 @@ _OTHER_ARM_TIMEOUT_S = 2.0  # recording ends if joint states are another arm's a
 
 
 def record_and_check(
-    arm: ArmChoice, options: Options, motion: str | None = None, play: PlayMotion | None = None
+    arm: ArmChoice, options: Options, motion_name: str = '', play_motion: PlayMotion | None = None
 ) -> int:
     """
     Record and check a bag; return 1 if it is unusable or the motion to record failed.
 
-    `play` plays the motion as soon as the arm is heard, and the recording ends with it.
+    `play_motion` plays the motion as soon as the arm is heard, and the recording ends with it.
     """
     description = arm.load()
     bag = options.output or Path(datetime.now().strftime('recording-%Y%m%d-%H%M%S'))
@@ -46,20 +46,20 @@ def record_and_check(
             # To another arm no motion is sent, and _check_recording names the joints of both.
             other = not progress.has_arm_state and progress.first_state_age > _OTHER_ARM_TIMEOUT_S
             silent = not progress.state_count and progress.elapsed > _FIRST_STATE_TIMEOUT_S
-            if other or (silent and play is not None):
+            if other or (silent and play_motion is not None):
                 return False
             return keep_running() and not _is_recording_over(options.duration, progress)
 
         topics = options.topic, options.command, options.node
-        progress = record_bag(bag, description.joint_names, *topics, should_continue, play)
+        progress = record_bag(bag, description.joint_names, *topics, should_continue, play_motion)
     if progress.motion_end_text:
-        echo(f'{motion}: {progress.motion_end_text}')
-    if play is None and progress.node_name:
+        echo(f'{motion_name}: {progress.motion_end_text}')
+    if play_motion is None and progress.node_name:
         arm = _arm_choice_with_node_values(arm, progress.node_name)
-    usable = _check_recording(arm, bag, progress, motion)
+    usable = _check_recording(arm, bag, progress, motion_name)
     failure = progress.motion_error
     if failure is not None:
-        echo(f'{motion} was not played to its end: {str(failure) or "interrupted"}', 'error')
+        echo(f'{motion_name} was not played to its end: {str(failure) or "interrupted"}', 'error')
     return 0 if usable and failure is None else 1
 
 
@@ -77,7 +77,7 @@ def _is_recording_over(duration: float | None, progress: RecordingProgress) -> b
     return progress.stamp_span >= duration or progress.elapsed > timeout
 
 
-def arm_of_node(client: NodeClient) -> ArmChoice:
+def arm_choice_of_node(client: NodeClient) -> ArmChoice:
     """Return options that select the arm of a running node, from the node's parameters."""
     keys = ('robot_type', 'hand', 'inertial_set', 'arm_prefix', 'payload')
     arm, hand, inertial_set, prefix, carried = client.parameter_values(keys)
@@ -89,7 +89,7 @@ def _arm_choice_with_node_values(arm: ArmChoice, node_name: str) -> ArmChoice:
     """Return `arm`, with untyped options as a node has them if it answers and its joints agree."""
     try:
         with NodeClient(node_name) as client:
-            node_arm = arm_of_node(client)
+            node_arm = arm_choice_of_node(client)
         if node_arm.load().joint_names != arm.load().joint_names:
             return arm
     except FrankaDynamicsError:  # it has gone, or its file is on another machine
@@ -102,7 +102,7 @@ def _arm_choice_with_node_values(arm: ArmChoice, node_name: str) -> ArmChoice:
 
 
 def _check_recording(
-    choice: ArmChoice, bag: Path, progress: RecordingProgress, motion: str | None
+    choice: ArmChoice, bag: Path, progress: RecordingProgress, motion_name: str
 ) -> bool:
     """Read a recorded bag; print and return whether replay and identify can use it."""
     arm = choice.load()
@@ -124,9 +124,9 @@ def _check_recording(
         echo(f'not usable: {error}')
         return False
     moved = float(np.ptp(recording.q, axis=0).max())
-    if motion is not None and moved < _MAX_REST_MOTION_RAD:
+    if motion_name and moved < _MAX_REST_MOTION_RAD:
         echo(
-            f'not usable: no joint moved by more than {moved:.2g} rad, although {motion} was '
+            f'not usable: no joint moved by more than {moved:.2g} rad, although {motion_name} was '
             'sent; see `franka-dynamics node state`, and if the effort controller is active.'
         )
         return False

@@ -31,7 +31,7 @@ def run(arm: ArmChoice, options: Options) -> int:
     """Write code (--output), print operation counts; or copy the package (--package); return 0."""
     require_distinct_quantities(options.quantities)
     if options.package:
-        return _write_package(options.output)
+        return _copy_cpp_package(options.output)
     if options.language == 'python':
         forbid_options('--language python, whose numbers are double', 'precision')
     if options.parameters == 'run_time':
@@ -58,7 +58,7 @@ def run(arm: ArmChoice, options: Options) -> int:
     return 0
 
 
-def _write_package(output: Path | None) -> int:
+def _copy_cpp_package(output: Path | None) -> int:
     """Copy the C++ package to a folder; return 0, or raise SettingsError without a folder."""
     why = '--package, which copies C++ that reads any arm (arm export --format controller)'
     forbid_options(why, *sorted(set(click.get_current_context().params) - {'package', 'output'}))

@@ -9,7 +9,7 @@ import sys
 
 from ._choices import ArmChoice, forbid_without, Options
 from ._console import echo, make_console, write_json
-from ._options import MASS_OPTION_NAMES
+from ._options import INERTIA_OPTION_NAMES
 from ..arm.arm_file import is_urdf_or_mjcf
 from ..constants import AS_LISTED, NO_HAND
 from ..errors import FrankaDynamicsError
@@ -24,7 +24,7 @@ _LISTENING_TIME_S = 2.0  # time to listen to the running system
 def run(arm: ArmChoice, options: Options) -> int:
     """Print one line per check of machine, robot and nodes; return 1 if a check needs action."""
     if options.robot is None:
-        forbid_without('--robot', 'arm', *MASS_OPTION_NAMES)
+        forbid_without('--robot', 'arm', *INERTIA_OPTION_NAMES)
     node_results = [] if options.machine else _running_node_checks(options.topic, options.command)
     simulated = any(check.subject == SIMULATION_SUBJECT for check in node_results)
     machine_results = machine_checks(for_simulation=simulated)

@@ -21,7 +21,7 @@ from ..files import writable_file
 from ..identification import options as of
 from ..recordings import options as logs
 
-_CONVENTIONS = [one.value for one in Convention]
+_DH_CONVENTIONS = [one.value for one in Convention]
 _BAGS_TYPE = CommaList('BAG,...', click.Path())
 _DEFAULT_LIMITS = of.ExcitationLimits()
 _REPETITIONS_RANGE_TEXT = f'{of.MIN_REPETITIONS} to {of.MAX_REPETITIONS}'
@@ -94,16 +94,16 @@ def compare() -> None:
 
 @arm.command('import', func='arm_files.import_arm')
 @click.argument('urdf', type=click.Path())
-@option('--output', 'the arm file to write (.yaml)', shared.FILE_TYPE, required=True)
+@option('--output', 'the arm file to write (.yaml)', shared.OUT_FILE_TYPE, required=True)
 @shared.force_option
 @flag('--anyway', 'write an arm file that differs from the URDF, too')
 @option('--name', "name of the arm (default: the URDF's robot name)")
 @shared.joints_option
-@shared.hold_option
+@shared.held_joints_option
 @with_xacro_arguments
 @option('--tip', 'link of the flange (default: tool0 or another usual name, or the last)')
 @shared.arm_prefix_option()
-@option('--convention', 'convention of the DH rows', _CONVENTIONS, default='modified')
+@option('--convention', 'convention of the DH rows', _DH_CONVENTIONS, default='modified')
 def import_urdf() -> None:
     """
     Convert a URDF to an arm file, checked against Pinocchio.
@@ -113,7 +113,7 @@ def import_urdf() -> None:
 
 
 @arm.command(func='arm_files.export_arm')
-@option('--output', 'file to write (default: print)', shared.FILE_TYPE)
+@option('--output', 'file to write (default: print)', shared.OUT_FILE_TYPE)
 @shared.force_option
 @option('--format', 'format of the output', EXPORT_FORMATS, 'form', default=EXPORT_FORMATS[0])
 @flag('--ideal', "leave the joints' armature and friction out of an MJCF")
@@ -202,13 +202,13 @@ def _csv_path(text: str) -> Path:
 @shared.gravity_option
 @shared.effort_scale_option
 @flag('--all', 'print everything: all sets and hands', 'everything')
-@option('--output', 'folder for plots', shared.FOLDER_TYPE, default='replay_output')
+@option('--output', 'folder for plots', shared.OUT_DIR_TYPE, default='replay_output')
 @flag('--no-plots', 'draw no plots')
 @shared.json_option
 @option('--external', 'write external torque and flange wrench (.csv)', OutputPath(_csv_path))
 @option('--require', 'exit with 1 if E is above this [N m; % if a joint slides]', Number(0.0))
 @option('--gains', "predict a PD's tracking error: kp as KP,..., or franka_ros2")
-@shared.stamped_bag_options
+@shared.bag_and_stamp_options
 @shared.signal_options
 @shared.arm_payload_options
 def replay() -> None:
@@ -235,7 +235,7 @@ def identify() -> None:
 @click.argument('bags', type=click.Path(), nargs=-1, required=True, metavar='BAG...')
 @option('--test', 'bags that decide, not fitted (default: parts of BAGs)', _BAGS_TYPE, 'tests')
 @option('--output', 'new file for the identified arm', shared.NEW_FILE_TYPE)
-@option('--report', 'write an HTML page with plots', shared.FILE_TYPE)
+@option('--report', 'write an HTML page with plots', shared.OUT_FILE_TYPE)
 @shared.json_option
 @shared.options_as('fit', of.IdentificationOptions)
 @shared.gravity_option
@@ -250,7 +250,7 @@ def identify() -> None:
     metavar='NUMBER|ADDRESS',
     callback=_validate_workers,
 )
-@shared.stamped_bag_options
+@shared.bag_and_stamp_options
 @shared.arm_file_options
 def identify_arm() -> None:
     """
@@ -271,7 +271,7 @@ def identify_arm() -> None:
 @shared.gravity_option
 @shared.json_option
 @shared.payload_file_options
-@shared.stamped_bag_options
+@shared.bag_and_stamp_options
 @shared.arm_options
 def identify_payload() -> None:
     """Identify a payload from recordings with and without it."""
@@ -279,7 +279,7 @@ def identify_payload() -> None:
 
 @identify.command(func='identify.plan')
 @shared.gravity_option
-@option('--output', 'a JointTrajectory as YAML', shared.FILE_TYPE, default='excitation.yaml')
+@option('--output', 'a JointTrajectory as YAML', shared.OUT_FILE_TYPE, default='excitation.yaml')
 @option('--period', 'duration of the motion [s]', Number(), default=10.0)
 @option(
     '--repetitions',
@@ -361,6 +361,6 @@ def clear() -> None:
 
 @node.command()
 @click.argument('node', type=click.Choice(_NODE_NAMES), default='feedforward')
-@option('--output', 'file to write (default: print)', shared.FILE_TYPE)
+@option('--output', 'file to write (default: print)', shared.OUT_FILE_TYPE)
 def defaults() -> None:
     """Print a node's default parameters as a commented YAML file."""

@@ -51,7 +51,7 @@ for group in (arm, bag, identify, node):
 
 
 @root_command.command(short_help='Run a simulated arm with its node, and measure both.')
-@option('--output', 'where to make a new folder', shared.FOLDER_TYPE, default='demo_output')
+@option('--output', 'where to make a new folder', shared.OUT_DIR_TYPE, default='demo_output')
 @flag('--lockstep', 'let simulated time wait for each torque, as on a busy machine')
 @shared.arm_options
 def demo() -> None:
@@ -69,7 +69,7 @@ def demo() -> None:
 @option('--real-time-factor', 'most simulated per real time', Number(0.05, 100.0), default=1.0)
 @flag('--no-gains', 'hold by feedforward alone, without a weak joint PD')
 @flag('--no-view', 'do not serve the page for a browser')
-@option('--output', "keep the nodes' logs here (default: they are deleted)", shared.FOLDER_TYPE)
+@option('--output', "keep the nodes' logs here (default: they are deleted)", shared.OUT_DIR_TYPE)
 @option('--duration', 'end after this time [s] (default: at Ctrl-C)', Number(1e-3))
 @shared.arm_options
 def sim() -> None:
@@ -105,7 +105,7 @@ def doctor() -> None:
 @shared.node_option
 @option('--host', 'address to serve; 0.0.0.0: everybody in the network', default='127.0.0.1')
 @option('--port', 'port, or the next free one', click.IntRange(0, 65535), default=8080)
-@shared.stamped_bag_options
+@shared.bag_and_stamp_options
 @shared.arm_options
 def view() -> None:
     """
@@ -138,7 +138,7 @@ def payload_from_mesh() -> None:
 
 @root_command.command(short_help="An arm's equations as C, CUDA or Python; operations counted.")
 @option('--language', 'of the code', ('c', 'cuda', 'python'), default='c')
-@option('--output', 'folder of the file; without it operations are counted', shared.FOLDER_TYPE)
+@option('--output', 'folder of the file; without it operations are counted', shared.OUT_DIR_TYPE)
 @option('--parameters', 'inertias and gravity as numbers, or set later', _MODES, default='baked')
 @shared.gravity_option
 @flag('--package', 'copy the C++ package of the ros2_control controller to --output instead')

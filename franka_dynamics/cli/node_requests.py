@@ -11,7 +11,7 @@ from typing import Any
 from ._choices import forbid_options, forbid_without, Options
 from ._console import catch_end_signals, echo_each, print_rich, write_json
 from ._state_view import state_view
-from .bag_record import arm_of_node, record_and_check
+from .bag_record import arm_choice_of_node, record_and_check
 from ..arm.payload import payload_array, read_payload
 from ..errors import StartTooFarError
 from ..ros.node_client import NodeClient, NodeClientError
@@ -25,7 +25,7 @@ from ..ros.trajectory_messages import read_trajectory_file, shipped_excitation_p
 _TORQUE_TIMEOUT_S = 3.0
 # Wait after all figures have arrived: the observer of the external torque starts with the topic's
 # first subscriber.
-_SETTLING_TIME_S = 0.3
+_OBSERVER_SETTLING_TIME_S = 0.3
 
 
 def _call_node(options: Options, request: Callable[[NodeClient], Any]) -> Any:
@@ -72,28 +72,28 @@ def print_or_change_state(options: Options) -> int:
 
 
 def _wait_for_nodes(
-    listener: TopicListener, namespaces: list[str], timeout: float, max_wait: float
+    listener: TopicListener, namespaces: list[str], timeout: float, torque_timeout: float
 ) -> list[NodeSnapshot]:
     """
-    Return nodes heard in `namespaces` (all if empty), with torques arriving within `max_wait` [s].
+    Return nodes heard in `namespaces` (all if empty), with torques that come in `torque_timeout`.
 
     A node that falls silent meanwhile, as on a busy machine, has its time-out to be heard again.
     """
 
-    def heard_nodes() -> list[NodeSnapshot]:
-        """Return the feedforward nodes heard so far."""
-        return [node for node in listener.package_nodes(namespaces) if node.is_feedforward_node]
+    def heard_torques() -> list[dict[str, Any]]:
+        """Return the torques heard so far of each feedforward node, by term."""
+        return [x.torques for x in listener.package_nodes(namespaces) if x.is_feedforward_node]
 
-    def all_heard() -> bool:
+    def none_silent() -> bool:
         """Return whether every node in `namespaces` still sends messages."""
         now = time.monotonic()
         return not any(node.is_silent(now) for node in listener.package_nodes(namespaces))
 
-    if listener.wait_until(lambda: bool(heard_nodes()), timeout):
+    if listener.wait_until(lambda: bool(heard_torques()), timeout):
         terms = len(TERM_HEADINGS)
-        listener.wait_until(lambda: all(len(x.torques) == terms for x in heard_nodes()), max_wait)
-        listener.poll_for(_SETTLING_TIME_S)
-    listener.wait_until(all_heard, timeout)
+        listener.wait_until(lambda: all(len(x) == terms for x in heard_torques()), torque_timeout)
+        listener.poll_for(_OBSERVER_SETTLING_TIME_S)
+    listener.wait_until(none_silent, timeout)
     return listener.package_nodes(namespaces)
 
 
@@ -122,7 +122,7 @@ def play_motion(options: Options) -> int:
         print(_call_node(options, lambda client: send_motion(file, lead, client)))
         return 0
     with NodeClient(options.node, options.timeout) as client:
-        arm, space = arm_of_node(client), client.name.rpartition('/')[0]
+        arm, space = arm_choice_of_node(client), client.name.rpartition('/')[0]
         # The topics beside the node, because discovery may need long on a busy machine.
         typed = options.topic, options.command
         topic, command = (one if one.startswith('/') else f'{space}/{one}' for one in typed)
@@ -136,9 +136,9 @@ def play_motion(options: Options) -> int:
         return record_and_check(arm, Options(duration=None, **given), file, play)
 
 
-def send_motion(file: str, lead_s: float, client: NodeClient) -> str:
+def send_motion(motion_file: str, lead_in_s: float, client: NodeClient) -> str:
     """Send a trajectory, wait until it ends, return the node's answer or raise NodeClientError."""
-    motion = read_trajectory_file(Path(file), lead_s)
+    motion = read_trajectory_file(Path(motion_file), lead_in_s)
     last = motion.points[-1].time_from_start
     print(f'{len(motion.points)} points, {last.sec + 1e-9 * last.nanosec:g} s ...', flush=True)
     try:
@@ -150,10 +150,10 @@ def send_motion(file: str, lead_s: float, client: NodeClient) -> str:
         if error.refusal_error_type == StartTooFarError.__name__:
             raise NodeClientError(f'{error} `--lead 5` first moves it there in 5 s.') from error
         arm = client.parameter_values(['robot_type'])[0]
-        if arm == file or None in map(shipped_excitation_path, (file, arm)):
+        if arm == motion_file or None in map(shipped_excitation_path, (motion_file, arm)):
             raise
         raise NodeClientError(
-            f'The node controls {arm}, not {file}: `franka-dynamics node play {arm}`.'
+            f'The node controls {arm}, not {motion_file}: `franka-dynamics node play {arm}`.'
         ) from error
 
 

@@ -47,7 +47,7 @@ def payload_from_mesh(options: Options) -> int:
     inertia = mesh_inertia(mounted, density)
     payload = payload_array(inertia)
     comment = f'{name}, {density:.6g} kg/m^3, mount {options.mount}'
-    _write_payload(payload, comment, tool, options)
+    _write_payload_files(payload, comment, tool, options)
     if options.plot:
         title = f'{name}: {inertia.mass:.4g} kg, mount {options.mount}'
         draw_payload(mounted, inertia, options.plot, title)
@@ -63,7 +63,7 @@ def payload_from_mesh(options: Options) -> int:
     return 0
 
 
-def _write_payload(payload: Array, comment: str, tool_name: str, options: Options) -> None:
+def _write_payload_files(payload: Array, comment: str, tool_name: str, options: Options) -> None:
     """
     Write a payload, shape (10,), to the files of --output and --desk, if given.
 
@@ -88,7 +88,7 @@ def identify_payload_from_bags(arm: ArmChoice, reader: BagReader, options: Optio
     """Identify a payload from bags; print it with standard deviations, write it; return 0."""
     description = reader.arm_in_bag(options.loaded[0], arm).load()
 
-    def motions(bags: Sequence[str]) -> list[Motion]:
+    def read_motions(bags: Sequence[str]) -> list[Motion]:
         """Return the resampled and filtered motions of bags; print their warnings and remarks."""
         recordings = [reader.read_recording(bag, description, bar) for bag in bags]
         for recording in recordings:
@@ -101,12 +101,11 @@ def identify_payload_from_bags(arm: ArmChoice, reader: BagReader, options: Optio
         return prepared
 
     with ProgressBar() as bar:
-        estimate = identify_payload(
-            motions(options.without), motions(options.loaded), description, gravity=options.gravity
-        )
+        without, loaded = map(read_motions, (options.without, options.loaded))
+        estimate = identify_payload(without, loaded, description, gravity=options.gravity)
     write_json(options.json, estimate)
     comment = f'Identified by franka-dynamics from {", ".join(options.loaded)}'
-    _write_payload(estimate.payload, comment, 'identified', options)
+    _write_payload_files(estimate.payload, comment, 'identified', options)
     make_console().print(payload_table(estimate))
     scale = effort_scale_sentence(estimate, options.known_mass, options.effort_scale)
     echo_each([*inertia_sentences(estimate), scale])

@@ -14,7 +14,7 @@ from . import COMMAND_TOPIC
 from .messages import float64_message_prefix, read_float64_message
 from .receivers import DECLARATION_SERVICES, ReceiverKind
 from .status import NodeStatus, StatusKey
-from .topics import DESCRIPTION_QOS, publisher_names, PUBLISHER_QOS, subscribe_with_number
+from .topics import DESCRIPTION_QOS, publisher_names, PUBLISHER_QOS, subscribe_numbered
 from ..arm import ArmDescription
 from ..arrays import Array
 from ..control.receiver import COMMAND_TIMEOUT_S, ReceiverState, TorqueReceiver, TorqueRefusal
@@ -54,7 +54,7 @@ class CommandReceiver(TorqueReceiver):
         self._published_state: tuple[ReceiverState, bool] | None = None
         self._next_publication_time = 0.0
         self._publisher = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
-        self._subscription = subscribe_with_number(
+        self._subscription = subscribe_numbered(
             node, Float64MultiArray, COMMAND_TOPIC, self._on_torque, qos_profile=PUBLISHER_QOS
         )
         adds_gravity = settings.profile.receiver_adds_gravity

@@ -58,13 +58,13 @@ def arm_and_urdf_from_parameters(
     `arm_from_parameters`.
     """
     source = parameters['model_source']
-    if source != tables.ARM_DESCRIPTION and parameters['inertial_set']:
+    if source != tables.ARM_MODEL_SOURCE and parameters['inertial_set']:
         raise SettingsError(
             f'inertial_set is {parameters["inertial_set"]}, but model_source is {source}, whose '
             'inertials are those of the URDF; leave inertial_set empty.'
         )
     reference = tables.arm_from_parameters(parameters)
-    if source == tables.ARM_DESCRIPTION:
+    if source == tables.ARM_MODEL_SOURCE:
         return reference, None
     name, hand = source, parameters['hand']
     urdf: Any = expanded_path(source)

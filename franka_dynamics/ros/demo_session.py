@@ -127,20 +127,20 @@ class _DemoRun:
         ):
             return self._run_steps(self._folder / 'steps')
 
-    def _run_steps(self, log: Path) -> DemoResult:
+    def _run_steps(self, step_log: Path) -> DemoResult:
         """Run the demonstration's steps with the processes started; return the results."""
-        plan, given = self._plan, self._plan.arm_parameters
+        plan, own = self._plan, self._plan.arm_parameters
         kp, kd = low_gains(plan.arm, _MAX_DAMPING_RATE_PER_S, _MIN_INERTIA_KG_M2)
         # Lockstep runs no faster than real time, to leave processor time to other processes.
-        plant, node = {**given, 'ideal': True, 'step_log': str(log)}, {**given, 'target': 'mujoco'}
-        self._nodes.start_arm_and_node(plant, node, 1000.0 if plan.lockstep else None)
+        sim, node = {**own, 'ideal': True, 'step_log': str(step_log)}, {**own, 'target': 'mujoco'}
+        self._nodes.start_arm_and_node(sim, node, 1000.0 if plan.lockstep else None)
         client, topic = self._client, f'/{_FEEDFORWARD_NODE}/feedforward_trajectory'
         client.heard_nodes()
         client.node.create_subscription(JointTrajectory, topic, self._planned_motions.append, 10)
         self._wait_until('waiting until the node holds the arm', self._is_arm_held)
         real_start, simulated_start = self._diagnostics_times()
         hold = self._wait_simulated_time('holding by feedforward alone', plan.hold_duration)
-        self._require_new_torques()
+        self._require_few_missed_steps()
         client.set_parameters({'kp': kp.tolist(), 'kd': kd.tolist()})
         self._follow_motion('following with M ddq + C dq + g and PD')
         client.set_parameters({'scale': 0.0})
@@ -158,7 +158,7 @@ class _DemoRun:
         failures = self._nodes.end_nodes()
         self._progress('done', 1.0)
         first, second = map(trajectory_from_message, self._planned_motions)
-        steps, motions = read_steps(log, plan.arm.joint_names), (first, second)
+        steps, motions = read_steps(step_log, plan.arm.joint_names), (first, second)
         difference = float(statuses[DiagnosticSubject.ARM].values[StatusKey.MODEL_DIFFERENCE])
         failed = bool(failures) or any(_ARM_STATUS_NAME in sentence for sentence in errors)
         return DemoResult(steps, hold, motions, rates, difference, (*errors, *failures), failed)
@@ -190,9 +190,9 @@ class _DemoRun:
             sentence = f'{error} {_SIMULATOR_NODE}: {receiver and receiver.message}.'
             raise (NodeClientError if self._plan.lockstep else TooBusyError)(sentence) from error
         self._wait_until(task, lambda: len(self._planned_motions) > before)
-        self._require_new_torques()
+        self._require_few_missed_steps()
 
-    def _require_new_torques(self) -> None:
+    def _require_few_missed_steps(self) -> None:
         """Raise TooBusyError if over a tenth of a real-time run's steps had no new torque."""
         missed, steps = self._step_counts()
         if not self._plan.lockstep and missed > _MAX_MISSED_CYCLE_RATIO * steps:

@@ -50,9 +50,9 @@ class StatusLog:
 
     controller: Feedforward
 
-    def __init__(self, node: Any, state_topic: str, receivers: ReceiverCheck) -> None:
+    def __init__(self, node: Any, state_topic: str, receiver_check: ReceiverCheck) -> None:
         """Make an empty log for a node, its topic of joint states and its receiver check."""
-        self._node, self._state_topic, self._receivers = node, state_topic, receivers
+        self._node, self._state_topic, self._receivers = node, state_topic, receiver_check
         self.is_shut_down = False
         self.reset()
 
@@ -216,9 +216,8 @@ class FeedforwardDiagnostics(StatusPublisher):
             shares = controller.disturbances.max_bound_ratios.tolist()
             controller.disturbances.reset_max_bound_ratios()
             level, message, values = self._status_row(status, shares)
-            own = self.own_status_message(level, message, values)
-            self._status_pub.publish(own)  # late subscribers get the latest
-            figures = values | self._command_values(shares)
+            self._status_pub.publish(self.own_status_message(level, message, values))
+            figures = values | self._command_values(np.array(shares))
             command = DiagnosticSubject.COMMAND, level, message, figures
             rows = self._joint_state_row(), command, *self._motion_row, self._wrench_row()
             self.publish_rows(*rows, *self._model_rows())
@@ -279,33 +278,34 @@ class FeedforwardDiagnostics(StatusPublisher):
         }
         return DiagnosticSubject.JOINT_STATES, level, message, values
 
-    def _status_row(self, status: Status, ratios: list[float]) -> tuple[str, str, dict[str, Any]]:
+    def _status_row(
+        self, status: Status, bound_ratios: list[float]
+    ) -> tuple[str, str, dict[str, Any]]:
         """
         Return the level, message and values common to ~/status and the diagnostic row Command.
 
         The level is STALE while the node waits, OK while it commands torques and nothing is wrong,
-        ERROR while a fault is latched, else WARN. `ratios` are those of disturbances to bounds.
+        ERROR while a fault is latched, else WARN. `bound_ratios` are disturbances over bounds.
         """
         level = 'ERROR' if status.faulty else 'STALE' if status.state is State.SILENT else 'WARN'
-        message, largest = status.why, max(ratios)
+        message, largest = status.why, max(bound_ratios)
         if status.state is State.RUNNING:
             if self.refusal_text:
                 message = f'reference refused: {self.refusal_text}'
             elif largest > _WARNING_FRACTION_OF_BOUND and not self._receivers.delivery_problem:
-                joint = self.controller.joint_names[ratios.index(largest)]
+                joint = self.controller.joint_names[bound_ratios.index(largest)]
                 message = f'{joint} came near its disturbance bound ({largest:.0%} of it)'
             elif not self._receivers.delivery_problem:
                 level = 'OK'
         return level, message, {'state': status.state.value, StatusKey.REMEDY: status.remedy}
 
-    def _command_values(self, ratios: list[float]) -> dict[str, Any]:
+    def _command_values(self, bound_ratios: Any) -> dict[str, Any]:
         """Return the values of the diagnostic row Command that ~/status does not have."""
         controller, receivers = self.controller, self._receivers
         since, before = self._last_count
         self._last_count = now, published = time.monotonic(), self.published_count
-        references = controller.reference.counts.items()
         others = ', '.join(publisher_names(self._node, receivers.topic)) or 'none'
-        largest = controller.output.peak_to_limit
+        references, largest = controller.reference.counts.items(), controller.output.peak_to_limit
         return {
             'target': controller.settings.target,
             'published': published,
@@ -318,7 +318,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             'other publishers of commands': others,
             **self.latencies.percentiles_us(StatusKey.LATENCY),
             **self._values_by_joint('largest share of limit, {} [%]', 100.0 * largest),
-            **self._values_by_joint('largest share of bound, {} [%]', 100.0 * np.array(ratios)),
+            **self._values_by_joint('largest share of bound, {} [%]', 100.0 * bound_ratios),
         }
 
     def _values_by_joint(self, key_format: str, numbers: Any) -> dict[str, float]:

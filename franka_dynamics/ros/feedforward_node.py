@@ -33,7 +33,7 @@ from .parameters import CheckedParameters, declare_parameters, parameter_values
 from .rclpy_private import destroy_state_machine
 from .receiver_check import ReceiverCheck, TorquePermission
 from .term_publishers import TermPublishers
-from .topics import DESCRIPTION_QOS, PUBLISHER_QOS, QOS_OVERRIDES, STATE_QOS, subscribe_with_number
+from .topics import DESCRIPTION_QOS, PUBLISHER_QOS, QOS_OVERRIDES, STATE_QOS, subscribe_numbered
 from ..control.feedforward import ACTIVE_STATES, Feedforward, State, Stop
 from ..control.stopping import MAX_BRAKING_TIME_S
 from ..errors import FrankaDynamicsError, short_text, StartRefusedError
@@ -64,7 +64,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
     # Defaults for rclpy's __init__, which already reads `executor` and `active`.
     cycle: ControlCycle = None  # type: ignore[assignment]
     service_entities: NodeEntities | None = None
-    _main_executor: Any = None  # the executor, not of this package, that serves both parts
+    _shared_executor: Any = None  # the executor, not of this package, that serves both parts
     # Whether it is still to be configured and activated there; None in a process of its own.
     _autostarts: bool | None = None
 
@@ -100,7 +100,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self._motion_server = MotionServer(self, self._diagnostics)
         options = {'qos_profile': STATE_QOS, 'callback_group': states}
         on_state = self.cycle.on_joint_state
-        subscribe_with_number(self, JointState, 'joint_states', on_state, **options)
+        subscribe_numbered(self, JointState, 'joint_states', on_state, **options)
         if self.get_parameter('model_source').value == tables.ROBOT_DESCRIPTION:
             self.create_subscription(
                 String, tables.ROBOT_DESCRIPTION, self._on_robot_description, DESCRIPTION_QOS
@@ -126,7 +126,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         composition, serves both parts, and timers call what the threads call: torques then wait
         for all its callbacks.
         """
-        return self._main_executor or (self.service_entities and self.service_entities.executor)
+        return self._shared_executor or (self.service_entities and self.service_entities.executor)
 
     @executor.setter
     def executor(self, executor: Any) -> None:
@@ -137,7 +137,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
             self._autostarts = self.get_parameter('autostart').value
             self.create_timer(SILENCE_CHECK_PERIOD_S, self.cycle.run_timed_tasks)
             self.create_timer(_BACKGROUND_TASK_PERIOD_S, self._on_background_timer)
-        self._main_executor = executor
+        self._shared_executor = executor
 
     def _on_background_timer(self) -> None:
         """Unless shut down, configure and activate once if `autostart`; run background tasks."""

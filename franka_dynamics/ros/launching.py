@@ -205,13 +205,13 @@ def write_temporary_files(file_texts: Mapping[str, str]) -> Path:
     return folder
 
 
-def controller_spawner(namespace: str, *words: str, params_file: str, **node_options: Any) -> Node:
+def controller_spawner(namespace: str, *args: str, params_file: str, **node_options: Any) -> Node:
     """
     Return the action that loads and activates ros2_control controllers with a parameter file.
 
-    `words` are its options, then the controllers' names.
+    `args` are its options, then the controllers' names.
     """
-    argv = [*words, '--param-file', params_file, '--controller-manager-timeout', '30']
+    argv = [*args, '--param-file', params_file, '--controller-manager-timeout', '30']
     return node_action('controller_manager', 'spawner', namespace, arguments=argv, **node_options)
 
 
@@ -237,14 +237,14 @@ def controller_parameters_text(file: str, joint_names: Sequence[str], prefix: st
 
 
 def torque_controller(
-    arm: ArmDescription, arguments: SimpleNamespace, target: str, file_text: str, prefix: str = ''
+    arm: ArmDescription, arguments: SimpleNamespace, target: str, param_text: str, prefix: str = ''
 ) -> TorqueController:
     """
     Return the torque controller that the launch argument `receiver` selects; raise SettingsError.
 
     `arm` has the joint names of the robot description. `target` is the node's target: it tells the
     controller that brakes whether to add gravity torque while it brakes and holds the arm.
-    `file_text` is that of the forward controller's parameter file. `prefix` is put before the
+    `param_text` is that of the forward controller's parameter file. `prefix` is put before the
     controller's name. Raises SettingsError if there is no such receiver, and what
     `controller_arm_text` raises for an arm that the controller cannot take.
     """
@@ -252,7 +252,7 @@ def torque_controller(
     if name == EFFORT_CONTROLLER_NAME:
         controller = f'{prefix}{EFFORT_CONTROLLER_NAME}'
         note = f'WARNING: {controller} holds the last torque for ever if the node is killed.'
-        return TorqueController(controller, f'{controller}/commands', file_text, note)
+        return TorqueController(controller, f'{controller}/commands', param_text, note)
     installed = BRAKING_PACKAGE in get_packages_with_prefixes()
     if name != BRAKING_PACKAGE or not installed:
         here = f'receiver:={BRAKING_PACKAGE} (it then brakes the arm)'

@@ -20,7 +20,7 @@ from ..errors import JointStateError, SettingsError
 from ..view.meshes import MeshesError, urdf_meshes
 from ..view.page import ArmPage, TorqueColumn, UPDATE_PERIOD_S, ViewState
 
-_NAME_TIMEOUT_S = 1.0  # wait for a topic and a node named without their namespace [s]
+_FULL_NAME_TIMEOUT_S = 1.0  # wait for a topic and a node named without their namespace [s]
 _MAX_STAMP_DIFFERENCE_S = 0.5  # between a joint state and a term that is shown with it
 
 
@@ -31,26 +31,26 @@ class ArmStateListener(TopicListener):
     Subscriptions to joint states and terms are best effort with depth 1 and read once per update,
     so that the view hardly loads a running controller. The arm's model gives g and C dq if the
     node's g and C dq are missing or stamped more than 0.5 s before or after the joint state.
-    `state_topic` and `node` may be named without their namespace.
+    `state_topic` and `node_name` may be named without their namespace.
     """
 
-    def __init__(self, arm: ArmDescription, state_topic: str, node: str) -> None:
+    def __init__(self, arm: ArmDescription, state_topic: str, node_name: str) -> None:
         """Find the topics of arm and node, and subscribe; raise SettingsError if ambiguous."""
         super().__init__('view')
         self._joint_names = list(arm.joint_names)
-        self._reader = JointStateReader(self._joint_names)
-        self._model = PinocchioModel(arm)
+        self._reader, self._model = JointStateReader(self._joint_names), PinocchioModel(arm)
         self._first_stamp: float | None = None
         try:
-            self._node, (self._topic,) = self.find_full_names(_NAME_TIMEOUT_S, node, [state_topic])
+            found = self.find_full_names(_FULL_NAME_TIMEOUT_S, node_name, [state_topic])
         except SettingsError:
             self.__exit__()
             raise
+        self._node, (self._topic,) = found
         self.problem = f'waiting for {self._topic}'
         self.read_state()  # subscribes
 
     @property
-    def urdf(self) -> str | None:
+    def urdf_text(self) -> str | None:
         """The latest URDF text on robot_description in the joint states' namespace, or None."""
         topic = f'{self._topic.rpartition("/")[0]}/robot_description'
         message = self.newest_message(String, topic, DESCRIPTION_QOS)
@@ -92,12 +92,12 @@ class ArmStateListener(TopicListener):
 
 
 def show_running_arm(
-    page: ArmPage, state_topic: str, node: str, keep_running: Callable[[], bool], shows_urdf: bool
+    page: ArmPage, state_topic: str, node: str, keep_running: Callable[[], bool], show_urdf: bool
 ) -> None:
     """
     Show a running arm in a browser window until `keep_running` returns False.
 
-    `keep_running` is called once per update, every 0.05 s. If `shows_urdf`, the meshes of the URDF
+    `keep_running` is called once per update, every 0.05 s. If `show_urdf`, the meshes of the URDF
     on robot_description are shown, if their packages are installed.
     """
     shown: Any = None
@@ -107,8 +107,8 @@ def show_running_arm(
             state = view.read_state()
             if view.problem != shown:
                 shown = page.status_handle.content = view.problem
-            if shows_urdf and (urdf := view.urdf) is not None:
-                shows_urdf = False
+            if show_urdf and (urdf := view.urdf_text) is not None:
+                show_urdf = False
                 try:
                     page.show_meshes(urdf_meshes(urdf, page.arm.joint_names))
                 except MeshesError as error:

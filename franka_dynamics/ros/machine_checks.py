@@ -51,22 +51,22 @@ def machine_checks(*, for_simulation: bool) -> Iterator[CheckResult]:
         '--cap-add=sys_nice'
     )
     level = NOTE if for_simulation else TO_DO
-    yield check_result('real-time permission', not refused, text, fix, level)
+    yield make_result('real-time permission', not refused, text, fix, level)
     text = f'{platform.release()} is {"" if realtime else "not "}PREEMPT_RT'
-    yield check_result('kernel', realtime, text, 'enough for simulation, not for FCI')
+    yield make_result('kernel', realtime, text, 'enough for simulation, not for FCI')
     text = f'{cores} cores, load {load:.1f}'
-    yield check_result('processor', load <= 0.75 * cores, text, 'other work may delay cycles')
+    yield make_result('processor', load <= 0.75 * cores, text, 'other work may delay cycles')
     if governors:
         fix = 'set performance (cpupower frequency-set -g performance) for even cycles'
         text = f'the governor is {governors}'
-        yield check_result('frequency', governors == 'performance', text, fix)
+        yield make_result('frequency', governors == 'performance', text, fix)
     yield from dds_checks(os.environ)
 
 
-def check_result(subject: str, good: bool, text: str, fix: str, level: str = NOTE) -> CheckResult:
-    """Return a check's result: GOOD and `text` if `good`, else `level` and `text` with the fix."""
-    level, text = (GOOD, text) if good else (level, f'{text}: {fix}')
-    return CheckResult(subject, level, text)
+def make_result(subject: str, ok: bool, text: str, fix: str, bad_level: str = NOTE) -> CheckResult:
+    """Return a check's result: GOOD and `text` if `ok`, else `bad_level` and text with the fix."""
+    bad_level, text = (GOOD, text) if ok else (bad_level, f'{text}: {fix}')
+    return CheckResult(subject, bad_level, text)
 
 
 def dds_checks(environment: Mapping[str, str]) -> Iterator[CheckResult]:
@@ -78,7 +78,7 @@ def dds_checks(environment: Mapping[str, str]) -> Iterator[CheckResult]:
     good = domain.isascii() and domain.isdecimal() and int(domain) <= 101
     fix = 'for ROS_DOMAIN_ID choose one from 0 to 101'
     text = f'domain {domain[:20]}, discovery {reach}, {middleware}'
-    yield check_result('network', good, text, fix, TO_DO)
+    yield make_result('network', good, text, fix, TO_DO)
     if middleware == _DEFAULT_MIDDLEWARE:
         yield CheckResult(
             'middleware',

@@ -95,8 +95,8 @@ class MotionServer:
         )
 
     @contextmanager
-    def _report_refusals(self, goal_id: str) -> Iterator[None]:
-        """Record a block's ReferenceRefusedError under `goal_id`; raise it, maybe reworded."""
+    def _report_refusals(self, motion_id: str) -> Iterator[None]:
+        """Record a block's ReferenceRefusedError under `motion_id`; raise it, maybe reworded."""
         self._diagnostics.refusal_text = ''
         try:
             yield
@@ -106,17 +106,17 @@ class MotionServer:
                 present = self._diagnostics.status_log.status()
                 error = NotActiveError(f'Nothing would follow the reference ({present}).')
             self._diagnostics.refusal_text = str(error)
-            self._node.controller.reference.record_refusal(error, goal_id)
+            self._node.controller.reference.record_refusal(error, motion_id)
             raise error from None
 
     def _follow_motion(
-        self, request: TrajectoryRequest, goal_id: str, *, allow_setpoint: bool = True
+        self, request: TrajectoryRequest, motion_id: str, *, allow_setpoint: bool = True
     ) -> Trajectory:
         """
         Follow (or, for rare states, only plan) a motion; return it or raise ReferenceRefusedError.
 
         That one is published, with torques, if anybody subscribes; it is only planned if joint
-        states come too rarely for torques. Reports repeat `goal_id`. Raises ReferenceRefusedError.
+        states come too rarely for torques. Reports repeat `motion_id`. Raises as said above.
         """
         controller: Feedforward = self._node.controller
         arm, reference, latest = controller.description, controller.reference, controller.latest
@@ -127,10 +127,10 @@ class MotionServer:
         has_times, problem = motion['times'] is not None, controller.states.problem
         is_rare = problem is not None and problem.code in _RARE_STATE_CODES
         if latest is not None and is_rare and has_times and reference.motion is None:
-            planned = reference.follow(**motion, goal_id=goal_id, measured_q=latest.q)
+            planned = reference.follow(**motion, goal_id=motion_id, measured_q=latest.q)
             reference.clear(f'torques were added to it, but it is not followed here: {problem}')
         else:
-            planned = controller.follow(**motion, goal_id=goal_id)
+            planned = controller.follow(**motion, goal_id=motion_id)
         if has_times and self._motion_publisher.get_subscription_count():
             filled, efforts = controller.requested_law.motion_with_efforts(planned)
             message = conversion.motion_message(controller.joint_names, filled, efforts)

@@ -30,7 +30,7 @@ _MAX_BRAKING_WAIT_S = 10.0  # of a node that brakes an arm before it answers
 # Wait before a request or a trajectory [s]: a server that has not discovered the client discards
 # the answer, and a subscriber that has not discovered the publisher receives nothing.
 _CLIENT_DISCOVERY_WAIT_S = 0.5
-_QUEUE_DEPTH = 50  # of /diagnostics, which all nodes share
+_DIAGNOSTICS_QUEUE_DEPTH = 50  # of /diagnostics, which all nodes share
 _STATUS_TIMEOUT_S = 2.0  # wait for the latest status [s]
 # States of a reference that end it.
 _FINISHED_STATE = 'finished'
@@ -193,7 +193,7 @@ class NodeClient(TopicListener):
         message.header.frame_id = str(uuid.uuid4())
         reports = _MotionReports(self.name, message.header.frame_id)
         subscription = self.node.create_subscription(
-            DiagnosticArray, '/diagnostics', reports.store_message, _QUEUE_DEPTH
+            DiagnosticArray, '/diagnostics', reports.store_message, _DIAGNOSTICS_QUEUE_DEPTH
         )
         topic = f'{self.name}/reference'
         publisher = self.node.create_publisher(JointTrajectory, topic, REFERENCE_QOS)

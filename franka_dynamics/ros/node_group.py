@@ -21,7 +21,7 @@ from ..errors import FrankaDynamicsError
 
 _NODE_END_TIMEOUT_S = 10.0
 _MIN_FREE_DISK_BYTES = 65536  # no log, page or bag is written where less is free
-_RANGE_VARIABLE, _MIDDLEWARE_VARIABLE = ('ROS_AUTOMATIC_DISCOVERY_RANGE', 'RMW_IMPLEMENTATION')
+_DISCOVERY_RANGE_VARIABLE, _RMW_VARIABLE = 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'RMW_IMPLEMENTATION'
 _DISCOVERY_OVERRIDE_VARIABLES = ('ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS', 'ROS_DISCOVERY_SERVER')
 # The ports of ROS domains 1 to 101 are outside the ephemeral port range of Linux.
 _ROS_DOMAIN_IDS = range(1, 102)
@@ -41,7 +41,7 @@ exit(main())
 """
 
 
-class NoDomainError(FrankaDynamicsError):
+class NoFreeDomainError(FrankaDynamicsError):
     """Every ROS domain is in use on this machine."""
 
     status = 1
@@ -180,19 +180,19 @@ def use_isolated_network() -> None:
     multicast on the loopback interface takes 0.12 s.
 
     The ROS domain is a random one that no other process has claimed by this function and in which
-    no node runs on this machine; NoDomainError if there is none. The domain stays claimed until
-    this process ends.
+    no node runs on this machine; NoFreeDomainError if there is none. It stays claimed until this
+    process ends.
     """
     os.environ['ROS_DOMAIN_ID'] = str(_claim_free_domain())
-    os.environ[_MIDDLEWARE_VARIABLE] = 'rmw_fastrtps_cpp'
-    os.environ[_RANGE_VARIABLE] = 'SYSTEM_DEFAULT'
+    os.environ[_RMW_VARIABLE] = 'rmw_fastrtps_cpp'
+    os.environ[_DISCOVERY_RANGE_VARIABLE] = 'SYSTEM_DEFAULT'
     for name in (*FASTDDS_PROFILE_VARIABLES, *_DISCOVERY_OVERRIDE_VARIABLES):
         os.environ.pop(name, None)
     use_fastdds_profile('fastdds_loopback.xml')
 
 
 def _claim_free_domain() -> int:
-    """Reserve and return a ROS domain unused on this machine; raise NoDomainError if none is."""
+    """Reserve and return a ROS domain unused on this machine, or raise NoFreeDomainError."""
     for domain in random.SystemRandom().sample(_ROS_DOMAIN_IDS, len(_ROS_DOMAIN_IDS)):
         claim = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
@@ -205,4 +205,4 @@ def _claim_free_domain() -> int:
             continue
         claim.detach()  # stays open until this process ends; children do not inherit it
         return domain
-    raise NoDomainError('Every ROS domain is in use; end the nodes that are left over.')
+    raise NoFreeDomainError('Every ROS domain is in use; end the nodes that are left over.')

@@ -74,7 +74,7 @@ def declare_parameters(node: Any, specs: Sequence[ParameterSpec]) -> dict[str, A
     given = [name for name in names if not name.startswith(_ROS_PARAMETER_PREFIXES)]
     for name in given:
         node.undeclare_parameter(name)  # declared below with its type
-    _refuse_mistyped_parameters(node, given, {spec.name for spec in specs})
+    _refuse_misspelt_parameters(node, given, {spec.name for spec in specs})
     _warn_of_unused_arguments(node, given)
     node.parameter_table = specs
     for spec in specs:
@@ -105,14 +105,14 @@ def _example_text(spec: ParameterSpec) -> str:
     return yaml_line(spec.default or lists.get(spec.type_name, spec.default))
 
 
-def _refuse_mistyped_parameters(node: Any, given: Sequence[str], known: set[str]) -> None:
+def _refuse_misspelt_parameters(node: Any, given_names: Sequence[str], known: set[str]) -> None:
     """
     Raise SettingsError for unknown parameters that were probably meant for this node.
 
     These are parameters that a command line gives, or whose name is like a known one. Others are
     logged: a file with the section /** may be for many nodes.
     """
-    unknown = sorted({*given} - known)
+    unknown = sorted({*given_names} - known)
     words = [word.partition(':=')[0].rpartition(':') for word in sys.argv if ':=' in word]
     own = '', node.get_name()  # nodes in a word [NODE:]NAME:=VALUE that are this one
     assigned = {name for owner, _, name in words if owner.rpartition('/')[2] in own}
@@ -124,17 +124,17 @@ def _refuse_mistyped_parameters(node: Any, given: Sequence[str], known: set[str]
         node.get_logger().warning(f'this node has no parameters {list_text(unknown)}; ignored')
 
 
-def _warn_of_unused_arguments(node: Any, given: Sequence[str]) -> None:
+def _warn_of_unused_arguments(node: Any, given_names: Sequence[str]) -> None:
     """Log a warning for each -p or --params-file that sets no parameter of this node."""
     own, full_name = node.get_name(), node.get_fully_qualified_name()
     for flag, word in pairwise(sys.argv):
         missed = False
         if flag in ('-p', '--param'):
-            parameter = word.partition(':=')[0].rpartition(':')[2]
-            missed = parameter not in given and not parameter.startswith(_ROS_PARAMETER_PREFIXES)
+            name = word.partition(':=')[0].rpartition(':')[2]
+            missed = name not in given_names and not name.startswith(_ROS_PARAMETER_PREFIXES)
         elif flag == '--params-file':
             text = read_text(Path(word))  # ROS has read it, UTF-16 or not
-            missed = not given or (own not in text and '*' not in text)
+            missed = not given_names or (own not in text and '*' not in text)
         if missed:
             node.get_logger().warning(f'{flag} {word} has nothing for this node, {full_name}')
 

@@ -77,17 +77,17 @@ class ReceiverCheck:
 
     Before the first torque it also listens for other senders of torques.
 
-    `publisher` is the node's publisher of torques. `permission` says whether torques may be sent,
+    `torque_publisher` is the node's. `permission` says whether torques may be sent,
     `reason` why not. `receivers` has them by name. `delivery_problem` says who else commands,
     or why nobody, or one of them, gets or applies the torques that are sent; '' if all do.
     `has_receiver` says whether there is a receiver: without one nothing is published, so that an
     unknown one which comes later gets nothing before it is known.
     """
 
-    def __init__(self, node: Any, publisher: Any) -> None:
+    def __init__(self, node: Any, torque_publisher: Any) -> None:
         """Store the node and its publisher of torques; `on_activation` begins the check."""
-        self._node, self._publisher = node, publisher
-        self.topic: str = publisher.topic_name
+        self._node, self._publisher = node, torque_publisher
+        self.topic: str = torque_publisher.topic_name
         self._finder = torque_receivers.ReceiverFinder(node, self.topic)
         self._subscription: Any = None
         self.permission, self.reason = TorquePermission.CHECKING, ''
@@ -227,7 +227,7 @@ class ReceiverCheck:
             if known.idle_reason:
                 return f'{name} applies no torque: it {known.idle_reason}'
         if receivers:
-            return self._finder.problem
+            return self._finder.manager_problem
         return f'nobody receives the torques on {self.topic}; remap ~/command to the receiver'
 
     def _set_permission(self, permission: TorquePermission, reason: str) -> None:

@@ -249,15 +249,15 @@ class ReceiverFinder:
             return None
 
     def _classify_receiver(
-        self, name: str, services: ServiceTypes, sim_nodes: set[str], counts: Mapping[str, int]
+        self, name: str, services: ServiceTypes, sim_nodes: set[str], name_counts: Counter[str]
     ) -> Receiver:
-        """Return the Receiver that node `name` is; `counts` tells how many nodes have a name."""
+        """Return the Receiver that node `name` is; `name_counts` says how many have a name."""
         receiver, manager = Receiver(declared_kind(name, services)), ''
         if receiver.kind is ReceiverKind.UNRECOGNISED:
             receiver, manager = self._classify_by_managers(name, services, sim_nodes)
             if not manager and ReceiverKind.UNRECOGNISED in EXPECTED_RECEIVERS[self.target]:
                 return receiver  # whatever another node of its name declares
-        twice = next((source for source in (name, manager) if counts[source] > 1), '')
+        twice = next((source for source in (name, manager) if name_counts[source] > 1), '')
         if not twice:
             return receiver
         # Nobody can tell which of them answers, or takes torques. If an arm declares what it is,
@@ -327,7 +327,7 @@ class ReceiverFinder:
         return any(client.has_new_answer for client in self._managers.values())
 
     @property
-    def problem(self) -> str:
+    def manager_problem(self) -> str:
         """Why a controller manager (the first of several) does not answer; '' if all answer."""
         return next((client.problem for client in self._managers.values() if client.problem), '')
 

@@ -35,7 +35,7 @@ _SILENCE_TIMEOUT_S = 2.0
 _MIN_SPEED_RAD_S = 0.02  # [rad/s]; the motion of a slower joint shows neither friction nor inertia
 _UPDATE_PERIOD_S = 0.1
 _MIN_FREE_DISK_BYTES = 4 * 2**20  # for messages that are still in memory, and the bag's index
-_NAME_TIMEOUT_S = 1.0  # wait for topics and a node named without their namespace [s]
+_FULL_NAME_TIMEOUT_S = 1.0  # wait for topics and a node named without their namespace [s]
 # Plays a motion, calling its argument many times a second; returns what the node answered.
 PlayMotion = Callable[[Callable[[], None]], str]
 
@@ -163,8 +163,8 @@ def record_bag(
         Writer(bag_folder, version=9, storage_plugin=plugin) as writer,
         _Recorder(joint_names, writer, types) as own,
     ):
-        wanted = node_name, (state_topic, command_topic)
-        node_name, (state_topic, command_topic) = own.find_full_names(_NAME_TIMEOUT_S, *wanted)
+        found = own.find_full_names(_FULL_NAME_TIMEOUT_S, node_name, (state_topic, command_topic))
+        node_name, (state_topic, command_topic) = found
         runs, began = node_name in own.node.get_fully_qualified_node_names(), time.monotonic()
         progress = RecordingProgress(state_topic=state_topic, node_name=node_name if runs else '')
         topics = {
@@ -178,7 +178,7 @@ def record_bag(
         for name, kind in topics.items():
             own.add_topic(name, kind)
 
-        def record() -> None:
+        def write_received() -> None:
             """Write the received messages; raise KeyboardInterrupt if the recording is to end."""
             progress.elapsed = time.monotonic() - began
             own.write_messages(progress)
@@ -189,9 +189,9 @@ def record_bag(
         with suppress(KeyboardInterrupt):
             while play_motion is None or not progress.has_arm_state:
                 time.sleep(_UPDATE_PERIOD_S)
-                record()
+                write_received()
             try:
-                progress.motion_end_text = play_motion(record)
+                progress.motion_end_text = play_motion(write_received)
             except (FrankaDynamicsError, KeyboardInterrupt) as error:
                 progress.motion_error = error
         return progress

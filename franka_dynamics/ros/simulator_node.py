@@ -91,7 +91,7 @@ class SimulatorNode(CheckedParameters, Node):
         self._published_at = 0.0
         self._round_trips = DurationWindow()
         self._missed_step_count = self._commanded_step_count = 0
-        self._step_log_path = _step_log_path(parameters['step_log'])
+        self._step_log_path = _emptied_step_log(parameters['step_log'])
 
     def run(self, stop: StopRequest) -> int:
         """Simulate the arm until a signal or ROS's shutdown; return the exit code 0."""
@@ -193,7 +193,7 @@ class SimulatorNode(CheckedParameters, Node):
 def _simulated_arm(parameters: dict[str, Any]) -> ArmDescription:
     """Return the arm that the parameters select, as the URDF in model_source, if any, has it."""
     arm, file = tables.arm_from_parameters(parameters), parameters['model_source']
-    if file == tables.ARM_DESCRIPTION:
+    if file == tables.ARM_MODEL_SOURCE:
         return arm
     path = expanded_path(file)
     return checked_arm_from_urdf(path, arm, source=file, accept_unknown_inertials=True)[0]
@@ -225,7 +225,7 @@ def _simulation_settings(
     return settings if parameters['ideal'] else settings.with_real_effects(arm)
 
 
-def _step_log_path(path: str) -> Path:
+def _emptied_step_log(path: str) -> Path:
     """Empty a step log and return its path (of '': the null device), or raise SettingsError."""
     try:
         Path(path or os.devnull).open('wb').close()

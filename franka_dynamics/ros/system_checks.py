@@ -12,7 +12,7 @@ import numpy as np
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
-from .machine_checks import check_result, CheckResult, GOOD, NOTE, SIMULATION_SUBJECT, TO_DO
+from .machine_checks import CheckResult, GOOD, make_result, NOTE, SIMULATION_SUBJECT, TO_DO
 from .messages import is_effort_measured, stamp_to_seconds
 from .status import DiagnosticSubject, NodeSnapshot
 from .topic_listener import TopicListener
@@ -28,7 +28,7 @@ _MIN_STATE_RATE_HZ = StateLimits.min_input_rate
 _MIN_REAL_TIME_FACTOR = 0.02
 _MAX_STAMP_AGE_S = 0.1
 # Longest listening beyond `listen_s`: two periods of diagnostics.
-_DISCOVERY_TIMEOUT_S = 2.0
+_FIRST_MESSAGE_TIMEOUT_S = 2.0
 # Where the model leaves a larger force on the hand unexplained [N], `doctor` prints the mass that
 # weighs as much. It is 3 standard deviations of the force that the torques of the large joints, at
 # 0.5 m, show without contact.
@@ -92,20 +92,20 @@ def system_checks(state_topic: str, command_topic: str, listen_s: float) -> Iter
         node.create_subscription(JointState, topic, record_state, _COUNTING_QOS)
         listener.poll_for(listen_s)
 
-        def simulators() -> list[str]:
+        def simulator_names() -> list[str]:
             """Return the sorted names of the simulated arms that have sent messages."""
             return sorted(one.name for one in listener.heard_nodes().values() if one.is_simulator)
 
-        def is_graph_settled() -> bool:
+        def can_stop_waiting() -> bool:
             """Return whether waiting for a first joint state or simulated arm can end."""
             # Stamps off the clock may be those of a simulated arm, whose diagnostics are late on a
             # busy machine. The first joint state of a listed publisher may still come.
             comes = states.are_stamps_off_clock if states.stamps else node.count_publishers(topic)
-            return bool(simulators()) or not comes
+            return bool(simulator_names()) or not comes
 
-        listener.wait_until(is_graph_settled, _DISCOVERY_TIMEOUT_S)
+        listener.wait_until(can_stop_waiting, _FIRST_MESSAGE_TIMEOUT_S)
         _, (command,) = listener.find_full_names(0.0, topics=(command_topic,))
-        snapshots, simulator = list(listener.heard_nodes().values()), simulators()
+        snapshots, simulator = list(listener.heard_nodes().values()), simulator_names()
         if simulator:
             text = f'{", ".join(simulator)}: what only a real arm requires is printed as a note'
             yield CheckResult(SIMULATION_SUBJECT, GOOD, text)
@@ -140,7 +140,7 @@ def _joint_state_checks(
         rate = _mean_rate_hz(states.stamps)
         text += f', {rate:.0f} Hz of simulated time'
     fix = f'a command needs {_MIN_STATE_RATE_HZ:g} Hz, with franka_ros2 take franka/joint_states'
-    yield check_result(subject, rate >= _MIN_STATE_RATE_HZ, text, fix, TO_DO)
+    yield make_result(subject, rate >= _MIN_STATE_RATE_HZ, text, fix, TO_DO)
     if len(publishers) > 1:
         way = 'stop all but the driver'
         if simulators:
@@ -148,7 +148,7 @@ def _joint_state_checks(
         yield CheckResult(subject, TO_DO, f'{len(publishers)} nodes publish on one topic; {way}')
     text = 'effort is there' if states.has_effort else 'effort is missing, zero or NaN'
     fix = 'nothing to replay or identify from, and a weaker check of torques'
-    yield check_result('measured torque', states.has_effort, text, fix)
+    yield make_result('measured torque', states.has_effort, text, fix)
 
 
 def _other_state_topics(node: Any, topic: str) -> list[str]:

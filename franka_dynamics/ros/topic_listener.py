@@ -165,7 +165,7 @@ class TopicListener:
         """
         wanted = [(node_name, 'node'), *((topic, 'topic') for topic in topics)]
 
-        def candidates(node_or_topic: str) -> list[str]:
+        def all_names(node_or_topic: str) -> list[str]:
             """Return the names of all nodes found ('node') or of published topics ('topic')."""
             if node_or_topic == 'node':
                 return self.node.get_fully_qualified_node_names()
@@ -174,9 +174,9 @@ class TopicListener:
 
         def is_discovered(name: str, node_or_topic: str) -> bool:
             """Return whether a name is empty, full already, or the end of a discovered name."""
-            ends = (candidate.endswith(f'/{name}') for candidate in candidates(node_or_topic))
+            ends = (candidate.endswith(f'/{name}') for candidate in all_names(node_or_topic))
             return name[:1] in ('', '/') or any(ends)
 
         self.wait_until(lambda: all(is_discovered(*pair) for pair in wanted), timeout)
-        full, *others = (name and full_name(name, candidates(kind), kind) for name, kind in wanted)
+        full, *others = (name and full_name(name, all_names(kind), kind) for name, kind in wanted)
         return full, others

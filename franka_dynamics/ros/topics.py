@@ -33,7 +33,7 @@ QOS_OVERRIDES = QoSOverridingOptions.with_default_policies()
 UNKNOWN_NODE_NAME = '_NODE_NAME_UNKNOWN_'
 
 
-def subscribe_with_number(
+def subscribe_numbered(
     node: Any, kind: type, topic: str, callback: Callable[[bytes, int | None], None], **kwargs: Any
 ) -> Any:
     """Return a subscription to serialized, numbered messages, whose QoS users may override."""

@@ -62,10 +62,10 @@ def trajectory_point(time: float, *row: Array | None) -> JointTrajectoryPoint:
     return JointTrajectoryPoint(time_from_start=after, **fields)
 
 
-def motion_message(names: Sequence[str], motion: Trajectory, efforts: Array) -> JointTrajectory:
+def motion_message(joints: Sequence[str], motion: Trajectory, efforts: Array) -> JointTrajectory:
     """Return a motion with torques `efforts` (k, n) [N m] as a message stamped with the start."""
     rows = motion.positions, motion.velocities, motion.accelerations, efforts
-    return trajectory_message(names, motion.times - motion.times[0], *rows, stamp=motion.begin)
+    return trajectory_message(joints, motion.times - motion.times[0], *rows, stamp=motion.begin)
 
 
 def reference_message(request: TrajectoryRequest, lead_in_s: float = 0.0) -> JointTrajectory:

@@ -212,7 +212,7 @@ try:
     while True:
         node_group.use_isolated_network()
         print(os.environ['ROS_DOMAIN_ID'], flush=True)
-except node_group.NoDomainError:
+except node_group.NoFreeDomainError:
     print('no more', flush=True)
 input()
 """
