@@ -110,7 +110,7 @@ def _check_arm(arm: ArmChoice, options: Options, *, in_detail: bool) -> dict[str
     if not in_detail:
         echo_each(possible, 'note')
     else:
-        echo_each(report.file_notes(checked, unread), 'note')
+        echo_each(report.file_reading_notes(checked, unread), 'note')
         print_rich(*report.implausible_value_tables(possible, source))
         if document and not doubts:
             echo(f'masses, tensors and effort limits of {source} are plausible', 'note')

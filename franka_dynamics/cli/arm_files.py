@@ -134,7 +134,7 @@ def _print_base_parameters(choice: ArmChoice, gravity_direction: str, json: Path
     echo_each(report.identifiability_sentences(parameters))
     agree = rank == len(parameters) and lost < _MAX_REGROUPING_ERROR
     echo(report.rank_sentence(arm, parameters, rank, lost), '' if agree else 'MISMATCH')
-    echo_each(report.rank_gap_notes(parameters), 'note')
+    echo_each(report.unclear_rank_notes(parameters), 'note')
     return 0 if agree else 1
 
 

@@ -43,11 +43,11 @@ def run(
     echo_each(result.warnings, 'warning')  # before the verdict, which these may make meaningless
     _print_result(result, fit, options.everything)
     if tracking is not None:
-        print_rich(report.tracking_table(tracking))
-        echo(f'{report.PREDICTION_SENTENCE}.')
+        print_rich(report.tracking_error_table(tracking))
+        echo(f'{report.TRACKING_CAVEAT}.')
     echo_each(f'plot: {path}' for path in plots)
     if options.require is not None and best.error.E > options.require:
-        echo(f'E is above the required {options.require:g} {best.unit.name}', style='red')
+        echo(f'E is above the required {options.require:g} {best.error_unit.name}', style='red')
         return 1
     return 0
 
@@ -76,7 +76,7 @@ def _print_result(result: ReplayEvaluation, fit: IdentificationOptions, show_all
     if verdict is not None:
         names = fits[0].arm.joint_names
         echo_each(report.verdict_lines(verdict, names, fit.effort_scales(len(names))))
-        echo_each(report.ambiguity_sentences(verdict, names))
+        echo_each(report.mass_ambiguity_sentences(verdict, names))
     named = (fits[0], *result.rival_predictions)
     ordered = (*named, *(one for one in fits if one not in named))
     shown = fits if show_all else ordered[:_MAX_SHOWN_PREDICTIONS]
@@ -85,7 +85,7 @@ def _print_result(result: ReplayEvaluation, fit: IdentificationOptions, show_all
     echo_each(dict.fromkeys(doubts), 'warning')
     echo(report.samples_sentence(recording, result.motion))
     echo_each(result.motion.remarks, 'note')
-    print_rich(report.replay_table(shown), report.joint_table(shown, recording.joint_names))
+    print_rich(report.set_error_table(shown), report.joint_table(shown, recording.joint_names))
     echo(f'{report.TORQUE_ERROR_DEFINITION}. {report.fit_quality_sentence(fits[0])}')
     if len(shown) < len(fits):
         more = f'{len(fits) - len(shown)} more were tried and fit worse'

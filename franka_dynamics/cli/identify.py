@@ -71,7 +71,7 @@ def run(arm: ArmChoice, reader: BagReader, fit: IdentificationOptions, options: 
     print_rich(*pages.identification_tables(result))
     echo(TORQUE_ERROR_DEFINITION)
     page_line = options.report and f'page: {options.report}'
-    echo_each(filter(None, [pages.tracking_sentence(result), page_line]))
+    echo_each(filter(None, [pages.tracking_error_sentence(result), page_line]))
     if not result.accepted:
         echo(_refusal_sentence(result), style='red')
         return 1

@@ -53,25 +53,25 @@ _ELIMINATION_ORDER = {
 _SYMBOL_WITH_Y_Z_SWAPPED = {'YY': 'ZZ', 'ZZ': 'YY', 'XY': 'XZ', 'XZ': 'XY', 'mY': 'mZ', 'mZ': 'mY'}
 # Random states for the regressor: number per joint, smallest total number, and bound of positions
 # [rad, or in units of the arm's largest length], velocities and accelerations.
-_STATES_PER_JOINT, _MIN_RANDOM_STATE_COUNT, _MAX_STATE = 8, 20, 2.0
+_STATES_PER_JOINT, _MIN_RANDOM_STATE_COUNT, _MAX_STATE_VALUE = 8, 20, 2.0
 # A column of unit length depends on earlier columns if its component orthogonal to them is below
 # _RANK_TOLERANCE. Independent columns have components down to 1e-5 in unusual geometries and 0.1
 # in real arms; rounding errors are 1e-15.
 _RANK_TOLERANCE = 1e-9
-# For the shipped arms `RankGap.min_kept_norm` is at least 0.03 and `RankGap.max_dropped_norm` at
-# most 1e-15, a rounding error. If one of the two lies between these bounds, a length in the DH
+# For the shipped arms `ColumnGap.min_kept_norm` is at least 0.03 and `ColumnGap.max_dropped_norm`
+# at most 1e-15, a rounding error. If one of the two lies between these bounds, a length in the DH
 # rows is nearly zero or an angle is nearly a multiple of pi/2.
 _MAX_DROPPED_NORM, _MIN_KEPT_NORM = 1e-12, 1e-5
-# A coefficient is rounded if it is nearer to an integer than _ROUNDING_RATIO times the condition
+# A coefficient is rounded if it is nearer to an integer than _ROUNDING_TO_COND times the condition
 # number of the kept columns.
-_ROUNDING_RATIO = 1e-14
+_ROUNDING_TO_COND = 1e-14
 _MIN_LENGTH_UNIT_M = 1e-12  # [m]; smaller lengths are rounding errors of quarter turns
 # Relative tolerance for a gravity vector to lie in the span of other gravity vectors.
 _SPAN_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
-class RankGap:
+class ColumnGap:
     """
     The gap in size between kept and removed columns' components orthogonal to earlier columns.
 
@@ -113,7 +113,7 @@ class BaseParameters:
     rotor_inertia: bool
     columns: tuple[int, ...]
     matrix: Array
-    rank_gap: RankGap
+    column_gap: ColumnGap
     json_fields = 'description', 'gravity', 'names', 'relations', 'standard_names', 'matrix'
 
     def __len__(self) -> int:
@@ -312,7 +312,7 @@ def _geometry_values(arm: ArmDescription | BodyTree) -> tuple[Any, ...]:
     return arm.convention, arm.base.tolist(), [(joint.kind, joint.row) for joint in arm.joints]
 
 
-def independent_columns(matrix: Array, order: Sequence[int]) -> tuple[list[int], Array, RankGap]:
+def independent_columns(matrix: Array, order: Sequence[int]) -> tuple[list[int], Array, ColumnGap]:
     """
     Return independent columns' indices, all columns' coefficients in these, and the rank gap.
 
@@ -327,9 +327,9 @@ def independent_columns(matrix: Array, order: Sequence[int]) -> tuple[list[int],
     triangle = np.asarray(np.linalg.qr(matrix[:, indices] / lengths[indices], mode='r'))
     own = np.abs(np.diag(triangle))
     stays, sizes = own > _RANK_TOLERANCE, own * lengths[indices] / longest
-    gap = RankGap(float(sizes[stays].min(initial=1.0)), float(own[~stays].max(initial=0.0)))
+    gap = ColumnGap(float(sizes[stays].min(initial=1.0)), float(own[~stays].max(initial=0.0)))
     solution, *_ = np.linalg.lstsq(triangle[:, stays], triangle, rcond=None)
-    rounding = _ROUNDING_RATIO * float(np.linalg.cond(triangle[:, stays])) if stays.any() else 0.0
+    rounding = _ROUNDING_TO_COND * float(np.linalg.cond(triangle[:, stays]) if stays.any() else 0)
     solution[np.abs(solution) < rounding] = 0.0
     solution *= lengths[indices] / lengths[indices[stays]][:, None]
     whole = np.round(solution)
@@ -370,7 +370,7 @@ def _stacked_regressor(tree: BodyTree, gravity: Array, rotor_inertia: bool, seed
     """Return the regressor of `scaled_tree` at random states and unit gravities, as one matrix."""
     scaled, directions = scaled_tree(tree), gravity_directions(gravity)
     count = max(_MIN_RANDOM_STATE_COUNT, _STATES_PER_JOINT * tree.n)
-    q, dq, ddq = np.random.default_rng(seed).uniform(-_MAX_STATE, _MAX_STATE, (3, count, tree.n))
+    q, dq, ddq = _MAX_STATE_VALUE * np.random.default_rng(seed).uniform(-1, 1, (3, count, tree.n))
     rows = [
         torque_regressor(scaled, q, dq, ddq, direction, rotor_inertia=rotor_inertia)
         for direction in (directions if len(directions) else [np.zeros(3)])

@@ -35,7 +35,7 @@ MIN_LOG_BAYES_FACTOR = 20.0
 # Beside inertias that a prior of this precision fixes, a named fault must have this ratio to its
 # size, or up to the inverse. Gains of 0.8 at joints 2 and 4 look like one of 1.2 at joint 3, and a
 # gain of a Med7's joint 2 like one of joint 4, with ratios beyond these.
-_FIXED_INERTIAS_PRECISION, _MIN_FIXED_TO_FREE_RATIO = 1e8, 0.7
+_FIXED_INERTIAS_PRECISION, _MIN_FIXED_TO_FREE_FAULT = 1e8, 0.7
 _FAULT_PRIOR_PRECISION = 1e-9  # of a prior about zero on a fault's columns
 
 
@@ -87,7 +87,7 @@ class CrossValidation:
         self.given_faults = given_faults or (EffortGain(), UndeclaredLoad(), *offsets)
 
     @cached_property
-    def elimination(self) -> tuple[list[int], Array, Array, Array]:
+    def reduced_equations(self) -> tuple[list[int], Array, Array, Array]:
         """
         Columns that only some fits use: indices, fits by the others, reduced equations and sums.
 
@@ -95,7 +95,7 @@ class CrossValidation:
         them, the normal equations (folds + 2, k, k) of what is left of them then, and matrices
         (folds, n, k, k) whose quadratic forms are the sums of its squares on left-out folds.
         """
-        rows, free = self.normal_equations.copy(), self.free_columns()
+        rows, free = self.normal_equations.copy(), self.fault_column_indices()
         # A column of the model, such as an offset's, loses its prior.
         known = [k for k in free if k < self.parameter_count]
         rows[:, known, known] -= self.prior.std[known] ** -2.0 - _FAULT_PRIOR_PRECISION
@@ -110,7 +110,7 @@ class CrossValidation:
         return others, fitted, left, self.fold_matrices[..., others, :][..., others] + cross
 
     @cached_property
-    def base_fits(self) -> 'FoldFits':
+    def baseline(self) -> 'FoldFits':
         """The fits with the regressor columns of `given_faults`, but of no other fault."""
         return FoldFits(self)
 
@@ -121,38 +121,38 @@ class CrossValidation:
 
         A common gain and a load are given because free inertias can't be told from them. Beside
         fixed ones they could, and would take a part of the fault that is compared
-        (`agrees_with_start`). Harmless faults are left out as well: with them the verdicts on two
-        FER's logs are the same, sound or with 14 faults each.
+        (`holds_at_fixed_inertias`). Harmless faults are left out as well: with them the verdicts
+        on two FER's logs are the same, sound or with 14 faults each.
         """
         offsets = tuple(EffortOffset.for_joint_count(self.prior.model.n))
         return CrossValidation(self.grams, self.prior, _FIXED_INERTIAS_PRECISION, offsets)
 
-    def error_to_effort(self, error: float) -> float:
+    def relative_to_effort(self, error: float) -> float:
         """Return a torque error E divided by the rms effort of the recordings."""
         efforts = self.grams.squared_residuals(np.zeros(0)) / self.grams.sample_count
         return error / float(np.sqrt(efforts @ self.unit_factors**2))
 
-    def log_bayes_factor(self, fault: Fault, min_precision: float = 0.0) -> float:
+    def log_bayes_factor(self, fault: Fault, min_mass_precision: float = 0.0) -> float:
         """
         Return the log evidence of measured torques with a fault's columns minus that without them.
 
         The precision of the starting set is in both (`prior.log_evidence`) the likeliest one, of
-        masses from `min_precision` on: a fault counts that makes the recordings agree with
+        masses from `min_mass_precision` on: a fault counts that makes the recordings agree with
         published masses.
         """
-        free = [k for k in self.free_columns(fault) if k >= self.parameter_count]
+        free = [k for k in self.fault_column_indices(fault) if k >= self.parameter_count]
         columns = [*range(self.parameter_count), *free]
         units = np.append(self.prior.std, np.ones(len(free)))
-        triangle, right = least_squares.sqrt_equations(self._total_gram, columns, units)
+        triangle, z = least_squares.sqrt_equations(self._total_gram, columns, units)
         known, unknown = np.split(triangle, [self.parameter_count], axis=1)
-        given = np.isin(free, self.free_columns())
+        given = np.isin(free, self.fault_column_indices())
         more, less = (
-            log_evidence((known, right), self.prior, one, min_mass_precision=min_precision).max()
+            log_evidence((known, z), self.prior, one, min_mass_precision=min_mass_precision).max()
             for one in (unknown, unknown[:, given])
         )
         return float(more - less)
 
-    def free_columns(self, fault: Fault | None = None) -> list[int]:
+    def fault_column_indices(self, fault: Fault | None = None) -> list[int]:
         """Return indices of regressor columns of `given_faults` and, unless None, of `fault`."""
         names = [name for one in self.given_faults for name in one.column_names]
         names += fault.column_names if fault else ()
@@ -161,7 +161,7 @@ class CrossValidation:
     def with_given_fault(self, fit: 'FoldFits') -> 'CrossValidation':
         """Return a copy whose fits all include the fault of `fit`; its questions ask about it."""
         extended = copy(self)
-        for name in ('base_fits', 'elimination'):
+        for name in ('baseline', 'reduced_equations'):
             vars(extended).pop(name, None)
         extended.given_faults = (*self.given_faults, fit.fault)
         extended.questions = (*self.questions, fit.question())
@@ -186,7 +186,7 @@ class FoldFits:
     def __init__(self, system: CrossValidation, fault: Fault | None = None) -> None:
         """Solve the fits with the columns of `fault`, and predict the left-out folds."""
         self.system, self._fault = system, fault
-        others, fitted, equations, squares = system.elimination
+        others, fitted, equations, squares = system.reduced_equations
         columns = () if fault is None else system.grams.column_indices(fault.column_names)
         own = [others.index(k) for k in columns if k in others]
         size = np.linalg.solve(equations[:, own][:, :, own], equations[:, own, TORQUE_COLUMN:])
@@ -207,12 +207,12 @@ class FoldFits:
         return self._fault
 
     @cached_property
-    def user_values(self) -> tuple[float, ...]:
+    def reported_values(self) -> tuple[float, ...]:
         """The fault's values in the units that users see, by the fit to all folds."""
         found = dict(zip(self.system.grams.column_names, self.total_theta.tolist()))
         if self.fault.value_is_from_torques:
             found |= self._rigid_torque_coefficients((EffortGain.kind, *self.fault.column_names))
-        return tuple(self.fault.user_values(found, self.system.prior.model.gravity))
+        return tuple(self.fault.reported_values(found, self.system.prior.model.gravity))
 
     def _rigid_torque_coefficients(self, names: tuple[str, ...]) -> dict[str, float]:
         """
@@ -229,23 +229,23 @@ class FoldFits:
         found[0] -= 1.0  # of the starting set's torque, as the others are beside it
         return dict(zip(names, found.tolist()))
 
-    def is_possible(self) -> bool:
+    def counts_as_fault(self) -> bool:
         """Return whether a fault of this kind can have the fitted values."""
-        return self.fault.is_possible(self.user_values, self.system.prior.model.gravity)
+        return self.fault.counts_as_fault(self.reported_values, self.system.prior.model.gravity)
 
     def question(self) -> Diagnosis:
         """Return the fault as a Diagnosis without torque errors, which asks the user about it."""
-        return Diagnosis(self.fault.kind, self.fault.joints, self.user_values)
+        return Diagnosis(self.fault.kind, self.fault.joints, self.reported_values)
 
-    def diagnosis(self, other: 'FoldFits | None' = None) -> Diagnosis:
+    def diagnosis(self, rival: 'FoldFits | None' = None) -> Diagnosis:
         """
         Return a Diagnosis with torque errors without the fault, with it, and with `other` instead.
 
         Without `other` the third is the first.
         """
-        fault_free = self.system.base_fits.test_error()
-        errors = fault_free, self.test_error(), other.test_error() if other else fault_free
-        return Diagnosis(self.fault.kind, self.fault.joints, self.user_values, *errors)
+        fault_free = self.system.baseline.test_error()
+        errors = fault_free, self.test_error(), rival.test_error() if rival else fault_free
+        return Diagnosis(self.fault.kind, self.fault.joints, self.reported_values, *errors)
 
     def test_error(self) -> float:
         """Return the torque error E on left-out folds [N m or % of the limits]."""
@@ -253,12 +253,12 @@ class FoldFits:
 
     def log_likelihood_ratios(self, other: 'FoldFits | None' = None) -> Array:
         """
-        Return each fold's log-likelihood per sample minus `other`'s or `base_fits`'s, (folds,).
+        Return each fold's log-likelihood per sample minus `other`'s or `baseline`'s, (folds,).
 
         With Gaussian residuals of each fit's own variance it is the sum over joints of
         ln(rms residual of `other`, for None of fits without the fault / rms residual).
         """
-        before = (self.system.base_fits if other is None else other).squared_residuals
+        before = (self.system.baseline if other is None else other).squared_residuals
         return np.asarray(0.5 * np.log(before / self.squared_residuals).sum(axis=1))
 
     def is_better(self, other: 'FoldFits | None' = None) -> bool:
@@ -273,7 +273,7 @@ class FoldFits:
         return self.system.log_bayes_factor(self.fault)
 
     @cached_property
-    def error_ratio(self) -> float:
+    def error_growth(self) -> float:
         """
         Torque error E of the arm identified without the fault's columns, divided by E with them.
 
@@ -289,8 +289,8 @@ class FoldFits:
             own = system.grams.column_indices(self.fault.column_names)
             change[own] = self.arm_theta[own]
         else:
-            moved = sorted({*range(system.parameter_count), *system.free_columns()})
-            change[moved] = system.base_fits.arm_theta[moved] - self._theta_without_fault()[moved]
+            moved = sorted({*range(system.parameter_count), *system.fault_column_indices()})
+            change[moved] = system.baseline.arm_theta[moved] - self._corrected_theta()[moved]
         rest = self.arm_theta.copy()
         rest[TORQUE_COLUMN] = -1.0
         taken, left = (
@@ -302,7 +302,7 @@ class FoldFits:
         least = float(system.min_residual**2 @ system.unit_factors**2)
         return float(np.sqrt(1.0 + taken / max(left, least)))
 
-    def _theta_without_fault(self) -> Array:
+    def _corrected_theta(self) -> Array:
         """
         Return the fitted coefficients with the fault's effect on friction removed, (c,).
 
@@ -311,7 +311,7 @@ class FoldFits:
         """
         theta, model = self.arm_theta.copy(), self.system.prior.model
         fitted = theta[model.friction_slice].reshape(model.n, -1)
-        corrected = self.fault.corrected_friction(fitted, self.user_values)
+        corrected = self.fault.corrected_friction(fitted, self.reported_values)
         theta[model.friction_slice] = corrected.ravel()
         return theta
 
@@ -322,7 +322,7 @@ class FoldFits:
         A fault in a part that begins elsewhere than in the middle fits one fold badly, by which
         its mean is not significant; the median over folds decides as well.
         """
-        if not self.is_possible():
+        if not self.counts_as_fault():
             return False
         median = float(np.median(self.log_likelihood_ratios()))
         most_folds = self.fault.is_temporary and median > 0.0
@@ -330,23 +330,23 @@ class FoldFits:
 
     def is_harmful(self) -> bool:
         """
-        Return whether it is significant, raises E by 50 %, and `agrees_with_start` or is evident.
+        Return whether it is significant, raises E by 50 %, and holds at fixed inertias or is sure.
 
         One that does not agree with the starting set's inertias needs twice the evidence: of sound
         logs the largest is 28, a Rokae xMate's.
         """
         if self.is_harmless() or not self.is_significant():
             return False
-        return self.agrees_with_start() or self.log_bayes_factor > 2.0 * MIN_LOG_BAYES_FACTOR
+        return self.holds_at_fixed_inertias() or self.log_bayes_factor > 2.0 * MIN_LOG_BAYES_FACTOR
 
     def is_harmless(self) -> bool:
         """Return whether the fault raises the identified arm's error E by less than 50 %."""
-        return self.error_ratio < MIN_HARMFUL_ERROR_RATIO
+        return self.error_growth < MIN_HARMFUL_ERROR_RATIO
 
-    def agrees_with_start(self) -> bool:
+    def holds_at_fixed_inertias(self) -> bool:
         """Return whether the fault is fitted nearly alike if the starting inertias are kept."""
         columns = self.system.grams.column_indices(self.fault.column_names)
         fixed = FoldFits(self.system.with_fixed_inertias, self.fault)
         own, beside_fixed = self.total_theta[columns], fixed.total_theta[columns]
         ratio = float(beside_fixed @ own / (own @ own))
-        return _MIN_FIXED_TO_FREE_RATIO < ratio < 1.0 / _MIN_FIXED_TO_FREE_RATIO
+        return _MIN_FIXED_TO_FREE_FAULT < ratio < 1.0 / _MIN_FIXED_TO_FREE_FAULT

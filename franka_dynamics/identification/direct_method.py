@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import base_parameters
-from .base_parameters import BaseParameters, RankGap
+from .base_parameters import BaseParameters, ColumnGap
 from ..arm import ArmDescription, Convention, JointKind
 from ..arm.frames import to_modified_convention
 from ..arm_io import ArmLike, as_description
@@ -39,7 +39,7 @@ from ..spatial import cos_sin
 # Number of random states of the arm, number of random positions and velocities of a joint in each
 # state, and the bound of these positions and velocities [rad or the length unit of
 # `regroupable_combinations`, and per s].
-_RANDOM_STATE_COUNT, _JOINT_MOTION_COUNT, _MAX_STATE_VALUE = 20, 2, 2.0
+_RANDOM_STATE_COUNT, _JOINT_MOTIONS_PER_STATE, _MAX_STATE_VALUE = 20, 2, 2.0
 # Smaller coefficients, relative to the largest in the row, are set to zero.
 _ROUNDOFF_TO_MAX = 1e-14
 
@@ -55,7 +55,7 @@ class KhalilDH(NamedTuple):
     r: Any
 
 
-def energy_transform(row: KhalilDH) -> Array:
+def energy_regressor_transform(row: KhalilDH) -> Array:
     """
     Return the matrix that transforms energy regressors from frame j - 1 to frame j, (10, 10).
 
@@ -133,7 +133,7 @@ def regrouping_map(
         if j:
             revolute = arm.joints[j].kind is JointKind.REVOLUTE
             row = rows[j]._replace(ct=1, st=0) if revolute else rows[j]._replace(r=0)
-            onto = energy_transform(row).T @ steps[j].combinations[:N_LINK_PARAMETERS]
+            onto = energy_regressor_transform(row).T @ steps[j].combinations[:N_LINK_PARAMETERS]
             holds[N_LINK_PARAMETERS * (j - 1) : N_LINK_PARAMETERS * j] += onto @ eliminated
     lost = {index for step in steps for index in step.eliminated_indices}
     columns = tuple(index for index in range(size) if index not in lost)
@@ -159,7 +159,7 @@ def modified_dh_rows(arm: ArmDescription) -> list[KhalilDH]:
 
 def regroupable_combinations(
     arm: ArmDescription, gravity: ArrayLike, *, rotor_inertia: bool | None = None
-) -> tuple[list[RegroupableCombinations], RankGap]:
+) -> tuple[list[RegroupableCombinations], ColumnGap]:
     """
     Return each link's parameter combinations that can be regrouped, and the smallest rank gap.
 
@@ -174,7 +174,7 @@ def regroupable_combinations(
     units = base_parameters.parameter_scales(tree, rotor_inertia=rotors)
     orders = base_parameters.column_orders(tree, rotor_inertia=rotors)
     steps, gaps = [], []
-    for order, changes in zip(orders, _energy_changes(tree, vectors)):
+    for order, changes in zip(orders, _energy_regressor_changes(tree, vectors)):
         indices = sorted(order)
         tested = [indices.index(k) for k in order]
         kept, shares, gap = base_parameters.independent_columns(changes[:, : len(order)], tested)
@@ -185,12 +185,12 @@ def regroupable_combinations(
         gone = [indices[k] for k in eliminated]
         steps.append(RegroupableCombinations(indices, gone, combinations))
         gaps.append(gap)
-    return steps, RankGap(
+    return steps, ColumnGap(
         min(gap.min_kept_norm for gap in gaps), max(gap.max_dropped_norm for gap in gaps)
     )
 
 
-def _energy_changes(tree: BodyTree, gravity: Array) -> Iterator[Array]:
+def _energy_regressor_changes(tree: BodyTree, gravity: Array) -> Iterator[Array]:
     """
     Yield for each joint the changes of its link's energy regressors that its motion causes.
 
@@ -201,19 +201,19 @@ def _energy_changes(tree: BodyTree, gravity: Array) -> Iterator[Array]:
     """
     scaled = base_parameters.scaled_tree(tree)
     directions = base_parameters.gravity_directions(gravity)
-    shape = (2, 1 + _JOINT_MOTION_COUNT, _RANDOM_STATE_COUNT, tree.n)
+    shape = (2, 1 + _JOINT_MOTIONS_PER_STATE, _RANDOM_STATE_COUNT, tree.n)
     drawn = np.random.default_rng(0).uniform(-_MAX_STATE_VALUE, _MAX_STATE_VALUE, shape)
     own_motions = drawn.copy()
     own_motions[:, 0] = 0.0
     for j in range(tree.n):
         q, dq = np.where(np.arange(tree.n) == j, own_motions, drawn[:, :1])
-        energies = _link_energies(scaled, q, dq, directions)[..., j, :, :]
+        energies = _link_energy_regressors(scaled, q, dq, directions)[..., j, :, :]
         rows = np.pad(energies, [(0, 0)] * 3 + [(0, 1)])
         rows[..., 0, 10] = 0.5 * dq[..., j] ** 2
         yield (rows[1:] - rows[0]).reshape(-1, 11)
 
 
-def _link_energies(tree: BodyTree, q: Array, dq: Array, gravity: Array) -> Array:
+def _link_energy_regressors(tree: BodyTree, q: Array, dq: Array, gravity: Array) -> Array:
     """
     Return each body's regressors of kinetic energy and of potential energy under k gravities.
 
@@ -250,6 +250,6 @@ def energy_regressors(
     """
     tree = as_body_tree(as_description(description))
     position, velocity = broadcast_states(tree, q=q, dq=dq)
-    found = _link_energies(tree, position, velocity, as_gravity_vector(gravity)[None])
+    found = _link_energy_regressors(tree, position, velocity, as_gravity_vector(gravity)[None])
     DE, DU = np.moveaxis(found, -2, 0).reshape(2, *position.shape[:-1], -1)
     return DE, DU

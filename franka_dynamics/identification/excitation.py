@@ -232,18 +232,18 @@ def choose_repetitions(
     is not used.
     """
 
-    def predicted_for(repetitions: int) -> Excitation:
+    def excitation_for(repetitions: int) -> Excitation:
         """Return the trajectory with standard deviations predicted for a number of repetitions."""
         lasting = replace(problem, duration=repetitions * excitation.trajectory.period)
         return _with_predicted_std(lasting, excitation.trajectory)
 
     def is_sufficient(repetitions: int) -> bool:
         """Return whether that many repetitions identify all essential base parameters."""
-        return not problem.unidentified_mask(predicted_for(repetitions).parameter_std).any()
+        return not problem.unidentified_mask(excitation_for(repetitions).parameter_std).any()
 
     # More repetitions of the motion never increase a predicted standard deviation.
     repetitions = min_count + bisect_left(range(min_count, max_count), True, key=is_sufficient)
-    return predicted_for(repetitions), repetitions
+    return excitation_for(repetitions), repetitions
 
 
 def _optimise_locally(
@@ -271,7 +271,7 @@ def _optimise_locally(
 
     # Caches, because SLSQP asks for a point's criterion and margins separately.
     @lru_cache(maxsize=1)
-    def cached_values(x: bytes) -> Array:
+    def cached_cost_and_margins(x: bytes) -> Array:
         """Return criterion and limit margins of scaled coefficients, given as bytes, (1 + m,)."""
         return cost_and_margins(np.frombuffer(x))
 
@@ -279,16 +279,16 @@ def _optimise_locally(
     def cached_jacobian(x: bytes) -> Array:
         """Return derivatives of criterion and margins by coefficient, (1 + m, coefficients)."""
         moved = cost_and_margins(np.frombuffer(x) + moves)
-        return np.asarray((moved - cached_values(x)).T / _GRADIENT_STEP_SIZE)
+        return np.asarray((moved - cached_cost_and_margins(x)).T / _GRADIENT_STEP_SIZE)
 
     iteration = count(1)
     found = minimize(
-        lambda x: cached_values(x.tobytes())[0],
+        lambda x: cached_cost_and_margins(x.tobytes())[0],
         start.coefficients.ravel() / unit,
         jac=lambda x: cached_jacobian(x.tobytes())[0].copy(),
         constraints={
             'type': 'ineq',
-            'fun': lambda x: cached_values(x.tobytes())[1:].copy(),
+            'fun': lambda x: cached_cost_and_margins(x.tobytes())[1:].copy(),
             'jac': lambda x: cached_jacobian(x.tobytes())[1:].copy(),
         },
         method='SLSQP',

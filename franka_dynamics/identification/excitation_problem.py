@@ -43,7 +43,7 @@ _RANDOM_STATE_COUNT = 500
 _POWER_MEAN_EXPONENT = 8  # exponent of the power mean that replaces the maximum over parameters
 # Exponent r of `soft_min`: the bound for 100 equal values is log(100) / 200 below them.
 _SOFT_MIN_EXPONENT = 200.0
-_MIN_SPEED_RAD_S = 1e-9  # [rad/s]; divisor in place of a velocity limit of zero
+_MIN_VELOCITY_LIMIT_RAD_S = 1e-9  # [rad/s]; divisor in place of a velocity limit of zero
 _MIN_SEGMENT_LENGTH_M = 0.03  # [m]; no segment joins frames that are nearer to each other
 # A segment's distances from the next two segments are not checked: joint limits keep the segments
 # apart, and the first of the two may be an elbow's short offset.
@@ -114,7 +114,7 @@ class ExcitationProblem:
         return np.asarray(self.parameter_std(q, dq, ddq)[..., :b] / self.prior.std[:b])
 
     @cached_property
-    def _max_torque_to_noise(self) -> Array:
+    def _max_regressor_to_noise(self) -> Array:
         """Largest torque / noise, over random states, by one unit of each base parameter, (b,)."""
         states = sample_states(self.arm, _RANDOM_STATE_COUNT)
         rows = np.abs(self.model.base.regressor(*states)) / self.prior.expected_residual[:, None]
@@ -128,7 +128,7 @@ class ExcitationProblem:
         the arm's limits, because a parameter that the motion does not determine causes little
         torque along the motion itself.
         """
-        return np.asarray(parameter_std[: len(self.model.base)] * self._max_torque_to_noise)
+        return np.asarray(parameter_std[: len(self.model.base)] * self._max_regressor_to_noise)
 
     def unidentified_mask(self, parameter_std: Array) -> NDArray[np.bool_]:
         """Return a mask (b,) of base parameters that affect torques, but remain uncertain."""
@@ -143,8 +143,8 @@ class ExcitationProblem:
 
     def regressor(self, q: Array, dq: Array, ddq: Array) -> Array:
         """Return the regressor of base and friction parameters (..., n, p) at states (..., n)."""
-        model = self.model
-        return model.regressor(model.base.regressor(q, dq, ddq), model.friction.columns(q, dq))
+        model, friction = self.model, self.model.friction.regressor_columns(q, dq)
+        return model.regressor(model.base.regressor(q, dq, ddq), friction)
 
     def limit_margins(self, q: Array, dq: Array, ddq: Array) -> Array:
         """
@@ -167,7 +167,7 @@ class ExcitationProblem:
         lower, upper = arm.limit('lower'), arm.limit('upper')
         points = skeleton_points(arm, q, limits.tool_length)
         lowest, highest = arm.velocity_bounds(q)
-        velocity = dq / np.maximum(np.where(dq < 0.0, -lowest, highest), _MIN_SPEED_RAD_S)
+        velocity = dq / np.maximum(np.where(dq < 0.0, -lowest, highest), _MIN_VELOCITY_LIMIT_RAD_S)
         acceleration = ddq / arm.limit('acceleration')
         torque = NewtonEulerModel(arm, self.gravity).inverse_dynamics(q, dq, ddq)
         torque = torque / arm.limit('effort')

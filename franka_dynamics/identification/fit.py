@@ -35,9 +35,9 @@ _MASS_INDEX = N_LINK_PARAMETERS - 1
 # Smallest precision of the fit's prior. Without a prior a link could become a flat body or a
 # point, on the boundary of the cone of physical links.
 _MIN_PRIOR_PRECISION = 1e-2
-# The pseudo-inertia of the last link without the hand must exceed _MIN_BARE_TO_START_RATIO times
-# its value in the starting set (the difference must be positive semidefinite).
-_MIN_BARE_TO_START_RATIO = 1e-3
+# The pseudo-inertia of the last link without the hand must exceed _MIN_BARE_LINK_INERTIA_TO_START
+# times its value in the starting set (the difference must be positive semidefinite).
+_MIN_BARE_LINK_INERTIA_TO_START = 1e-3
 # Friction parameters of magnitude below _MIN_FRICTION_TO_STD times their prior standard deviation
 # are within the solver's accuracy and are set to zero.
 _MIN_FRICTION_TO_STD = 1e-6
@@ -53,14 +53,14 @@ class PhysicalConstraints:
 
     The unknowns x (p,) are differences of the standard parameters from their prior mean
     `prior_mean` in units of its standard deviations: the parameters are `prior_mean` +
-    `prior_sqrt` x. The pseudo-inertia of link i relative to the mean's is 1 + `relative_basis[i]`
-    x of the link, (n, 16, 10). `start_masses` (n,) are those of the starting set [kg].
-    `bare_link_terms` has the last link's pseudo-inertia without the mounted hand, less its
-    smallest value, at the mean (4, 4) and by x (16, 10).
+    `covariance_sqrt` x. The pseudo-inertia of link i relative to the mean's is 1 +
+    `relative_basis[i]` x of the link, (n, 16, 10). `start_masses` (n,) are those of the starting
+    set [kg]. `bare_link_terms` has the last link's pseudo-inertia without the mounted hand, less
+    its smallest value, at the mean (4, 4) and by x (16, 10).
     """
 
     prior_mean: Array
-    prior_sqrt: Array
+    covariance_sqrt: Array
     relative_basis: Array
     start_masses: Array
     bare_link_terms: tuple[Array, Array] | None
@@ -81,7 +81,7 @@ class PhysicalConstraints:
         if start.hand != NO_HAND:
             hand = load_hand(start.hand).expressed_in(start.flange_transform())
             bare = with_minimum_gyration(start.links[-1] - hand)
-            least = _MIN_BARE_TO_START_RATIO * bare.pseudo_inertia()
+            least = _MIN_BARE_LINK_INERTIA_TO_START * bare.pseudo_inertia()
             moved = np.einsum('ka,kij->ija', root[block, block], basis).reshape(16, -1)
             without_hand = inertias[-1] - hand.pseudo_inertia() - least, moved
         masses = np.array([link.mass for link in start.links])
@@ -109,7 +109,7 @@ def fit_consistent_parameters(
     """
     applied = max(precision, _MIN_PRIOR_PRECISION)
     triangle, effort = equations
-    b, f, m = len(prior.model.base), len(prior.friction_std), len(bounds.prior_sqrt)
+    b, f, m = len(prior.model.base), len(prior.friction_std), len(bounds.covariance_sqrt)
     # The unknowns are changes and friction in units of their standard deviations, residuals, and
     # of each link 14 numbers of which its log-determinant is made.
     n, r = len(bounds.start_masses), len(effort)
@@ -118,7 +118,7 @@ def fit_consistent_parameters(
     count = int(places[-1])
     braking = np.flatnonzero(prior.model.friction.nonnegative_mask)
     fitted = np.zeros((r, count))
-    fitted[:, change] = triangle[:, :b] @ prior.model.base.matrix @ bounds.prior_sqrt
+    fitted[:, change] = triangle[:, :b] @ prior.model.base.matrix @ bounds.covariance_sqrt
     fitted[:, friction] = triangle[:, b:] * prior.friction_std
     fitted[:, residual] = -np.eye(r)
     quadratic, linear = np.zeros(count), np.zeros(count)
@@ -138,7 +138,7 @@ def fit_consistent_parameters(
     # solver's tolerance; the cost is therefore divided by sqrt(applied * |effort|).
     unit = 1.0 / np.sqrt(applied * max(1.0, float(np.linalg.norm(effort))))
     found = _minimum_point(np.diag(quadratic), linear, constraints, unit)
-    vector = bounds.prior_mean + bounds.prior_sqrt @ found[change]
+    vector = bounds.prior_mean + bounds.covariance_sqrt @ found[change]
     rotors = slice(N_LINK_PARAMETERS * n, None)
     vector[rotors] = np.maximum(vector[rotors], 0.0)  # the solver may return less than zero
     friction_units = np.where(np.abs(found[friction]) > _MIN_FRICTION_TO_STD, found[friction], 0.0)
@@ -181,41 +181,43 @@ def _minimum_point(
     )
 
 
-def _link_cones(bounds: PhysicalConstraints, count: int, log_det: int) -> Iterator[sdp.Constraint]:
+def _link_cones(
+    bounds: PhysicalConstraints, unknown_count: int, first_log_det: int
+) -> Iterator[sdp.Constraint]:
     """
-    Yield the constraints on links and rotor inertias, as cones of `count` unknowns.
+    Yield the constraints on links and rotor inertias, as cones of `unknown_count` unknowns.
 
-    The unknowns from number `log_det` on are 14 further numbers of each link. The log-determinant
-    of a relative pseudo-inertia W is at most the sum of the last four, which are at most the
-    logarithms of the diagonal of a triangular matrix Z made of the first ten, with
+    The unknowns from number `first_log_det` on are 14 further numbers of each link. The
+    log-determinant of a relative pseudo-inertia W is at most the sum of the last four, which are
+    at most the logarithms of the diagonal of a triangular matrix Z made of the first ten, with
     [[W, Z], [Z', diag Z]] positive semidefinite (Ben-Tal and Nemirovski 2001, "Lectures on modern
     convex optimization", section 4.2).
     """
     n = len(bounds.start_masses)
     corner = list(combinations_with_replacement(range(4), 2))
     for k, (block, by) in enumerate(zip(_link_slices(n), bounds.relative_basis)):
-        first = log_det + 14 * k
-        slope, one = np.zeros((8, 8, count)), np.zeros((8, 8))
-        one[:4, :4] = np.eye(4)
+        first = first_log_det + 14 * k
+        slope, one = np.zeros((8, 8, unknown_count)), np.diag([1.0] * 4 + [0.0] * 4)
         slope[:4, :4, block] = by.reshape(4, 4, -1)
         for place, (j, i) in enumerate(corner, first):
             slope[i, 4 + j, place] = slope[4 + j, i, place] = 1.0
             if i == j:
                 slope[4 + i, 4 + i, place] = 1.0
-                yield sdp.exponential_cone(first + 10 + i, place, count)
+                yield sdp.exponential_cone(first + 10 + i, place, unknown_count)
         yield sdp.psd_cone(one, slope)
-        mass = np.zeros((2, count))
-        mass[:, block] = np.outer([1.0, -1.0], bounds.prior_sqrt[block, block][_MASS_INDEX])
+        mass = np.zeros((2, unknown_count))
+        mass[:, block] = np.outer([1.0, -1.0], bounds.covariance_sqrt[block, block][_MASS_INDEX])
         mean, m = bounds.prior_mean[block][_MASS_INDEX], bounds.start_masses[k]
         yield sdp.nonnegative_cone([mean - m / MAX_MASS_RATIO, m * MAX_MASS_RATIO - mean], mass)
     if bounds.bare_link_terms is not None:
         before, by = bounds.bare_link_terms
-        slope = np.zeros((4, 4, count))
+        slope = np.zeros((4, 4, unknown_count))
         slope[:, :, _link_slices(n)[-1]] = by.reshape(4, 4, -1)
         yield sdp.psd_cone(before, slope)
-    rotors = slice(N_LINK_PARAMETERS * n, len(bounds.prior_sqrt))
+    rotors = slice(N_LINK_PARAMETERS * n, len(bounds.covariance_sqrt))
     yield sdp.nonnegative_cone(
-        bounds.prior_mean[rotors] / np.diag(bounds.prior_sqrt)[rotors], np.eye(count)[rotors]
+        bounds.prior_mean[rotors] / np.diag(bounds.covariance_sqrt)[rotors],
+        np.eye(unknown_count)[rotors],
     )
 
 
@@ -319,8 +321,7 @@ def all_torque_errors(
 
 def final_estimate(prior: Prior, precision: float, grams: GramStack, fit: FitResults) -> Estimate:
     """Return the fit to all recordings as an Estimate, with covariance and start's precision."""
-    base, theta, *_ = fit.thetas
-    noise = fit.torque_noise_std
+    (base, theta, *_), noise = fit.thetas, fit.torque_noise_std
     spread, supported = least_squares.posterior_covariance(grams, prior, precision, noise, base)
     ratios = least_squares.std_to_prior_ratios(grams, prior, base)
     return Estimate(prior.model, prior, theta, base, spread, ratios, supported)

@@ -52,7 +52,7 @@ def crisp_text(arm: ArmDescription) -> str:
         amplitude, slope, share = x.reshape(3, -1)
         return SigmoidFriction(amplitude, slope, np.log(share / (1.0 - share)) / slope)
 
-    def fitted_sigmoid(torque: Array) -> Any:
+    def fitted_parameters(torque: Array) -> Any:
         """Return the parameters (3,) of the sigmoid that fits one joint's friction torque best."""
         start = [2.0 * np.abs(torque).mean() + 1e-6, 10.0, 0.5]
         bounds = ([0.0, 1.0, 0.01], [np.inf, _MAX_SIGMOID_SLOPE_S_RAD, 0.99])
@@ -63,7 +63,7 @@ def crisp_text(arm: ArmDescription) -> str:
 
         return least_squares(residual, start, bounds=bounds).x
 
-    found = sigmoid(np.array([fitted_sigmoid(one) for one in torque.T]).T)
+    found = sigmoid(np.array([fitted_parameters(one) for one in torque.T]).T)
     error = torque - found.torque(dq[:, None] * np.ones(arm.n))
     return (
         f'{_fit_comment(arm, "crisp_controllers", error, torque)}/**:\n  ros__parameters:\n'

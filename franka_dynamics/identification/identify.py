@@ -186,25 +186,25 @@ def _with_progress(items: Iterable[T], n: int, progress: ProgressCallback | None
 
 
 def _usable_summaries(
-    results: Iterator[RecordingSummary], fit_count: int, skip_failures: bool
+    results: Iterator[RecordingSummary], non_test_count: int, skip_failures: bool
 ) -> tuple[list[RecordingSummary], int, list[str]]:
     """
     Return usable summaries, how many are tests, and bags' errors, raised unless `skip_failures`.
 
-    The first `fit_count` are not tests. Raises the error of the first unusable bag unless
+    The first `non_test_count` are not tests. Raises the error of the first unusable bag unless
     `skip_failures`; RecordingError if no bag to fit, or no test bag, can be used;
     IdentificationError if two hold the same recording, or were not prepared alike.
     """
     used, failures, unseen, tests = [], [], 0, 0
     for k, one in enumerate(results):
-        tests += k >= fit_count
+        tests += k >= non_test_count
         if one.failure is not None:
             if not skip_failures:
                 raise one.failure
             failures.append(str(one.failure))
         else:
             used.append(one)
-            unseen += k >= fit_count
+            unseen += k >= non_test_count
     if len(used) == unseen:
         raise RecordingError(f'No bag can be used: {failures[0]}')
     if tests and not unseen:

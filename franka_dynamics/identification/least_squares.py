@@ -117,7 +117,7 @@ class GramStack:
             chosen = slice(first, first + _BLOCK_SAMPLE_COUNT)
             block = samples.select(chosen)
             for fault in faults:  # those without columns, or with the model's, add none
-                columns.update(zip(fault.column_names, fault.columns(block)))
+                columns.update(zip(fault.column_names, fault.regressor_columns(block)))
             more = np.stack([*columns.values(), block.motion.effort], axis=-1)
             rows = np.append(model.regressor(block.regressor, friction[chosen]), more, axis=-1)
             split = (rows[part[chosen] == k].swapaxes(0, 1) for k in range(FOLD_COUNT))
@@ -181,25 +181,25 @@ class GramStack:
         return np.einsum('j,kjab->ab', weights, self.matrices)
 
 
-def residual_weights(noise: Array) -> Array:
-    """Return the weights 1 / (6 noise^2) of joints' squared residuals, (n,) [1/(N m)^2]."""
-    return 1.0 / (SAMPLES_PER_INDEPENDENT_SAMPLE * noise**2)
+def residual_weights(noise_std: Array) -> Array:
+    """Return the weights 1 / (6 std^2) of joints' squared residuals, (n,) [1/(N m)^2]."""
+    return 1.0 / (SAMPLES_PER_INDEPENDENT_SAMPLE * noise_std**2)
 
 
 def fit_theta(
     grams: GramStack,
     prior: Prior,
     precision: float = DEFAULT_PRIOR_PRECISION,
-    noise: Array | None = None,
+    noise_std: Array | None = None,
 ) -> Array:
     """
     Return parameters that minimise weighted squared residuals plus the prior's cost, (p,).
 
     `precision` is that of the prior of inertias: masses have a relative deviation of 1 / sqrt of
-    it. `noise` (n,) is the standard deviation of each joint's residual that the weights assume
+    it. `noise_std` (n,) is the standard deviation of each joint's residual that the weights assume
     [N m], by default the prior's `expected_residual`.
     """
-    weights = residual_weights(prior.expected_residual if noise is None else noise)
+    weights = residual_weights(prior.expected_residual if noise_std is None else noise_std)
     return fit_theta_to_gram(grams.gram_matrix(weights), prior, precision)
 
 
@@ -210,7 +210,7 @@ def fit_theta_to_gram(gram: Array, prior: Prior, precision: float) -> Array:
     return np.asarray(np.linalg.solve(gram[:p, :p] + known, gram[:p, -1] + pull))
 
 
-def fit_friction(grams: GramStack, prior: Prior, noise: Array) -> Array:
+def fit_friction(grams: GramStack, prior: Prior, noise_std: Array) -> Array:
     """
     Return the prior's mean base parameters, and friction fitted while these are fixed, (p,).
 
@@ -220,7 +220,7 @@ def fit_friction(grams: GramStack, prior: Prior, noise: Array) -> Array:
     with require_extra('Fitting friction needs scipy', 'identify'):
         from scipy.optimize import lsq_linear
     b = len(prior.model.base)
-    triangle, effort = weighted_equations(grams, prior, noise)
+    triangle, effort = weighted_equations(grams, prior, noise_std)
     units = prior.friction_std
     rows = np.concatenate([triangle[:, b:] * units, np.eye(len(units))])
     rest = np.concatenate([effort - triangle[:, :b] @ prior.mean[:b], np.zeros(len(units))])
@@ -260,48 +260,48 @@ def common_noise(grams: GramStack, prior: Prior, precision: float) -> Array:
     return np.asarray(np.maximum(size, _MIN_NOISE_TO_EXPECTED * prior.expected_residual))
 
 
-def weighted_equations(grams: GramStack, prior: Prior, noise: Array) -> tuple[Array, Array]:
+def weighted_equations(grams: GramStack, prior: Prior, noise_std: Array) -> tuple[Array, Array]:
     """
     Return R (p, p), z (p,): norm(R theta - z)^2 + constant is the sum of weighted residuals^2.
 
-    A constant is left out. `noise` is as for `fit_theta`.
+    A constant is left out. `noise_std` is as for `fit_theta`.
     """
-    weighted = grams.gram_matrix(residual_weights(noise))
+    weighted = grams.gram_matrix(residual_weights(noise_std))
     return sqrt_equations(weighted, [*range(len(prior.std))], prior.std)
 
 
-def sqrt_equations(gram: Array, columns: list[int], units: Array) -> tuple[Array, Array]:
+def sqrt_equations(gram: Array, columns: list[int], scales: Array) -> tuple[Array, Array]:
     """
     Return R (k, k), z (k,): R^T R is k columns' Gram matrix, R^T z their products with torque.
 
     Those are the blocks of the k chosen columns and, right of them, of the torque, which is the
-    last column of `gram` (c, c). `units` (k,) are sizes of the columns' coefficients.
+    last column of `gram` (c, c). `scales` (k,) are sizes of the columns' coefficients.
     """
-    values, axes = np.linalg.eigh(gram[np.ix_(columns, columns)] * units * units[:, None])
+    values, axes = np.linalg.eigh(gram[np.ix_(columns, columns)] * scales * scales[:, None])
     roots = np.sqrt(np.maximum(values, 0.0))
     known = roots > 1e-7 * roots[-1]
-    right = axes.T @ (units * gram[columns, -1])
-    triangle = (axes * roots).T / units
+    right = axes.T @ (scales * gram[columns, -1])
+    triangle = (axes * roots).T / scales
     return triangle, np.where(known, right / np.where(known, roots, 1.0), 0.0)
 
 
 def posterior_covariance(
-    grams: GramStack, prior: Prior, precision: float, noise: Array, theta: Array
+    grams: GramStack, prior: Prior, precision: float, noise_std: Array, theta: Array
 ) -> tuple[Array, StartingSetPrecision]:
     """
     Return the covariance of `theta`, (p, p), and the precision of the starting set.
 
     The samples' noise is each joint's own residual. The covariance includes errors of the starting
     set as large as the samples show: the term s^2 P C P of the docstring of `prior`, where a
-    precision above `precision` counts as that. `noise` is the one with which `theta` was fitted.
+    precision above `precision` counts as that. `noise_std` is that with which `theta` was fitted.
     """
     own = np.maximum(rms_residuals(grams, theta), _MIN_NOISE_TO_EXPECTED * prior.expected_residual)
     supported = starting_set_precision(weighted_equations(grams, prior, own), prior)
     p, b = len(theta), len(prior.model.base)
     information, _ = prior.information(precision)
-    weights = residual_weights(noise)
+    weights = residual_weights(noise_std)
     inverse = np.linalg.inv(grams.gram_matrix(weights)[:p, :p] + information)
-    spread = grams.gram_matrix(weights * (own / noise) ** 2)[:p, :p]
+    spread = grams.gram_matrix(weights * (own / noise_std) ** 2)[:p, :p]
     spread[b:, b:] += information[b:, b:]
     least = StartingSetPrecision(*(min(one, precision) for one in supported))
     of_prior = information[:b, :b]

@@ -26,11 +26,10 @@ from ..errors import IdentificationError
 from ..recordings.preprocessing import Motion
 
 # The motion shows the load's inertia if the standard deviations of all entries of the inertia are
-# below mass times _MAX_STD_RADIUS_M squared.
-_MAX_STD_RADIUS_M = 0.1
-_LOAD_PARAMETER_STEP = (
-    1e-6  # step of central differences of the load's parameters [kg m^2, kg m, kg]
-)
+# below mass times _MAX_INERTIA_STD_RADIUS_M squared.
+_MAX_INERTIA_STD_RADIUS_M = 0.1
+# Step of central differences of the load's parameters [kg m^2, kg m, kg].
+_LOAD_PARAMETER_STEP = 1e-6
 # Smallest radius of gyration of `PayloadEstimate.payload`, unless it is a point mass.
 _MIN_GYRATION_M = 1e-3
 # Standard deviations of a weak prior about zero for the load's ten parameters [kg m^2, kg m, kg].
@@ -75,18 +74,18 @@ def _estimate(phi: Array, covariance: Array, noise_std: Array, arm_mass: float) 
             'or is the motion too small?'
         )
     steps = _LOAD_PARAMETER_STEP * np.eye(N_LINK_PARAMETERS)
-    slopes = [(_central_values(phi + one) - _central_values(phi - one)) for one in steps]
+    slopes = [(_central_parameters(phi + one) - _central_parameters(phi - one)) for one in steps]
     jacobian = np.transpose(slopes) / (2.0 * _LOAD_PARAMETER_STEP)
-    values = _central_values(phi)
+    values = _central_parameters(phi)
     deviations = np.sqrt(np.einsum('ij,jk,ik->i', jacobian, covariance, jacobian))
-    shown = bool(deviations[4:].max() < mass * _MAX_STD_RADIUS_M**2)
+    shown = bool(deviations[4:].max() < mass * _MAX_INERTIA_STD_RADIUS_M**2)
     body = LinkInertia.from_center_of_mass(mass, values[1:4], np.zeros(6))
     if shown:
         body = with_minimum_gyration(LinkInertia.from_parameters(phi), _MIN_GYRATION_M)
     return PayloadEstimate(values, deviations, shown, payload_array(body), noise_std)
 
 
-def _central_values(phi: Array) -> Array:
+def _central_parameters(phi: Array) -> Array:
     """Return mass, centre of mass and central inertia (10,) from parameters about the origin."""
     return payload_array(LinkInertia.from_parameters(phi))
 
@@ -131,16 +130,16 @@ def identify_payload(
 
 
 def _fit_load(
-    columns: Array, torque: Array, seconds: NDArray[np.intp], prior: Prior
+    columns: Array, torque: Array, second_ids: NDArray[np.intp], prior: Prior
 ) -> tuple[Array, Array, Array]:
     """
     Return a load's parameters, covariance, joints' noise; IdentificationError for <= 10 seconds.
 
     Shapes are (10,), (10, 10) and (n,) [N m]. `columns` (N, n, p + 10) are those of the arm with
     `prior`, and of the load, `torque` (N, n) the measured torques. Residuals of samples with the
-    same number in `seconds` (N,) are summed; there must be more than ten such numbers.
+    same number in `second_ids` (N,) are summed; there must be more than ten such numbers.
     """
-    p, count = len(prior.std), len(np.unique(seconds))
+    p, count = len(prior.std), len(np.unique(second_ids))
     if count <= N_LINK_PARAMETERS:
         raise IdentificationError(
             f'The recordings hold {count} independent samples, too few for '
@@ -156,9 +155,9 @@ def _fit_load(
         theta = np.linalg.solve(matrix, np.einsum('tja,tj->a', scaled, torque / noise) + pull)
         residual = torque - columns @ theta
         noise = np.maximum(np.sqrt(np.mean(residual**2, axis=0)), 1e-9 * prior.expected_residual)
-    each = np.zeros((count, len(theta)))
-    np.add.at(each, seconds, np.einsum('tja,tj->ta', columns / noise[:, None], residual / noise))
-    spread = each.T @ each * count / (count - N_LINK_PARAMETERS) + information
+    own = np.zeros((count, len(theta)))
+    np.add.at(own, second_ids, np.einsum('tja,tj->ta', columns / noise[:, None], residual / noise))
+    spread = own.T @ own * count / (count - N_LINK_PARAMETERS) + information
     inverse = np.linalg.inv(matrix)
     return theta[p:], (inverse @ spread @ inverse)[p:, p:], noise
 
@@ -166,5 +165,5 @@ def _fit_load(
 def _load_columns(model: TorqueModel, motion: Motion, load_factor: float) -> Array:
     """Return regressor columns of the arm and, times `load_factor`, of a load, (N, n, p + 10)."""
     base, friction = model.regressor_blocks(motion)
-    load = load_factor * (base @ model.payload_matrix)
+    load = load_factor * (base @ model.payload_to_base_matrix)
     return np.concatenate([model.regressor(base, friction), load], axis=-1)

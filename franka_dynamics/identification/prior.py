@@ -268,7 +268,7 @@ def log_evidence(
     inside = directions.T @ off
     masses, inertias = (columns @ spread for spread in prior.covariance_factors)
     of_masses = precisions[precisions >= min_mass_precision]
-    table = _log_likelihood_table(inside, masses, inertias, (of_masses, precisions))
+    table = _log_likelihood_table(inside, (masses, inertias), (of_masses, precisions))
     table -= 0.5 * (off @ off - inside @ inside) + np.sum(np.log(np.diag(root)))
     apart = np.log10(precisions) - np.log10(of_masses)[:, None]
     return table - 0.5 * (apart / _PRECISION_RATIO_STD_DECADES) ** 2
@@ -282,21 +282,21 @@ def _likely_precision(log_evidence: Array) -> float:
 
 
 def _log_likelihood_table(
-    residual: Array, mass_factors: Array, inertia_factors: Array, precisions: tuple[Array, Array]
+    whitened_residual: Array, factors: tuple[Array, Array], precisions: tuple[Array, Array]
 ) -> Array:
     """
     Return a table of log-likelihoods of torque errors by precisions of masses and inertias.
 
-    Rows are for masses, columns for inertias. `residual` (b,) are measured torques minus those of
-    the starting set, whitened and projected on the base parameters' columns; `mass_factors` and
-    `inertia_factors` (b, k) are the prior's `covariance_factors`, mapped to torques.
+    Rows are for masses, columns for inertias. `whitened_residual` (b,) are measured torques minus
+    those of the starting set, whitened and projected on the base parameters' columns; `factors`
+    (b, k) are the prior's `covariance_factors`, mapped to torques.
     """
-    of_masses, of_inertias = precisions
+    (mass_factors, inertia_factors), (of_masses, of_inertias) = factors, precisions
     spreads, turn = np.linalg.eigh(mass_factors @ mass_factors.T)
     of_set = 1.0 + np.maximum(spreads, 0.0) / of_masses[:, None]
     part, scale = turn.T @ inertia_factors, 1.0 / np.sqrt(of_set)
     values, axes = np.linalg.eigh(scale[:, :, None] * (part @ part.T) * scale[:, None, :])
-    squares = ((scale * (turn.T @ residual))[:, None] @ axes) ** 2
+    squares = ((scale * (turn.T @ whitened_residual))[:, None] @ axes) ** 2
     variances = 1.0 + np.maximum(values, 0.0)[:, None] / of_inertias[:, None]
     table = np.log(variances).sum(axis=2) + (squares / variances).sum(axis=2)
     return np.asarray(-0.5 * (table + np.log(of_set).sum(axis=1)[:, None]))

@@ -60,7 +60,7 @@ class MassAmbiguity:
     `scale_range` are the smallest and largest ratio of recorded to real effort, of all joints
     alike, that the torques and the published masses allow if the flange carries what is declared,
     `load_range` those of an undeclared mass on the flange [kg] if efforts are right.
-    `likeliest_values` are ratio and mass if both may be wrong. `rules_out_faultless` says whether
+    `likeliest_scale_and_load` are those if both may be wrong. `rules_out_faultless` says whether
     right efforts without a load, anywhere beyond the flange, are outside the ranges.
     `published_set` is its name. `joint_ranges` are wide ranges of single joints' gains and zeros,
     extended to the faultless value.
@@ -68,20 +68,20 @@ class MassAmbiguity:
 
     scale_range: tuple[float, float] = field(metadata={'key': 'scale'})
     load_range: tuple[float, float] = field(metadata={'key': 'load'})
-    likeliest_values: tuple[float, float] = field(metadata={'key': 'together'})
+    likeliest_scale_and_load: tuple[float, float] = field(metadata={'key': 'together'})
     rules_out_faultless: bool = field(metadata={'key': 'excludes'})
     published_set: str = field(metadata={'key': 'where'})
     joint_ranges: tuple[JointFaultRange, ...] = field(default=(), metadata={'key': 'hidden'})
 
     @property
-    def is_undetermined(self) -> bool:
+    def is_scale_undetermined(self) -> bool:
         """Whether the range of recorded / real effort contains both 0 and 1."""
         return self.scale_range[0] <= 0.0 and self.scale_range[1] >= 1.0
 
     @property
     def has_questions(self) -> bool:
         """Whether the user must be asked about effort scale or load."""
-        return self.rules_out_faultless or self.is_undetermined
+        return self.rules_out_faultless or self.is_scale_undetermined
 
 
 def mass_ambiguity(grams: GramStack, prior: Prior) -> MassAmbiguity:
@@ -101,7 +101,7 @@ def mass_ambiguity(grams: GramStack, prior: Prior) -> MassAmbiguity:
     return MassAmbiguity(
         scale_range=tuple((1.0 + scale[0] + sides * np.sqrt(scale_spread[0, 0])).tolist()),
         load_range=tuple((load[0] + sides * np.sqrt(load_spread[0, 0])).tolist()),
-        likeliest_values=(1.0 + float(both[0]), float(both[1] / (1.0 + both[0]))),
+        likeliest_scale_and_load=(1.0 + float(both[0]), float(both[1] / (1.0 + both[0]))),
         rules_out_faultless=not (no_scale and no_load),
         published_set=f'{prior.reference.inertial_set} {hand_in_words(prior.reference.hand)}',
         joint_ranges=tuple(fit.joint_fault_ranges()),
@@ -124,7 +124,7 @@ class _FitsNearPublishedMasses:
         noise = least_squares.joint_noise(grams, theta)
         triangle, effort = least_squares.weighted_equations(grams, prior, noise)
         self.p, b = len(theta), len(prior.model.base)
-        load = prior.model.payload_matrix[:, MASS_AND_MOMENT_INDICES]
+        load = prior.model.payload_to_base_matrix[:, MASS_AND_MOMENT_INDICES]
         free = np.column_stack([prior.mean[:b], load])  # of the published set, not of the start
         likely = starting_set_precision((triangle, effort), prior, triangle[:, :b] @ free)
         likely = StartingSetPrecision(*(max(one, 1.0) for one in likely))
@@ -162,22 +162,22 @@ class _FitsNearPublishedMasses:
 
 
 def corrected_state_grams(
-    model: TorqueModel, motion: Motion, noise: Array, unit_factors: Array
+    model: TorqueModel, motion: Motion, noise_std: Array, unit_factors: Array
 ) -> tuple[Array, int]:
     """
     Return Gram matrices at recorded and at corrected states, and the number of samples.
 
-    The matrices (2, 1 + faults, p + 1, p + 1) are weighted by each joint's `noise` (n,) [N m], and
-    by `unit_factors` (n,), which converts efforts to the unit of E. The first is at the recorded
-    states, the others with each of `possible_state_faults` corrected.
+    The matrices (2, 1 + faults, p + 1, p + 1) are weighted by each joint's `noise_std` (n,)
+    [N m], and by `unit_factors` (n,), which converts efforts to the unit of E. The first is at the
+    recorded states, the others with each of `possible_state_faults` corrected.
     """
     chosen = np.zeros(len(motion), dtype=bool)
     chosen[np.linspace(0, len(motion) - 1, min(len(motion), _MAX_SAMPLE_COUNT)).astype(int)] = True
     part, friction = motion.select(chosen), model.friction_columns(motion)[chosen]
-    weights = np.stack([least_squares.residual_weights(noise), unit_factors**2])
+    weights = np.stack([least_squares.residual_weights(noise_std), unit_factors**2])
     n, found, share = model.n, [], len(part) / len(motion)
     as_they_are = np.eye(n), np.zeros(n), np.eye(n)
-    maps = [as_they_are, *(fault.error_maps(n) for fault in possible_state_faults(n))]
+    maps = [as_they_are, *(fault.state_and_torque_maps(n) for fault in possible_state_faults(n))]
     for real, error, recorded in maps:
         states = (part.q - error) @ real, part.dq @ real, part.ddq @ real
         rows = model.regressor(recorded @ model.base.regressor(*states), friction)
@@ -190,23 +190,23 @@ class StateFaultFit(NamedTuple):
     """
     A fit at states corrected for a fault, compared with one at the recorded states.
 
-    `error_ratio` is the factor by which ignoring the fault raises E, `log_bayes_factor` the log
+    `error_growth` is the factor by which ignoring the fault raises E, `log_bayes_factor` the log
     evidence with the fault corrected less that at the recorded states.
     """
 
     fault: StateFault
-    error_ratio: float
+    error_growth: float
     log_bayes_factor: float
     error_before: float
     error_after: float
 
-    def diagnosis(self, other: 'StateFaultFit | None' = None) -> Diagnosis:
+    def diagnosis(self, rival: 'StateFaultFit | None' = None) -> Diagnosis:
         """
         Return a Diagnosis with torque errors without the fault, with it, and with `other` instead.
 
         Without `other` the third is the first.
         """
-        fault, second = self.fault, other.error_after if other else self.error_before
+        fault, second = self.fault, rival.error_after if rival else self.error_before
         errors = self.error_before, self.error_after, second
         return Diagnosis(fault.kind, fault.joints, fault.known_values, *errors)
 
@@ -244,19 +244,19 @@ def _torque_error(gram: Array, theta: Array, sample_count: int) -> float:
     return float(np.sqrt(max(residual @ gram @ residual, 0.0) / sample_count))
 
 
-def _log_evidence_of(gram: Array, prior: Prior, least: float = -np.inf) -> float:
+def _log_evidence_of(gram: Array, prior: Prior, min_evidence: float = -np.inf) -> float:
     """
-    Return the largest log evidence with unknown offsets, factor, load; -inf if surely < `least`.
+    Return the largest log evidence with unknown offsets, factor, load; -inf below `min_evidence`.
 
     A load is free where that is likelier. Masses are known as well as in the fit, or better:
     those of a set that is good for nothing would explain the recorded states, too. Evidence that
-    residuals alone make less than `least` is not computed: -inf is returned.
+    residuals alone make less than `min_evidence` is not computed: -inf is returned.
     """
     triangle, effort = least_squares.sqrt_equations(gram, [*range(len(prior.std))], prior.std)
     of_residuals = -0.5 * float(gram[-1, -1] - effort @ effort)
-    if of_residuals < least:  # no prior makes it more
+    if of_residuals < min_evidence:  # no prior makes it more
         return -np.inf
-    load = prior.model.payload_matrix[:, MASS_AND_MOMENT_INDICES]
+    load = prior.model.payload_to_base_matrix[:, MASS_AND_MOMENT_INDICES]
     b = len(prior.model.base)
     offsets = [name.startswith(OFFSET_SYMBOL) for name in prior.model.parameter_names]
     free = np.column_stack([triangle[:, :b] @ prior.mean[:b], triangle[:, offsets]])

@@ -155,7 +155,7 @@ class RecordingSummary:
     """
     A recording reduced to Gram matrices of a constant size, or the error of an unusable bag.
 
-    `corrected_grams` are `corrected_state_grams` and their number of samples. `contact` is one
+    `corrected_state_grams` are those and their number of samples. `contact` is one
     that would make the identified arm wrong. `moving_time` is for how long the arm moves [s].
     `failure` is the error of an unusable bag, which has no matrices.
     """
@@ -163,7 +163,7 @@ class RecordingSummary:
     note: RecordingNote
     signal: SignalOptions
     grams: GramStack | None = None
-    corrected_grams: tuple[Array, int] = (np.zeros(0), 0)
+    corrected_state_grams: tuple[Array, int] = (np.zeros(0), 0)
     contact: Diagnosis | None = None
     moving_time: float = 0.0
     failure: FrankaDynamicsError | None = None

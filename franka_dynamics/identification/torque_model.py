@@ -61,7 +61,7 @@ class FrictionTerms:
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
-        """Symbols of one joint's friction terms, in the order of `columns`."""
+        """Symbols of one joint's friction terms, in the order of `regressor_columns`."""
         slip = [f'{SLIP_SYMBOL}{1e3 * one:g}mrad' for one in self.slip_reaches]
         return (VISCOUS_SYMBOL, COULOMB_SYMBOL, OFFSET_SYMBOL, *slip)
 
@@ -76,7 +76,7 @@ class FrictionTerms:
         joints = range(1, self.n + 1)
         return tuple(f'{symbol}_{joint}' for joint in joints for symbol in self.symbols)
 
-    def columns(self, q: ArrayLike, dq: ArrayLike) -> Array:
+    def regressor_columns(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """
         Return friction regressor columns of every joint along a motion, (N, n, terms of a joint).
 
@@ -150,10 +150,8 @@ class TorqueModel:
         slip_reaches: tuple[float, ...] = (),
     ) -> 'TorqueModel':
         """Return an arm's torque model, whose regressor does not depend on the arm's inertias."""
-        return cls(
-            base_parameters(arm, gravity, rotor_inertia=rotor_inertia),
-            FrictionTerms(arm.n, slip_reaches=slip_reaches),
-        )
+        base = base_parameters(arm, gravity, rotor_inertia=rotor_inertia)
+        return cls(base, FrictionTerms(arm.n, slip_reaches=slip_reaches))
 
     def with_gravity(self, gravity: ArrayLike) -> 'TorqueModel':
         """Return the model of the same arm under another gravity (3,) [m/s^2]."""
@@ -188,14 +186,14 @@ class TorqueModel:
 
     def friction_columns(self, motion: Motion) -> Array:
         """Return regressor columns of friction, filtered like the torque, (N, n, terms)."""
-        return motion.filter(self.friction.columns)
+        return motion.filter(self.friction.regressor_columns)
 
     def regressor_blocks(self, motion: Motion) -> tuple[Array, Array]:
         """Return regressor columns of base parameters, (N, n, b), and friction, (N, n, terms)."""
         return self.base.regressor(motion.q, motion.dq, motion.ddq), self.friction_columns(motion)
 
     @cached_property
-    def payload_matrix(self) -> Array:
+    def payload_to_base_matrix(self) -> Array:
         """The matrix (b, 10) from a load's ten parameters in the flange frame to base ones."""
         flange = self.arm.flange_transform()
         last = slice(N_LINK_PARAMETERS * (self.n - 1), N_LINK_PARAMETERS * self.n)

@@ -79,7 +79,7 @@ class RecordingVerdict:
         return bool(self.questions) or (ambiguity is not None and ambiguity.has_questions)
 
 
-def _with_given_faults(
+def _with_harmless_faults(
     fits: CrossValidation,
 ) -> tuple[CrossValidation, list[FoldFits], list[FoldFits], FoldFits | None]:
     """
@@ -108,7 +108,7 @@ def diagnose_fits(
     Also returned are the fits, with harmless faults' columns in all of them. `state_fits` are fits
     at corrected states, the likeliest first.
     """
-    fits, tried, doubtful, harmless = _with_given_faults(fits)
+    fits, tried, doubtful, harmless = _with_harmless_faults(fits)
     first = state_fits[0] if state_fits else None
     likely = [fit.fault for fit in doubtful[:1]]
     # A harmless fault of another joint is a rival as well. One of the same joint is how a fault of
@@ -118,12 +118,12 @@ def diagnose_fits(
     least = DEFAULT_PRIOR_PRECISION
     evidence = max((fits.log_bayes_factor(fault, least) for fault in likely), default=-np.inf)
     least = max(evidence, _MIN_CLEAR_LOG_BAYES_FACTOR)
-    if first and first.error_ratio > MIN_HARMFUL_ERROR_RATIO and first.log_bayes_factor > least:
+    if first and first.error_growth > MIN_HARMFUL_ERROR_RATIO and first.log_bayes_factor > least:
         # Half a turn of the second joint hardly differs from a base that hangs, an axis the other
         # way from an effort of the other sign: neither is named then.
         hangs = bool(doubtful) and doubtful[0].fault.kind == WrongGravity.kind
         gains = (one for one in doubtful if one.fault == EffortGain(first.fault.joints))
-        ambiguous = hangs or any(one.user_values[0] < 0.0 for one in gains)
+        ambiguous = hangs or any(one.reported_values[0] < 0.0 for one in gains)
         return _state_fault_verdict(state_fits, evidence, ambiguous), fits
     return _fault_verdict(fits, tried, doubtful) if doubtful else RecordingVerdict(), fits
 
@@ -150,18 +150,18 @@ def _fault_verdict(
 ) -> RecordingVerdict:
     """Return a verdict that names the likeliest fault (or two), or if unclear suspects joints."""
     best, kind = harmful_fits[0], harmful_fits[0].fault.simpler_fault
-    rivals = (fit for fit in all_fits if fit.fault.simpler_fault != kind and fit.is_possible())
+    rivals = (fit for fit in all_fits if fit.fault.simpler_fault != kind and fit.counts_as_fault())
     second = next(rivals, None)
     simpler = (fit for fit in harmful_fits if fit.fault == kind and not best.is_better(fit))
     named = next(simpler, best)
-    if named.agrees_with_start():
+    if named.holds_at_fixed_inertias():
         if second is None or best.is_better(second):
             return RecordingVerdict((named.diagnosis(second),))
         if {best.fault.kind, second.fault.kind} == {ConstantForce.kind, WrongGravity.kind}:
             return RecordingVerdict((best.diagnosis(second), second.diagnosis(best)))
     # Inertias are common to joints, so that a fault of one explains some residuals of others. Only
     # joints with half of the largest gain in log-likelihood or more are suspected.
-    each = np.log(fits.base_fits.squared_residuals / best.squared_residuals).mean(axis=0)
+    each = np.log(fits.baseline.squared_residuals / best.squared_residuals).mean(axis=0)
     return RecordingVerdict(suspected_joints=(*np.flatnonzero(each >= 0.5 * each.max()).tolist(),))
 
 
@@ -224,7 +224,7 @@ def judge_recordings(
     recordings' summaries, `grams` the sum of all their matrices, `mass_ratios` (n,) those of
     an identified arm's masses to those of the starting set.
     """
-    corrected_grams, counts = zip(*(one.corrected_grams for one in summaries))
+    corrected_grams, counts = zip(*(one.corrected_state_grams for one in summaries))
     corrected = state_fault_fits(np.sum(corrected_grams, axis=0), sum(counts), prior)
     diagnosed, fits = diagnose_fits(CrossValidation(grams, prior), corrected)
     named, suspected = diagnosed.causes, diagnosed.suspected_joints
@@ -236,19 +236,19 @@ def judge_recordings(
         """Yield the diagnoses of each check, in the order in which one fault can cause another."""
         # No cause is one that leaves much; what gravity leaves is judged where it points.
         if named and all(one.kind != WrongGravity.kind for one in named):
-            yield fault_checks.unexplained_efforts(fits.error_to_effort(named[0].error_after))
+            yield fault_checks.unexplained_efforts(fits.relative_to_effort(named[0].error_after))
         yield named
         # A fault of the whole recording makes single seconds stand out as well.
         yield [one.contact for one in summaries if one.contact is not None]
         # Ranges by masses hold only where the model fits.
-        yield fault_checks.unexplained_efforts(fits.error_to_effort(fits.base_fits.test_error()))
+        yield fault_checks.unexplained_efforts(fits.relative_to_effort(fits.baseline.test_error()))
         if narrowest is not None:
             yield fault_checks.wrong_unit_or_sign(narrowest.scale_range)
             yield fault_checks.unmeasured_efforts(narrowest.scale_range, bool(suspected))
         # Last, because wrong efforts of any cause also make friction and masses look wrong.
         if not suspected:
             yield fault_checks.negative_friction(
-                prior.model, fits.base_fits.fold_thetas, fits.base_fits.squared_residuals
+                prior.model, fits.baseline.fold_thetas, fits.baseline.squared_residuals
             )
             yield fault_checks.masses_at_bound(mass_ratios)
 
@@ -262,10 +262,10 @@ def judge_recordings(
 def _questions_to_user(fits: CrossValidation) -> Iterator[Diagnosis]:
     """Yield questions to the user about harmless faults of all joints and about large offsets."""
     yield from (one for one in fits.questions if not one.joints)
-    baseline, every = fits.base_fits, possible_faults(fits.prior.model.n)
-    of_all = fits.fits_with_each([one for one in every if one.raises_question and not one.joints])
+    baseline, every = fits.baseline, possible_faults(fits.prior.model.n)
+    of_all = fits.fits_with_each([one for one in every if one.asks_if_harmless and not one.joints])
     harmless = (fit for fit in of_all if fit.is_harmless() and fit.is_significant())
-    yield from [fit.question() for fit in harmless if fit.agrees_with_start()][:1]
+    yield from [fit.question() for fit in harmless if fit.holds_at_fixed_inertias()][:1]
     for fault in every:
         if fault.kind == EffortOffset.kind:
             (column,) = fits.grams.column_indices(fault.column_names)

@@ -88,7 +88,7 @@ def import_library(library_name: str, file: Path) -> Any:
         return import_module(library_name)
 
 
-def _read_text(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
+def _read_text_table(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
     """Yield columns by name; remark on a torn last row, raise RecordingError for wrong cells."""
     pandas = import_library('pandas', file)
     text = read_text(file)
@@ -241,7 +241,7 @@ def _read_parquet(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
 
 
 _READERS: dict[str, Callable[[Path, list[str]], Iterator[tuple[str, Any]]]] = {
-    **dict.fromkeys(('.csv', '.tsv', '.txt', '.dat'), _read_text),
+    **dict.fromkeys(('.csv', '.tsv', '.txt', '.dat'), _read_text_table),
     **dict.fromkeys(('.npy', '.npz'), _read_numpy),
     '.parquet': _read_parquet,
     **dict.fromkeys(('.h5', '.hdf5'), _read_hdf5),

@@ -84,7 +84,7 @@ class LogTable:
         """Return the sorted numbers of the episodes that have a group of columns each."""
         return sorted({int(one[1]) for one in map(_EPISODE_PATH.match, self.columns) if one})
 
-    def episode_columns(self, episode: int | None) -> 'LogTable':
+    def episode_log(self, episode: int | None) -> 'LogTable':
         """
         Return one episode's log (None: the whole); its group's columns also have names without it.
 

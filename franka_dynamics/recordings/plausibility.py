@@ -63,7 +63,7 @@ def plausibility_warnings(recording: Recording, arm: ArmDescription) -> tuple[st
 
 def minor_faults(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     """Yield warnings of torques far beyond the joints' limits, and of jumps of positions."""
-    part = _effort_ratios(recording.effort, arm)
+    part = _effort_to_limit_ratios(recording.effort, arm)
     row, joint = np.unravel_index(int(np.argmax(part)), part.shape)
     # Efforts in another unit are a fatal fault.
     if part[row, joint] > _MAX_EFFORT_TO_LIMIT and not any(_effort_size_faults(recording, arm)):
@@ -73,7 +73,7 @@ def minor_faults(recording: Recording, arm: ArmDescription) -> Iterator[str]:
             f'{arm.limit("effort")[joint]:g} N m ({np.count_nonzero(part > _MAX_EFFORT_TO_LIMIT)} '
             'such values): a collision, or values that were not measured; cut them out'
         )
-    part = _speed_limit_ratio(recording, arm)
+    part = _speed_to_limit_ratios(recording, arm)
     row, joint = np.unravel_index(int(np.argmax(part)), part.shape)
     if part[row, joint] > _MIN_JUMP_SPEED_TO_LIMIT:
         change = recording.q[row + 1, joint] - recording.q[row, joint]
@@ -192,7 +192,7 @@ def _position_faults(recording: Recording, arm: ArmDescription) -> Iterator[str]
         )
 
 
-def _position_changes(recording: Recording, arm: ArmDescription) -> tuple[Array, Array]:
+def _changes_by_q_and_dq(recording: Recording, arm: ArmDescription) -> tuple[Array, Array]:
     """
     Return changes of positions and integrals of velocities by window, (windows, n) each [rad].
 
@@ -207,7 +207,7 @@ def _position_changes(recording: Recording, arm: ArmDescription) -> tuple[Array,
     begins = window * np.unique(np.floor(time / window))  # a gap may last for years
     edges = np.append(np.searchsorted(time, begins[begins < time[-1]]), len(time) - 1)
     whole = np.diff(time[edges]) < 2.0 * window  # no gap inside
-    fast = (_speed_limit_ratio(recording, arm) > _MIN_JUMP_SPEED_TO_LIMIT).any(axis=1)
+    fast = (_speed_to_limit_ratios(recording, arm) > _MIN_JUMP_SPEED_TO_LIMIT).any(axis=1)
     jumps = np.concatenate(([0], np.cumsum(fast)))
     without_jumps = whole & (np.diff(jumps[edges]) == 0)
     if 2 * np.count_nonzero(without_jumps) > np.count_nonzero(whole):
@@ -218,7 +218,7 @@ def _position_changes(recording: Recording, arm: ArmDescription) -> tuple[Array,
 
 def _velocity_faults(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     """Yield a message if velocities do not match the changes of the positions."""
-    moved, integrated = _position_changes(recording, arm)
+    moved, integrated = _changes_by_q_and_dq(recording, arm)
     if not len(moved):
         return
     size, difference, summed = (
@@ -255,7 +255,7 @@ def _velocity_faults(recording: Recording, arm: ArmDescription) -> Iterator[str]
     )
 
 
-def _effort_ratios(effort: Array, arm: ArmDescription) -> Array:
+def _effort_to_limit_ratios(effort: Array, arm: ArmDescription) -> Array:
     """Return absolute effort over its limit, (messages, n), 0 at a joint without known limit."""
     limit = arm.limit('effort')
     return np.asarray(np.abs(effort) / np.where(limit > 0.0, limit, np.inf))
@@ -263,7 +263,7 @@ def _effort_ratios(effort: Array, arm: ArmDescription) -> Array:
 
 def _effort_size_faults(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     """Yield a message if a joint's efforts exceed its limit by far in most messages."""
-    usual = np.median(_effort_ratios(recording.effort, arm), axis=0)
+    usual = np.median(_effort_to_limit_ratios(recording.effort, arm), axis=0)
     joint = int(np.argmax(usual))
     if usual[joint] > _MAX_MEDIAN_EFFORT_TO_LIMIT:
         yield (
@@ -273,7 +273,7 @@ def _effort_size_faults(recording: Recording, arm: ArmDescription) -> Iterator[s
         )
 
 
-def _speed_limit_ratio(recording: Recording, arm: ArmDescription) -> Array:
+def _speed_to_limit_ratios(recording: Recording, arm: ArmDescription) -> Array:
     """Return speeds from positions (a step lasts >= 0.02 s) over limits, (messages - 1, n)."""
     step, limit = np.maximum(np.diff(recording.time), _MIN_INTERVAL_S), arm.limit('velocity')
     rate = np.abs(np.diff(recording.q, axis=0)) / step[:, None]

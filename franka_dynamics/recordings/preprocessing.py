@@ -346,6 +346,6 @@ class PieceFilter:
         return time, signal.sosfiltfilt(sections, _resample(piece.time, values, time), axis=0)
 
 
-def _resample(known_times: Array, values: Array, time: Array) -> Array:
+def _resample(known_times: Array, values: Array, new_times: Array) -> Array:
     """Return columns of `values`, known at `known_times`, interpolated linearly to `time`."""
-    return np.column_stack([np.interp(time, known_times, column) for column in values.T])
+    return np.column_stack([np.interp(new_times, known_times, column) for column in values.T])

@@ -21,7 +21,7 @@ from ..files import expanded_path, name_file_in_errors
 
 STATE_FIELDS = ('position', 'velocity', 'effort')
 # Delayed messages may be as old as this before the first that came in time [ns].
-_MAX_BEFORE_FIRST_STAMP_NS = 100_000_000
+_MAX_DELAY_BEFORE_FIRST_STAMP_NS = 100_000_000
 _STAMP_ADVICE = {
     HEADER_STAMP: "the clock was set back: use the recorder's with --stamps received or, if "
     'simulated time was recorded, record again without setting it back',
@@ -176,7 +176,7 @@ def read_recording(
         remarks.append(f'{moved} {of_all} came late, and were put in the order of their stamps')
     if len(rows) < seen:
         remarks.append(f"{seen - len(rows)} {of_all} name none of the arm's joints; passed over")
-    if rosbag.is_unclosed(rosbag.mcap_in_folder(bag)):
+    if rosbag.is_unclosed_mcap(rosbag.mcap_in_folder(bag)):
         remarks.append(rosbag.RECOVERED_REMARK)
     numbers, stamps_ns, states = zip(*rows)
     q, dq, effort = np.ascontiguousarray(np.swapaxes(states, 0, 1))
@@ -245,7 +245,7 @@ def _reorder_delayed(rows: list[_StateRow]) -> int:
     if delayed.any():
         in_time, order = stamps[~delayed], np.argsort(stamps, kind='stable')
         place = np.searchsorted(in_time, stamps[delayed])
-        gaps = np.diff(in_time, prepend=in_time[0] - _MAX_BEFORE_FIRST_STAMP_NS)
+        gaps = np.diff(in_time, prepend=in_time[0] - _MAX_DELAY_BEFORE_FIRST_STAMP_NS)
         # After a clock that was set back, messages come where others were one period apart.
         needed = (np.bincount(place) + 0.5) * np.median(np.diff(stamps[order]))
         if (gaps[place] < needed[place]).any():
@@ -254,14 +254,14 @@ def _reorder_delayed(rows: list[_StateRow]) -> int:
     return int(delayed.sum())
 
 
-def require_finite(recording: Recording, source: str, labels: Sequence[str] = ()) -> None:
+def require_finite(recording: Recording, source: str, row_labels: Sequence[str] = ()) -> None:
     """Raise RecordingError, naming field, joint and rows, if a value is not finite."""
     for field, values in zip(STATE_FIELDS, (recording.q, recording.dq, recording.effort)):
         bad = np.argwhere(~np.isfinite(values))
         if len(bad):
             row, joint = bad[0]
             raise RecordingError(
-                f'{source}, {_row_text(labels, np.unique(bad[:, 0]))}: {field} of '
+                f'{source}, {_row_text(row_labels, np.unique(bad[:, 0]))}: {field} of '
                 f'{recording.joint_names[joint]} is {values[row, joint]}; every value of the arm '
                 'must be a finite number. Cut the recording before it, or mend what wrote it.'
             )

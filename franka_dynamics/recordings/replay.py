@@ -97,7 +97,7 @@ class TorquePrediction:
     unfiltered_error: ResidualRms
     frictionless_error: ResidualRms
     squared_residuals: Array
-    unit: TorqueErrorUnit
+    error_unit: TorqueErrorUnit
 
     @property
     def set_and_hand(self) -> str:

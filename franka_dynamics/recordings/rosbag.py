@@ -74,7 +74,7 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
                 yield reader, get_typestore(Stores.ROS1_NOETIC).deserialize_ros1
             return
         with (
-            closed_copy(path) if is_unclosed(path) else nullcontext(path) as closed,
+            closed_copy(path) if is_unclosed_mcap(path) else nullcontext(path) as closed,
             rosbag2.Reader(closed) as reader,
         ):
             yield reader, _joint_state_decoder(reader, get_typestore(Stores.ROS2_JAZZY), bag)
@@ -187,7 +187,7 @@ def mcap_in_folder(bag: Path) -> Path:
     return found[0] if len(found) == 1 else bag
 
 
-def is_unclosed(path: Path) -> bool:
+def is_unclosed_mcap(path: Path) -> bool:
     """Return whether an .mcap file begins, but does not end, with the format's magic bytes."""
     if path.suffix != '.mcap' or not path.is_file():
         return False

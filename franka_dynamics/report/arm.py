@@ -22,7 +22,7 @@ from ..validation.crosscheck import COMPARED_QUANTITIES, CrosscheckResult
 _UNITS_BY_SYMBOL = {'m': 'kg', 'mX': 'kg m', 'mY': 'kg m', 'mZ': 'kg m'}
 # The condition number of M at home is 315 to 2,262 for the shipped Franka arms, and 16,841 for the
 # FR3 without a hand.
-_MAX_CONDITION_NUMBER = 5000.0
+_MAX_MASS_MATRIX_CONDITION = 5000.0
 
 
 @dataclass(frozen=True)
@@ -163,9 +163,9 @@ def rank_sentence(arm: ArmDescription, base: BaseParameters, rank: int, error: f
     )
 
 
-def rank_gap_notes(base: BaseParameters) -> Iterator[str]:
+def unclear_rank_notes(base: BaseParameters) -> Iterator[str]:
     """Yield a note if the rank of the regressor is hard to decide."""
-    gap = base.rank_gap
+    gap = base.column_gap
     if not gap.is_clear:
         yield (
             'the geometry is close to one with fewer base parameters (a rank decision rests on '
@@ -202,7 +202,7 @@ def crosscheck_sentence(result: CrosscheckResult) -> str:
     )
 
 
-def file_notes(result: CrosscheckResult, unread: Sequence[str]) -> Iterator[str]:
+def file_reading_notes(result: CrosscheckResult, unread_meshes: Sequence[str]) -> Iterator[str]:
     """Yield notes on the reading of a URDF or MJCF that was compared, and on its unread meshes."""
     if result.description.urdf is not None:
         yield (
@@ -210,10 +210,11 @@ def file_notes(result: CrosscheckResult, unread: Sequence[str]) -> Iterator[str]
             f"{result.description.urdf.words.reader}'s own reading of the file; largest "
             f'differences from that: {", ".join(f"{one}" for one in result.urdf_differences)}.'
         )
-    if unread:
+    if unread_meshes:
         yield (
-            f'{len(unread)} of its meshes were not read, such as {unread[0]}. They are looked for '
-            'beside the URDF (package://NAME/ in folders above), and read if scipy is installed.'
+            f'{len(unread_meshes)} of its meshes were not read, such as {unread_meshes[0]}. They '
+            'are looked for beside the URDF (package://NAME/ in folders above), and read if scipy '
+            'is installed.'
         )
 
 
@@ -221,7 +222,7 @@ def conditioning_notes(arm: ArmDescription) -> Iterator[str]:
     """Yield a note if M at the home pose is badly conditioned."""
     mass = NewtonEulerModel(arm).mass_matrix(arm.home_position)
     condition, joint = np.linalg.cond(mass), int(np.diag(mass).argmin())
-    if condition > _MAX_CONDITION_NUMBER:
+    if condition > _MAX_MASS_MATRIX_CONDITION:
         yield (
             f'the condition number of M at home is {condition:.0f}: {arm.joint_names[joint]} '
             f'moves only {mass[joint, joint]:.1e} (kg m^2, or kg). Gains in proportion to M hold '

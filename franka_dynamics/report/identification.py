@@ -9,7 +9,7 @@ import numpy as np
 
 from . import elements
 from .elements import Cell, headers, MEASURED_COLOR, PREDICTED_COLOR, Table
-from .replay import ambiguity_sentences, verdict_headline, verdict_lines
+from .replay import mass_ambiguity_sentences, verdict_headline, verdict_lines
 from ..arm.arm_file import is_franka_arm
 from ..identification.options import MAX_MASS_RATIO
 from ..identification.results import Identification, MIN_IMPROVEMENT_RATIO
@@ -17,7 +17,7 @@ from ..identification.tracking import FRANKA_ROS2_GAINS
 from ..recordings.preprocessing import Motion
 
 # Why links are poorly known, by the first letter of the parameters that the motion leaves open.
-_UNKNOWN_REASONS = {
+_POORLY_KNOWN_REASONS = {
     'XYZI': 'they turn too slowly to show all their inertia',
     'm': 'they are never tilted enough against gravity',
     'f': 'their joints hardly move, so that friction is not seen',
@@ -45,7 +45,7 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
             'accepted': result.accepted,
             'sentences': [
                 *_verdict_sentences(result),
-                *ambiguity_sentences(result.verdict, result.start.joint_names),
+                *mass_ambiguity_sentences(result.verdict, result.start.joint_names),
             ],
         },
         'prior': {'precision': result.options.regularization, 'supported': estimate.precision},
@@ -78,7 +78,7 @@ def conclusion_text(result: Identification) -> str:
     unit, own, gained = result.error_unit, result.arm_errors.test, result.improvement
     worst = int(np.argmax(own.per_joint))
     best = result.best_published_errors
-    judged = 'better' if gained.better else f'NOT better {_missed_bound_text(result)}'
+    judged = 'better' if gained.better else f'NOT better {_missed_improvement_text(result)}'
     where = _test_phrase(result)
     sentences = [
         verdict_headline(result.verdict),
@@ -91,7 +91,7 @@ def conclusion_text(result: Identification) -> str:
     return ' '.join(one for one in sentences if one)
 
 
-def _missed_bound_text(result: Identification) -> str:
+def _missed_improvement_text(result: Identification) -> str:
     """Return why the arm is not better, by how much E had to fall, as a sentence's end."""
     gained, why = result.improvement, f'by as much as {MIN_IMPROVEMENT_RATIO:.0%}'
     if gained.reduction > gained.min_reduction:
@@ -101,7 +101,7 @@ def _missed_bound_text(result: Identification) -> str:
     return why
 
 
-def tracking_sentence(result: Identification) -> str:
+def tracking_error_sentence(result: Identification) -> str:
     """Return a sentence on a PD controller's predicted tracking error of a Franka arm, else ''."""
     kp, _ = FRANKA_ROS2_GAINS
     if not is_franka_arm(result.start.name) or result.start.n != len(kp):
@@ -127,8 +127,8 @@ def detail_sentences(result: Identification) -> Iterator[str]:
         for sentence in (*one.warnings, *one.remarks):
             yield sentence if sentence.startswith(one.name) else f'{one.name}: {sentence}'
     yield from result.recordings.remarks
-    yield from _hand_sentences(result)
-    yield from ambiguity_sentences(result.verdict, result.start.joint_names)
+    yield from _other_hand_sentences(result)
+    yield from mass_ambiguity_sentences(result.verdict, result.start.joint_names)
     yield from _poorly_known_link_sentences(result)
 
 
@@ -144,7 +144,7 @@ def _mass_ratio_sentences(result: Identification) -> Iterator[str]:
         )
 
 
-def _hand_sentences(result: Identification) -> Iterator[str]:
+def _other_hand_sentences(result: Identification) -> Iterator[str]:
     """Yield a sentence if published sets with another hand predict the recordings better."""
     if result.better_hand_errors is not None:
         best, own = result.better_hand_errors
@@ -169,7 +169,7 @@ def _poorly_known_link_sentences(result: Identification) -> Iterator[str]:
     opened = result.estimate.poorly_known_names
     links = sorted({int(name.rpartition('_')[2]) for name in opened})
     letters = {name[0] for name in opened}
-    why = [text for kinds, text in _UNKNOWN_REASONS.items() if letters & set(kinds)]
+    why = [text for kinds, text in _POORLY_KNOWN_REASONS.items() if letters & set(kinds)]
     if opened:
         yield (
             f'Link{"s" * (len(links) > 1)} {", ".join(map(str, links))} '
@@ -228,7 +228,7 @@ def identification_page(result: Identification, motions: Iterable[tuple[str, Mot
     good = result.improvement.better and result.verdict.sound
     parts: list[str | Table] = [
         elements.paragraph_html(conclusion_text(result), 'good' if good else 'bad'),
-        elements.paragraph_html(tracking_sentence(result)),
+        elements.paragraph_html(tracking_error_sentence(result)),
         *(elements.paragraph_html(line, 'warning') for line in detail_sentences(result)),
         *identification_tables(result),
         elements.heading_html('Torques and friction'),

@@ -27,19 +27,21 @@ TORQUE_ERROR_DEFINITION = (
     'E: root mean square over time of |measured - predicted torque|, all joints together; the '
     "documentation's glossary explains these words"
 )
-PREDICTION_SENTENCE = (
+TRACKING_CAVEAT = (
     'A prediction, no arm was moved: the measured motion is the reference, and torques are made '
     'without error or delay. Margin: two standard deviations of the friction are not commanded'
 )
 
 
-def verdict_lines(verdict: RecordingVerdict, names: Sequence[str], effort_scale: Any) -> list[str]:
+def verdict_lines(
+    verdict: RecordingVerdict, joint_names: Sequence[str], effort_scale: Any
+) -> list[str]:
     """
     Return sentences on sure and possible faults: what to do, what E becomes, how sure it is.
 
     `effort_scale` (n,) are the scales with which the recordings were read [N m per unit].
     """
-    lines = [_diagnosis_sentence(one, names, effort_scale) for one in verdict.causes]
+    lines = [_diagnosis_sentence(one, joint_names, effort_scale) for one in verdict.causes]
     for one in verdict.causes:
         if np.isfinite(one.error_after):
             lines.append(
@@ -47,17 +49,17 @@ def verdict_lines(verdict: RecordingVerdict, names: Sequence[str], effort_scale:
                 f'{one.error_after:.3f}, with the next best fault to {one.rival_error:.3f}.'
             )
     if verdict.suspected_joints:
-        names = [names[joint] for joint in verdict.suspected_joints]
+        names = [joint_names[joint] for joint in verdict.suspected_joints]
         lines.append(
             f'Cause unknown, joint{"s" * (len(names) > 1)} {", ".join(names)}: faults that would '
             'change the identified torques explain the recordings better, but none is clear. Look '
             'at these joints in the plots: sign, unit, gear, zero, order of the columns.'
         )
-    lines += [_diagnosis_sentence(one, names, effort_scale) for one in verdict.questions]
-    return [*lines, *_scale_question(verdict)]
+    lines += [_diagnosis_sentence(one, joint_names, effort_scale) for one in verdict.questions]
+    return [*lines, *_effort_scale_question(verdict)]
 
 
-def _scale_question(verdict: RecordingVerdict) -> Iterator[str]:
+def _effort_scale_question(verdict: RecordingVerdict) -> Iterator[str]:
     """
     Yield a sentence if the efforts' scale is open, or if they do not match published masses.
 
@@ -67,9 +69,9 @@ def _scale_question(verdict: RecordingVerdict) -> Iterator[str]:
     if found is None:
         return
     (low, high), (least, most) = found.scale_range, found.load_range
-    scale, mass = found.likeliest_values
+    scale, mass = found.likeliest_scale_and_load
     factor, where = f'{low:.2f} to {high:.2f} times the torques', found.published_set
-    if found.is_undetermined:
+    if found.is_scale_undetermined:
         yield (
             f'These torques and the masses of {where} hardly tell the size of the efforts: '
             f'they could be {factor}. Trust masses only if a known one on the flange is found.'
@@ -87,7 +89,7 @@ def _scale_question(verdict: RecordingVerdict) -> Iterator[str]:
         )
 
 
-def ambiguity_sentences(verdict: RecordingVerdict, names: Sequence[str]) -> Iterator[str]:
+def mass_ambiguity_sentences(verdict: RecordingVerdict, joints: Sequence[str]) -> Iterator[str]:
     """Yield sentences on what torques leave open, here or always; none without a published set."""
     found = verdict.mass_ambiguity
     if found is None:
@@ -99,14 +101,14 @@ def ambiguity_sentences(verdict: RecordingVerdict, names: Sequence[str]) -> Iter
         f'flange ({max(least, 0.0):.2f} to {max(most, 0.0):.2f} kg); a turn of the base about '
         'gravity. `identify payload --known-mass` tells the factor.'
     )
-    hidden = [_range_text(kind, names[joint], *span) for kind, joint, *span in found.joint_ranges]
+    hidden = [_range_text(kind, joints[joint], *span) for kind, joint, *span in found.joint_ranges]
     if hidden:
         yield f'By this motion, {", ".join(hidden)}. `identify plan` plans one for more.'
 
 
-def _range_text(property_name: str, joint_name: str, least: float, most: float) -> str:
+def _range_text(fault_kind: str, joint_name: str, least: float, most: float) -> str:
     """Return text on the range of a joint's effort gain or encoder zero that a motion allows."""
-    if property_name == 'gain':
+    if fault_kind == 'gain':
         if least <= 0.0:
             return f'the effort of {joint_name} is not known'
         return f'the effort of {joint_name} may be {least:.2f} to {most:.2f} times its torque'
@@ -124,9 +126,9 @@ def verdict_headline(verdict: RecordingVerdict) -> str:
     return 'The recordings are sound, with a question.' if verdict.has_questions else ''
 
 
-def _diagnosis_sentence(fault: Diagnosis, names: Sequence[str], effort_scale: Any) -> str:
+def _diagnosis_sentence(fault: Diagnosis, joints: Sequence[str], effort_scale: Any) -> str:
     """Return a sentence on one diagnosed fault of recordings or question to the user."""
-    return FAULT_CLASSES[fault.kind].sentence(fault, names, np.asarray(effort_scale, dtype=float))
+    return FAULT_CLASSES[fault.kind].sentence(fault, joints, np.asarray(effort_scale, dtype=float))
 
 
 def replay_as_data(result: ReplayEvaluation) -> dict[str, Any]:
@@ -183,7 +185,7 @@ def best_set_sentence(best: TorquePrediction, others: Sequence[TorquePrediction]
     if best.arm.friction is None:
         friction = 'without friction, because the arm file has none'
     unfiltered = f'{best.unfiltered_error.E:.3f} on unfiltered effort'
-    figures = f'E = {best.error.E:.3f} {best.unit.name} {friction} ({unfiltered})'
+    figures = f'E = {best.error.E:.3f} {best.error_unit.name} {friction} ({unfiltered})'
     if not others:
         return f'{best.set_and_hand} fits best, {figures}.'
     named = others[:_MAX_NAMED_SETS]
@@ -197,7 +199,7 @@ def best_set_sentence(best: TorquePrediction, others: Sequence[TorquePrediction]
 
 def fit_quality_sentence(best: TorquePrediction) -> str:
     """Return a sentence on the E expected of a good fit, with advice if `best` exceeds it."""
-    limit, unit = best.arm.limit('effort'), best.unit
+    limit, unit = best.arm.limit('effort'), best.error_unit
     if not (np.isfinite(limit) & (limit > 0.0)).all():
         return 'The arm has no effort limits, by which E of a set that fits is estimated.'
     normal = np.linalg.norm(expected_residual(limit) * unit.factors)
@@ -210,11 +212,11 @@ def fit_quality_sentence(best: TorquePrediction) -> str:
     )
 
 
-def replay_table(predictions: Sequence[TorquePrediction]) -> Table:
+def set_error_table(predictions: Sequence[TorquePrediction]) -> Table:
     """Return a table of the torque error E of every inertial set and hand, in the order given."""
     friction = any(one.arm.friction is not None for one in predictions)
     end = None if friction else -1  # of the columns, the last of which is without friction
-    title = f'E over all joints [{predictions[0].unit.name}]'
+    title = f'E over all joints [{predictions[0].error_unit.name}]'
     title += ", the arm file's friction included" if friction else ''
     numbers = headers(('E', 'unfiltered', 'no friction'), '.3f')[:end]
     rows = []
@@ -244,12 +246,12 @@ def plot_torques(result: ReplayEvaluation, title: str, path: Path) -> None:
     best, motion, names = result.predictions[0], result.motion, result.recording.joint_names
     friction = '' if best.arm.friction is None else ", with the arm file's friction"
     label = f'predicted, {best.set_and_hand}{friction}'
-    title += f': E = {best.error.E:.3f} {best.unit.name} at {motion.options.cutoff:g} Hz'
+    title += f': E = {best.error.E:.3f} {best.error_unit.name} at {motion.options.cutoff:g} Hz'
     figure = elements.torque_figure(motion, best.predicted_torque, label, names, title)
     elements.save_figure(figure, path)
 
 
-def tracking_table(prediction: TrackingPrediction) -> Table:
+def tracking_error_table(prediction: TrackingPrediction) -> Table:
     """Return a table of joints' predicted rms tracking errors [mrad], a row per feedforward."""
     kp = ', '.join(f'{one:g}' for one in prediction.kp)
     title = f'predicted rms tracking error [mrad] of a PD with kp {kp}'

@@ -251,7 +251,7 @@ def test_what_friction_is_worth_is_said(identified):
     scores = identified.arm_errors.frictionless, identified.arm_errors.test
     errors = [one.per_joint / [600, 600, 600, 600, 250, 150, 50] for one in scores]
     rigid, whole = (f'{1e3 * np.sqrt(np.mean(one**2)):.2g} mrad' for one in errors)
-    sentence = identification.tracking_sentence(identified)
+    sentence = identification.tracking_error_sentence(identified)
     assert f'keep {rigid}' in sentence and whole in sentence
 
 

@@ -351,7 +351,7 @@ def test_a_common_scale_and_a_load_are_asked_about_together(usual, scale, mass):
     motion = with_load(usual, FER, mass) if mass else usual
     found = judged(replace(motion, effort=scale * motion.effort))
     assert found.sound and found.has_questions
-    assert found.mass_ambiguity.likeliest_values == pytest.approx((scale, mass), abs=0.15)
+    assert found.mass_ambiguity.likeliest_scale_and_load == pytest.approx((scale, mass), abs=0.15)
     line, *_ = verdict_lines(found, FER.joint_names, np.ones(7))
     assert '--effort-scale' in line and '--payload' in line and '--hand' in line
 
@@ -510,7 +510,7 @@ def test_weak_gravity_that_is_turned_is_not_gravity_left_out():
 
     def found(*columns):
         values = {**dict(zip(fault.column_names, columns)), torques.EffortGain().kind: 0.0}
-        return fault.user_values(values, moon)
+        return fault.reported_values(values, moon)
 
     turned = found(0.2, 0.0, 0.0)
     assert not torques.lacks_gravity(turned)

@@ -16,11 +16,11 @@ from ...recordings.preprocessing import Motion
 # [rad/s or m/s] A slower joint's friction may be anything up to its Coulomb friction. Without this
 # two of nine sound logs of a UR10e, which begin or end at rest, seem touched there.
 _MIN_MOVING_SPEED_RAD_S = 0.02
-# Seconds with more than _MIN_CONTACT_RESIDUAL_RATIO times the usual residual may be touched, at
+# Seconds with more than _MIN_CONTACT_TO_USUAL_RMS times the usual residual may be touched, at
 # most _MAX_CONTACT_FRACTION of all.
-_MIN_CONTACT_RESIDUAL_RATIO, _MAX_CONTACT_FRACTION = 3.0, 0.25
+_MIN_CONTACT_TO_USUAL_RMS, _MAX_CONTACT_FRACTION = 3.0, 0.25
 # A mass is at its bound within this ratio: the solver stops before it.
-_MIN_LOG_RATIO_TO_BOUND = 0.98
+_MIN_LOG_MASS_RATIO_TO_BOUND = 0.98
 _MIN_LINKS_AT_BOUND = 2  # of sound logs none has so many
 # All efforts more than so many times the torques, or as much smaller, are in another unit: the
 # masses of no arm are so far off.
@@ -99,7 +99,7 @@ def contact_mask(motion: Motion, residual: Array, noise: Array) -> tuple[NDArray
     first = np.unique(second, return_index=True)[1]
     rms = np.sqrt(np.bincount(second, off) / np.bincount(second))
     usual_rms, many = float(np.median(rms)), float(np.quantile(rms, 1.0 - _MAX_CONTACT_FRACTION))
-    bound = max(_MIN_CONTACT_RESIDUAL_RATIO * usual_rms, many)
+    bound = max(_MIN_CONTACT_TO_USUAL_RMS * usual_rms, many)
     return np.asarray(rms > bound)[second], float(motion.time[first[np.argmax(rms)]])
 
 
@@ -123,7 +123,7 @@ def masses_at_bound(mass_ratios: Array | None) -> Sequence[Diagnosis]:
     """Return a list of one fault if two or more `mass_ratios` (n,) are at fit bounds, else ()."""
     if mass_ratios is None:
         return ()
-    far = np.abs(np.log(mass_ratios)) > _MIN_LOG_RATIO_TO_BOUND * np.log(MAX_MASS_RATIO)
+    far = np.abs(np.log(mass_ratios)) > _MIN_LOG_MASS_RATIO_TO_BOUND * np.log(MAX_MASS_RATIO)
     links = np.flatnonzero(far & (far.sum() >= _MIN_LINKS_AT_BOUND))
     return _diagnosis_of_joints(MassesAtBound, links, mass_ratios)
 

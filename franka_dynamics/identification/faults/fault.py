@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -64,7 +64,7 @@ class TorqueSamples:
     max_torque: Array
 
     @classmethod
-    def from_motion(cls, model: TorqueModel, motion: Motion, friction: Array) -> 'TorqueSamples':
+    def from_motion(cls, model: TorqueModel, motion: Motion, friction_columns: Array) -> Self:
         """
         Return the torques of the model's starting arm along a motion, friction included.
 
@@ -72,7 +72,7 @@ class TorqueSamples:
         """
         dynamics = NewtonEulerModel(model.arm, model.gravity)
         rigid = dynamics.inverse_dynamics(motion.q, motion.dq, motion.ddq)
-        total = rigid + _fitted_friction(motion.effort, rigid, friction, model)
+        total = rigid + _fitted_friction(motion.effort, rigid, friction_columns, model)
         rate, jerk = np.zeros_like(rigid), np.zeros_like(rigid)
         for number in np.unique(motion.piece_ids):
             piece = motion.piece_ids == number
@@ -136,7 +136,7 @@ class Fault:
     value_is_from_torques: ClassVar[bool] = False
     is_temporary: ClassVar[bool] = False
     affects_states: ClassVar[bool] = False
-    raises_question: ClassVar[bool] = False
+    asks_if_harmless: ClassVar[bool] = False
     column_suffixes: ClassVar[tuple[str, ...]] = ()
     message: ClassVar[str]
 
@@ -161,7 +161,7 @@ class Fault:
         """A fault with fewer columns that this fault extends, or else this fault."""
         return self
 
-    def columns(self, samples: TorqueSamples) -> list[Array]:
+    def regressor_columns(self, samples: TorqueSamples) -> list[Array]:
         """
         Return the torques (N, n) that one unit of each regressor column adds to the effort.
 
@@ -169,7 +169,7 @@ class Fault:
         """
         return []
 
-    def user_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
+    def reported_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
         """
         Return the fault's values for the user, from fitted coefficients by column name.
 
@@ -177,22 +177,22 @@ class Fault:
         """
         return [coefficients[name] for name in self.column_names]
 
-    def corrected_friction(self, friction: Array, user_values: Sequence[float]) -> Array:
+    def corrected_friction(self, friction: Array, reported_values: Sequence[float]) -> Array:
         """Return fitted friction parameters (n, k) less the fault's effect, by default none."""
         return friction
 
-    def is_possible(self, user_values: Sequence[float], gravity: Array) -> bool:
-        """Return whether such a fault can have `user_values` under `gravity`, by default True."""
+    def counts_as_fault(self, reported_values: Sequence[float], gravity: Array) -> bool:
+        """Return whether `reported_values` under `gravity` show such a fault, by default True."""
         return True
 
     @classmethod
-    def sentence(cls, diagnosis: Diagnosis, joint_names: Sequence[str], scales: Array) -> str:
+    def sentence(cls, diagnosis: Diagnosis, joints: Sequence[str], effort_scales: Array) -> str:
         """
         Return sentences that say what is wrong with the recording, and what to do about it.
 
-        `scales` (n,) are the factors with which efforts were read.
+        `effort_scales` (n,) are the factors with which efforts were read.
         """
-        first, joints = diagnosis.values[0], [joint_names[joint] for joint in diagnosis.joints]
+        first, joints = diagnosis.values[0], [joints[joint] for joint in diagnosis.joints]
         return cls.message.format(
             *diagnosis.values,
             effort=f'The effort of {joints[0]}' if joints else 'Every effort',

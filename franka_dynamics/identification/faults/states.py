@@ -36,7 +36,7 @@ class EncoderOffset(Fault):
         """Return the encoder fault of each joint but the first and the last."""
         return [cls((joint,)) for joint in range(1, n - 1)]
 
-    def columns(self, samples: TorqueSamples) -> list[Array]:
+    def regressor_columns(self, samples: TorqueSamples) -> list[Array]:
         """Return minus the derivative of the torques by the joint's position as a column."""
         step = _POSITION_STEP_RAD * np.eye(samples.model.n)[self.joints[0]]
         q = np.stack([samples.motion.q - step, samples.motion.q + step])
@@ -62,7 +62,7 @@ class StateFault(Fault, ABC):
         return (1.0,)
 
     @abstractmethod
-    def error_maps(self, n: int) -> tuple[Array, Array, Array]:
+    def state_and_torque_maps(self, n: int) -> tuple[Array, Array, Array]:
         """
         Return S (n, n), e (n,), T (n, n): real q = (q - e) S, recorded torque = T times real one.
 
@@ -87,7 +87,7 @@ class ReversedAxis(StateFault):
         """Return two faults of each joint, with and without a reversed effort."""
         return [cls((joint,), effort) for joint in range(n) for effort in (True, False)]
 
-    def error_maps(self, n: int) -> tuple[Array, Array, Array]:
+    def state_and_torque_maps(self, n: int) -> tuple[Array, Array, Array]:
         """Return S, e, T that reverse the joint's state and, if `effort_reversed`, its effort."""
         signs = np.diag(np.where(np.arange(n) == self.joints[0], -1.0, 1.0))
         return signs, np.zeros(n), signs if self.effort_reversed else np.eye(n)
@@ -99,7 +99,7 @@ class ExchangedJoints(StateFault):
     kind, joint_counts = 'columns', (2,)
     message = 'All columns of {joints} are exchanged. Check the order of the joints.'
 
-    def error_maps(self, n: int) -> tuple[Array, Array, Array]:
+    def state_and_torque_maps(self, n: int) -> tuple[Array, Array, Array]:
         """Return S, e, T (see StateFault) that exchange the two joints' states and torques."""
         exchange = np.eye(n)
         exchange[[*self.joints]] = exchange[[*self.joints[::-1]]]
@@ -124,7 +124,7 @@ class QuarterTurn(StateFault):
         """The recorded minus the real position of the joint [rad], in a tuple."""
         return (0.5 * np.pi * self.turns,)
 
-    def error_maps(self, n: int) -> tuple[Array, Array, Array]:
+    def state_and_torque_maps(self, n: int) -> tuple[Array, Array, Array]:
         """Return S, e and T: unit matrices (n, n); e (n,) has the joint's wrong angle [rad]."""
         error = np.where(np.arange(n) == self.joints[0], self.known_values[0], 0.0)
         return np.eye(n), error, np.eye(n)
@@ -133,13 +133,13 @@ class QuarterTurn(StateFault):
 class EffortDelay(Fault):
     """A delay of efforts; its value is the time by which they lag the positions [s]."""
 
-    kind, joint_counts, raises_question = 'delay', (0, 1), True
+    kind, joint_counts, asks_if_harmless = 'delay', (0, 1), True
     message = (
         '{effort} is {ms:.0f} ms {late_or_early} against the positions. Record both in one '
         'message, or move the effort columns.'
     )
 
-    def columns(self, samples: TorqueSamples) -> list[Array]:
+    def regressor_columns(self, samples: TorqueSamples) -> list[Array]:
         """Return as a column minus the torques' rates at the fault's joints (at all if none)."""
         return [samples.only_at_joints(-samples.torque_rate, self.joints)]
 
@@ -153,7 +153,7 @@ class VelocityDelay(Fault):
         'raw velocities, or import the log with --velocity derived.'
     )
 
-    def columns(self, samples: TorqueSamples) -> list[Array]:
+    def regressor_columns(self, samples: TorqueSamples) -> list[Array]:
         """Return as a column the change of torques if velocities and accelerations lag by 1 s."""
         motion, step = samples.motion, _DIFF_STEP_S
         late = motion.dq + step * motion.ddq, motion.ddq + step * samples.jerk
@@ -168,22 +168,22 @@ class TimeScale(Fault):
     those of gravity do not. The column is exact, as friction is fitted anyway.
     """
 
-    kind, value_is_from_torques, affects_states, raises_question = 'time', True, True, True
+    kind, value_is_from_torques, affects_states, asks_if_harmless = 'time', True, True, True
     message = (
         'Recorded times are {0:.3g} times real ones: torques of accelerations have another size '
         'than those of gravity. Check the unit or rate of the stamps (of a log: --stamp-unit, '
         '--log-rate).'
     )
 
-    def columns(self, samples: TorqueSamples) -> list[Array]:
+    def regressor_columns(self, samples: TorqueSamples) -> list[Array]:
         """Return the rigid-body torques without gravity torques as a column."""
         return [samples.rigid_torque - samples.dynamics.gravity(samples.motion.q)]
 
-    def user_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
+    def reported_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
         """Return the ratio of recorded to real time, corrected for a common factor of efforts."""
         weight = 1.0 + coefficients[EffortGain().kind]
         return [float(np.sqrt(max(1.0 + coefficients[self.kind] / weight, 0.0)))]
 
-    def is_possible(self, user_values: Sequence[float], gravity: Array) -> bool:
+    def counts_as_fault(self, reported_values: Sequence[float], gravity: Array) -> bool:
         """Return whether the ratio of times is near enough to 1 to come from wrong stamps."""
-        return 1.0 / _MAX_TIME_SCALE < user_values[0] < _MAX_TIME_SCALE
+        return 1.0 / _MAX_TIME_SCALE < reported_values[0] < _MAX_TIME_SCALE

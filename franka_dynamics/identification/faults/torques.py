@@ -14,17 +14,17 @@ from ..torque_model import MASS_AND_MOMENT_INDICES, OFFSET_SYMBOL
 from ...arrays import Array
 from ...dynamics.newton_euler import NewtonEulerModel
 
-_MAX_SIGN_GAIN_ERROR = 0.25  # a gain that is as near to -1 is a wrong sign
+_WRONG_SIGN_GAIN_TOLERANCE = 0.25  # a gain that is as near to -1 is a wrong sign
 _WRONG_SIGN_TEXT = (
     ' has the wrong sign: the torque that moves the joint is positive where it turns the joint '
     'positively'
 )
 # Gravity whose size changes by more than so many times its turn is not turned: other times change
 # it by 0.36 and more beside a turn of 0.004 to 0.011 rad.
-_MAX_GRAVITY_CHANGE_TO_ANGLE = 10.0
+_MAX_GRAVITY_SIZE_CHANGE_TO_ANGLE = 10.0
 # Gravity of less than this share of its size is left out. One of 0.25 is that of recorded times
 # that are twice real ones.
-_MAX_REMAINING_GRAVITY_RATIO = 0.16
+_MIN_FOUND_TO_DECLARED_GRAVITY = 0.16
 _MIN_CONSTANT_FORCE_N = 1.0  # The largest that a sound log's efforts show, a FER's, is 0.7 N.
 
 
@@ -40,29 +40,29 @@ class EffortGain(Fault):
     kind, joint_counts = 'gain', (0, 1)
     message = '{effort}'
 
-    def columns(self, samples: TorqueSamples) -> list[Array]:
+    def regressor_columns(self, samples: TorqueSamples) -> list[Array]:
         """Return the column of the rigid-body torque of the fault's joints (of all if none)."""
         return [samples.only_at_joints(samples.rigid_torque, self.joints)]
 
-    def user_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
+    def reported_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
         """Return the ratio of the recorded effort to the real one."""
         return [1.0 + coefficients[self.column_names[0]]]
 
-    def corrected_friction(self, friction: Array, user_values: Sequence[float]) -> Array:
+    def corrected_friction(self, friction: Array, reported_values: Sequence[float]) -> Array:
         """Return friction parameters, those of `self.joints` divided by recorded / real effort."""
-        return _friction_divided_by(friction, self.joints, user_values[0])
+        return _friction_divided_by(friction, self.joints, reported_values[0])
 
     @classmethod
-    def sentence(cls, diagnosis: Diagnosis, joint_names: Sequence[str], scales: Array) -> str:
+    def sentence(cls, diagnosis: Diagnosis, joints: Sequence[str], effort_scales: Array) -> str:
         """Return a sentence on the ratio or wrong sign, and the scale that corrects it."""
         ratio, unit = diagnosis.values[0], 'unit (currents: --torque-constant)'
         what = f' is {ratio:.3g} times its torque. Check its column, sign, {unit} and gear'
-        if abs(ratio + 1.0) < _MAX_SIGN_GAIN_ERROR:
+        if abs(ratio + 1.0) < _WRONG_SIGN_GAIN_TOLERANCE:
             what, ratio = _WRONG_SIGN_TEXT, -1.0
-        there = np.isin(range(len(joint_names)), diagnosis.joints) if diagnosis.joints else True
-        right = np.where(there, scales / ratio, scales)
+        there = np.isin(range(len(joints)), diagnosis.joints) if diagnosis.joints else True
+        right = np.where(there, effort_scales / ratio, effort_scales)
         shown = ','.join(f'{one:.3g}' for one in (right if np.ptp(right) else right[:1]))
-        effort = super().sentence(diagnosis, joint_names, scales)
+        effort = super().sentence(diagnosis, joints, effort_scales)
         return f'{effort}{what}; --effort-scale {shown} corrects it.'
 
 
@@ -86,19 +86,19 @@ class VaryingGain(Fault, ABC):
     def gain_variable(self, samples: TorqueSamples) -> Array:
         """Return the variable within `variable_range` that the gain depends on, (N, n or 1)."""
 
-    def columns(self, samples: TorqueSamples) -> list[Array]:
+    def regressor_columns(self, samples: TorqueSamples) -> list[Array]:
         """Return the joint's rigid-body torque, and that torque times `gain_variable`."""
         both = samples.rigid_torque, samples.rigid_torque * self.gain_variable(samples)
         return [samples.only_at_joints(one, self.joints) for one in both]
 
-    def user_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
+    def reported_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
         """Return the ratios of recorded to real effort at both ends of `variable_range`."""
         constant, change = (coefficients[name] for name in self.column_names)
         return [1.0 + constant + end * change for end in self.variable_range]
 
-    def corrected_friction(self, friction: Array, user_values: Sequence[float]) -> Array:
+    def corrected_friction(self, friction: Array, reported_values: Sequence[float]) -> Array:
         """Return friction parameters, the joint's divided by its mean recorded / real effort."""
-        return _friction_divided_by(friction, self.joints, 0.5 * (user_values[0] + user_values[1]))
+        return _friction_divided_by(friction, self.joints, sum(reported_values) / 2.0)
 
 
 class EffortGainDrift(VaryingGain):
@@ -138,11 +138,11 @@ class EffortSaturation(Fault):
         'sensor or drive saturates. Record slower motions or with less load.'
     )
 
-    def is_possible(self, user_values: Sequence[float], gravity: Array) -> bool:
+    def counts_as_fault(self, reported_values: Sequence[float], gravity: Array) -> bool:
         """Return whether the gain falls with torque; a rising one may be due to friction."""
-        return user_values[0] < 0.0
+        return reported_values[0] < 0.0
 
-    def columns(self, samples: TorqueSamples) -> list[Array]:
+    def regressor_columns(self, samples: TorqueSamples) -> list[Array]:
         """Return torque times (torque / largest torque)^2 of the fault's joints as one column."""
         tau, most = samples.total_torque, np.maximum(samples.max_torque, 1e-9)
         return [samples.only_at_joints(tau * (tau / most) ** 2, self.joints)]
@@ -159,7 +159,7 @@ class EffortOffset(Fault):
         """The name of the joint's offset column, which is the torque model's own, in a tuple."""
         return (f'{OFFSET_SYMBOL}_{self.joints[0] + 1}',)
 
-    def is_possible(self, user_values: Sequence[float], gravity: Array) -> bool:
+    def counts_as_fault(self, reported_values: Sequence[float], gravity: Array) -> bool:
         """Return False, because an offset is part of all fits and is only put as a question."""
         return False
 
@@ -170,7 +170,7 @@ class EffortOffsetDrift(Fault):
     kind, joint_counts = 'offset_drift', (1,)
     message = '{effort} drifts by {0:.2f} N m. Let the arm warm up, or record in shorter pieces.'
 
-    def columns(self, samples: TorqueSamples) -> list[Array]:
+    def regressor_columns(self, samples: TorqueSamples) -> list[Array]:
         """Return the joint's column, the time from -0.5 at the start to 0.5 at the end."""
         time = np.broadcast_to(samples.time_fraction[:, None] - 0.5, samples.rigid_torque.shape)
         return [samples.only_at_joints(time, self.joints)]
@@ -182,63 +182,63 @@ class ExchangedEfforts(Fault):
     kind, joint_counts = 'exchanged', (2,)
     message = 'The efforts of {joints} are exchanged. Exchange their columns.'
 
-    def columns(self, samples: TorqueSamples) -> list[Array]:
+    def regressor_columns(self, samples: TorqueSamples) -> list[Array]:
         """Return a column: at each of the two joints the other's rigid torque less its own."""
         (i, j), each = self.joints, np.eye(samples.model.n)
         return [np.diff(samples.rigid_torque[:, [i, j]]) * (each[i] - each[j])]
 
-    def corrected_friction(self, friction: Array, user_values: Sequence[float]) -> Array:
+    def corrected_friction(self, friction: Array, reported_values: Sequence[float]) -> Array:
         """Return the friction parameters with those of the two joints exchanged back."""
         found = friction.copy()
         found[[*self.joints]] = friction[[*self.joints[::-1]]]
         return found
 
-    def is_possible(self, user_values: Sequence[float], gravity: Array) -> bool:
+    def counts_as_fault(self, reported_values: Sequence[float], gravity: Array) -> bool:
         """Return whether the efforts are exchanged as a whole, not in part."""
-        return 0.5 < user_values[0] < 2.0
+        return 0.5 < reported_values[0] < 2.0
 
 
 class WrongGravity(Fault):
     """A gravity unlike the declared one, with its vector in the space frame [m/s^2] as values."""
 
-    kind, value_is_from_torques, raises_question = 'gravity', True, True
+    kind, value_is_from_torques, asks_if_harmless = 'gravity', True, True
     column_suffixes = ('level_1', 'level_2', 'size')  # two turn gravity, one changes its size
     message = (
         'Gravity points elsewhere than given. Check how the arm is mounted; --gravity '
         '{0:.2f},{1:.2f},{2:.2f} gives the direction found.'
     )
 
-    def columns(self, samples: TorqueSamples) -> list[Array]:
+    def regressor_columns(self, samples: TorqueSamples) -> list[Array]:
         """Return torques of two gravities normal to the model's, and of it, (N, n) [N m] each."""
         axes = gravity_axes(samples.model.gravity)
         return [NewtonEulerModel(samples.model.arm, one).gravity(samples.motion.q) for one in axes]
 
-    def user_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
+    def reported_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
         """
         Return gravity found [m/s^2], zeros if efforts lack it, the given if only its size is off.
 
         A common factor of all efforts, which is fitted beside it, is part of the direction. Where
         nearly its size alone changes, it is `gravity`.
         """
-        own, gain = super().user_values(coefficients, gravity), 1 + coefficients[EffortGain.kind]
-        turned = gravity + np.array(own) @ gravity_axes(gravity) / gain
+        own = np.array(super().reported_values(coefficients, gravity))
+        turned = gravity + own @ gravity_axes(gravity) / (1 + coefficients[EffortGain.kind])
         size, real = np.linalg.norm(turned), np.linalg.norm(gravity)
-        if size < _MAX_REMAINING_GRAVITY_RATIO * real:
+        if size < _MIN_FOUND_TO_DECLARED_GRAVITY * real:
             return [0.0, 0.0, 0.0]
         direction = turned * real / size
-        most = _MAX_GRAVITY_CHANGE_TO_ANGLE * gravity_angle(direction.tolist(), gravity)
+        most = _MAX_GRAVITY_SIZE_CHANGE_TO_ANGLE * gravity_angle(direction.tolist(), gravity)
         return (gravity if abs(size / real - 1.0) > most else direction).tolist()
 
-    def is_possible(self, user_values: Sequence[float], gravity: Array) -> bool:
-        """Return whether the gravity vector `user_values` differs from the declared `gravity`."""
-        return list(user_values) != gravity.tolist()
+    def counts_as_fault(self, reported_values: Sequence[float], gravity: Array) -> bool:
+        """Return whether the gravity found, `reported_values`, differs from the declared one."""
+        return list(reported_values) != gravity.tolist()
 
     @classmethod
-    def sentence(cls, diagnosis: Diagnosis, joint_names: Sequence[str], scales: Array) -> str:
+    def sentence(cls, diagnosis: Diagnosis, joints: Sequence[str], effort_scales: Array) -> str:
         """Return a sentence with the direction of gravity found, or that efforts lack gravity."""
         if lacks_gravity(diagnosis.values):
             return 'Efforts leave gravity out. Record a topic with measured torques.'
-        return super().sentence(diagnosis, joint_names, scales)
+        return super().sentence(diagnosis, joints, effort_scales)
 
 
 def lacks_gravity(gravity: Sequence[float]) -> bool:
@@ -266,9 +266,9 @@ class UndeclaredLoad(Fault):
     kind, column_suffixes = 'load', ('m', 'x', 'y', 'z')
     message = 'The flange carries {0:.1f} kg more than declared. Name the load with --payload.'
 
-    def columns(self, samples: TorqueSamples) -> list[Array]:
+    def regressor_columns(self, samples: TorqueSamples) -> list[Array]:
         """Return the torques of a unit of mass and of first moments in the flange frame."""
-        load = samples.model.payload_matrix[:, MASS_AND_MOMENT_INDICES]
+        load = samples.model.payload_to_base_matrix[:, MASS_AND_MOMENT_INDICES]
         return [*np.moveaxis(samples.regressor @ load, -1, 0)]
 
 
@@ -281,11 +281,11 @@ class ConstantForce(Fault):
         'a cable, a spring, or a contact. Remove it, and record again.'
     )
 
-    def is_possible(self, user_values: Sequence[float], gravity: Array) -> bool:
+    def counts_as_fault(self, reported_values: Sequence[float], gravity: Array) -> bool:
         """Return whether the force is above 1 N, more than a sound recording shows."""
-        return float(np.linalg.norm(user_values)) > _MIN_CONSTANT_FORCE_N
+        return float(np.linalg.norm(reported_values)) > _MIN_CONSTANT_FORCE_N
 
-    def columns(self, samples: TorqueSamples) -> list[Array]:
+    def regressor_columns(self, samples: TorqueSamples) -> list[Array]:
         """Return the efforts that balance unit forces on the flange along x, y, z of {S}."""
         return [*-samples.dynamics.jacobian(samples.motion.q)[:, :3].swapaxes(0, 1)]
 
@@ -295,9 +295,10 @@ class SecondHalfFault(Fault):
 
     is_temporary = True
 
-    def columns(self, samples: TorqueSamples) -> list[Array]:
+    def regressor_columns(self, samples: TorqueSamples) -> list[Array]:
         """Return the columns of the other kind, set to zero in the recording's first half."""
-        return [one * (samples.time_fraction >= 0.5)[:, None] for one in super().columns(samples)]
+        late = samples.time_fraction[:, None] >= 0.5
+        return [late * one for one in super().regressor_columns(samples)]
 
 
 class LoadChange(SecondHalfFault, UndeclaredLoad):
@@ -341,7 +342,7 @@ class MissingRotors(Fault):
         """Names of the columns, one for each joint's rotor."""
         return tuple(f'{self.kind}_{joint + 1}' for joint in range(self.joint_count))
 
-    def columns(self, samples: TorqueSamples) -> list[Array]:
+    def regressor_columns(self, samples: TorqueSamples) -> list[Array]:
         """Return each joint's acceleration as a column, or zeros if the model has rotors."""
         missing = samples.motion.ddq * (not samples.model.base.rotor_inertia)
         return [missing * own for own in np.eye(samples.model.n)]
