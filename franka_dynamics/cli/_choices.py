@@ -166,13 +166,13 @@ class BagReader:
             return arm
         names, first = ' and '.join(one.joint_names[0] for one in found), found[0]
         if was_option_given('arm'):
-            fix = f'not of {arm.arm}; give --arm {first.name}, or leave --arm out'
-            raise RecordingError(f'{bag} has the joints of {first.name} ({names}, ...), {fix}.')
+            fix = f'not of {arm.arm}; give --arm {first.arm_name}, or leave --arm out'
+            raise RecordingError(f'{bag} has joints of {first.arm_name} ({names}, ...), {fix}.')
         if len(found) > 1:
             fix = 'choose by --arm or --arm-prefix'
             raise RecordingError(f'{bag} has the joints of {len(found)} arms ({names}); {fix}.')
         prefix = first.joint_names[0].removesuffix(first.arm.joint_names[0])
-        return replace(arm, arm=first.name, prefix=prefix)
+        return replace(arm, arm=first.arm_name, prefix=prefix)
 
     def joint_names_in_bag(self, arm: 'ArmDescription') -> tuple[str, ...]:
         """Return --joint-names, else the arm's names; raise RecordingError for a wrong number."""

@@ -92,7 +92,7 @@ def _check_arm(arm: ArmChoice, options: Options, *, in_detail: bool) -> dict[str
         checked = compare_formulations(description, gravity=options.gravity, count=options.states)
     source, document = arm.arm, None
     if is_urdf_or_mjcf(source):
-        document = read_document(source, xacro=arm.xacro)
+        document = read_document(source, arguments=arm.xacro)
     elif is_file_path(source) and not description.inconsistencies():
         source = f'{source} as arm export writes it'
         document = parse_robot(urdf_text(description), source)

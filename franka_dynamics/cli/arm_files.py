@@ -192,6 +192,6 @@ def export_arm(arm: ArmChoice, options: Options) -> int:
         return 0
     own = is_file_path(arm.arm) or is_urdf_or_mjcf(arm.arm)
     source, prefix = Path(arm.arm).name if own else '', arm.prefix
-    text = robot_file_text(arm.load(), form, source=source, prefix=prefix, ideal=options.ideal)
+    text = robot_file_text(arm.load(), form, user_file=source, prefix=prefix, ideal=options.ideal)
     print_or_write(text, output)
     return 0

@@ -232,7 +232,7 @@ def conditioning_notes(arm: ArmDescription) -> Iterator[str]:
 
 def implausible_value_tables(doubts: Sequence[ImplausibleValue], source: str) -> list[Table]:
     """Return a list of one table of implausible values of a file, empty if there are none."""
-    rows = [(one.owner, one.entry, one.reason) for one in doubts]
+    rows = [(one.owner_text, one.entry, one.reason) for one in doubts]
     title = f'numbers of {source} that an arm can hardly have'
     return [Table(title, ('of', 'entry', 'because'), rows)] if rows else []
 

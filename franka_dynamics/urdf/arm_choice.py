@@ -31,18 +31,18 @@ _MAX_LISTED_CHAINS = 12  # chains that an error message shows
 # Menagerie's sites, of Kinova, KUKA (lbr-stack) and UFACTORY; then Franka's link n + 1, and the
 # other frame of REP 199.
 _FLANGE_NAME_ENDINGS = ('tool0', 'attachment_site', 'end_effector_link', 'link_ee', 'link_eef')
-_MIN_ORIGIN_DISTANCE_M = 1e-3  # of frames with different origins
+_MAX_SAME_ORIGIN_DISTANCE_M = 1e-3  # of frames with different origins
 _MIN_OUTWARD_COSINE = 0.7  # between the z axis of a flange and the direction away from the arm
-_MIN_AXIAL_TO_DISTANCE = 0.3  # of the way to the flange, along the last joint's axis
+_MIN_AXIAL_TO_OFFSET = 0.3  # of the way to the flange, along the last joint's axis
 
 
 def choose_arm_joints(
-    document: UrdfDocument, prefix: str = '', held: Collection[str] = ()
+    document: UrdfDocument, prefix: str = '', held_joints: Collection[str] = ()
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """
     Return names of the arm's joints, base to tip, and its gripper's, or raise AmbiguousUrdfError.
 
-    Only joints whose names begin with `prefix` and that are not `held` can be the arm's.
+    Only joints whose names begin with `prefix` and that are not in `held_joints` can be the arm's.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def choose_arm_joints(
 
     """
     gripper = gripper_joints(document)
-    chains = joint_chains(document, prefix, {*gripper, *held})
+    chains = joint_chains(document, prefix, {*gripper, *held_joints})
     if len(chains) == 1:
         (arm,) = chains
         return arm, tuple(name for name in gripper if arm[-1] in document.moving_joints_to(name))
@@ -81,7 +81,7 @@ def choose_arm_joints(
             '(prefix=, --arm-prefix), or hold the other joints (held={...}, --hold JOINT=POSITION)'
             f': {"; ".join(words)}.'
         )
-    raise AmbiguousUrdfError(f'{document.source}: {problem}', tuple(choices))
+    raise AmbiguousUrdfError(f'{document.source_name}: {problem}', tuple(choices))
 
 
 def joint_chains(
@@ -181,28 +181,28 @@ def _words_of_name(name: str) -> set[str]:
 class FlangeChoice(NamedTuple):
     """The link chosen as flange, notes on it, and whether it is only the last moving link."""
 
-    name: str
+    link_name: str
     notes: tuple[str, ...] = ()
     is_guess: bool = False
 
 
-def find_flange(chain: SerialChain, tip: str | None = None) -> FlangeChoice:
+def find_flange(chain: SerialChain, requested: str | None = None) -> FlangeChoice:
     """
-    Return the flange, which is `tip`, a link with a flange's name, or the last moving link.
+    Return the flange, which is `requested`, a link with a flange's name, or the last moving link.
 
     Raises
     ------
     UrdfError
-        If `tip` is not fixed to the last moving link.
+        If `requested` is not fixed to the last moving link.
 
     """
-    document, words, last = chain.document, chain.document.words, chain.joints[-1].child
+    document, words, last = chain.document, chain.document.wording, chain.joints[-1].child
     links = [*filter(document.is_link_of_file, chain.tool_links)] or [*chain.tool_links]
-    if tip is not None:
-        if tip not in chain.tool_links:
-            fixed = list_text(links)
-            raise document.error(f'{words.link} {tip!r} is not fixed to {last!r}; choose {fixed}.')
-        return FlangeChoice(tip)
+    if requested is not None:
+        if requested not in chain.tool_links:
+            problem = f'{words.link} {requested!r} is not fixed to {last!r}'
+            raise document.error(f'{problem}; choose {list_text(links)}.')
+        return FlangeChoice(requested)
     endings = (*_FLANGE_NAME_ENDINGS, f'link{len(chain.joints) + 1}', 'flange')
     named = [name for one in endings for name in links if _name_ends_with(name, one)]
     how = 'another is chosen by fd.load(..., tip=) and arm import --tip'
@@ -210,7 +210,7 @@ def find_flange(chain: SerialChain, tip: str | None = None) -> FlangeChoice:
         found, pose = named[0], chain.link_poses[named[0]]
         notes, axis = [], _outward_axis(chain, pose)
         ways = {one: np.linalg.norm(chain.link_poses[one][:3, 3] - pose[:3, 3]) for one in named}
-        if elsewhere := [name for name, way in ways.items() if way > _MIN_ORIGIN_DISTANCE_M]:
+        if elsewhere := [name for name, way in ways.items() if way > _MAX_SAME_ORIGIN_DISTANCE_M]:
             notes.append(f'{list_text(elsewhere)} elsewhere has the name of one, too')
         if axis != '+z':
             notes.append(f'its {axis} axis points away from the arm, not z')
@@ -241,10 +241,10 @@ def _outward_axis(chain: SerialChain, flange_pose: Array) -> str:
     frames = [chain.mount_pose, *(chain.link_poses[joint.child] for joint in chain.joints)]
     back, last = inverse_transform(flange_pose), chain.joints[-1]
     ways = [-(back @ frame[:, 3])[:3] for frame in (frames[-1], frames[-2])]
-    away = ways[float(np.linalg.norm(ways[0])) < _MIN_ORIGIN_DISTANCE_M]
+    away = ways[float(np.linalg.norm(ways[0])) < _MAX_SAME_ORIGIN_DISTANCE_M]
     axis = (back @ frames[-1])[:3, :3] @ last.axis
     along, length = float(away @ axis), float(np.linalg.norm(away))
-    if last.joint_kind is JointKind.PRISMATIC or abs(along) > _MIN_AXIAL_TO_DISTANCE * length:
+    if last.joint_kind is JointKind.PRISMATIC or abs(along) > _MIN_AXIAL_TO_OFFSET * length:
         away, length = np.copysign(1.0, along) * axis, 1.0
     if away[2] >= _MIN_OUTWARD_COSINE * length:
         return '+z'

@@ -31,10 +31,10 @@ from ..spatial import inverse_transform, JointKind, rpy_from_rotation, snapped_a
 MAX_NEARLY_PARALLEL_ANGLE_RAD = 0.1
 # [m] Parallel axes at most COINCIDENCE_TOLERANCE_M apart count as one line, which has no common
 # normal.
-COINCIDENCE_TOLERANCE_M = 1e-13
+COINCIDENT_AXES_TOLERANCE_M = 1e-13
 # Angles [rad] within _ANGLE_NOISE_RAD of a multiple of 45 degrees become the multiple; lengths [m]
 # are rounded to _LENGTH_DECIMAL_COUNT.
-_ANGLE_NOISE_RAD = 1e-11
+_ANGLE_ERROR_RAD = 1e-11
 _LENGTH_DECIMAL_COUNT = 14
 # Cosine of the angle up to which a direction counts as along another.
 _MIN_PARALLEL_COSINE = 1.0 - 5e-9
@@ -45,21 +45,21 @@ class JointAxis(NamedTuple):
 
     direction: Array
     point: Array
-    has_free_position: bool = False  # True for a prismatic joint: its axis is a direction only
+    is_direction_only: bool = False  # True for a prismatic joint: its axis is a direction only
 
 
 def dh_rows_from_axes(
-    axes: Sequence[JointAxis], base_goal: Array, flange_pose: Array, convention: Convention
+    axes: Sequence[JointAxis], preferred_base: Array, flange_pose: Array, convention: Convention
 ) -> tuple[Array, list[DHRow]]:
     """
     Return frame {0}'s pose (4, 4), and DH rows of joints with the given axes and of the flange.
 
-    The origin of frame {0} is the point of axis 1 nearest to the origin of `base_goal`; the x axis
-    of frame {0} is as close to that of `base_goal` as possible. Of the two directions of a normal
-    the one is taken for which theta lies within 90 degrees of zero, as in Franka's own table.
+    The origin of frame {0} is the point of axis 1 nearest to the origin of `preferred_base`; its x
+    axis is as close to that of `preferred_base` as possible. Of the two directions of a normal the
+    one is taken for which theta lies within 90 degrees of zero, as in Franka's own table.
     Between parallel axes d is zero. All poses are in one frame, with all joints at zero.
     """
-    base = pose = _frame_on_axis(axes[0], base_goal)
+    base = pose = _frame_on_axis(axes[0], preferred_base)
     rows = list[DHRow]()
     for line in (*axes, JointAxis(flange_pose[:3, 2], flange_pose[:3, 3])):
         normal, foot, a, alpha, beta = _common_normal(pose, line)
@@ -82,52 +82,52 @@ def _common_normal(frame: Array, axis: JointAxis) -> tuple[Array, Array, float, 
     to its z, to the line, and beta is the line's tilt about y (Hayati's parameters).
     """
     x, y, z, origin = frame[:3, 0], frame[:3, 1], frame[:3, 2], frame[:3, 3]
-    point = origin if axis.has_free_position else axis.point
+    point = origin if axis.is_direction_only else axis.point
     cross, between = np.cross(z, axis.direction), point - origin
     sine, cosine = float(np.linalg.norm(cross)), float(z @ axis.direction)
     if sine > MAX_NEARLY_PARALLEL_ANGLE_RAD:
         normal = cross / sine
         foot = origin + (np.cross(between, axis.direction) @ cross / sine**2) * z
-        normal = -normal if _is_reversed(normal, x, y) else normal
+        normal = -normal if _is_normal_reversed(normal, x, y) else normal
         alpha = math.atan2(float(cross @ normal), cosine)
         return normal, foot, float(between @ normal), alpha, 0.0
     # The point where the line crosses the plane through the origin of the frame across its z.
     across = between - (between @ z) / cosine * axis.direction
     distance = float(np.linalg.norm(across))
-    normal = x if distance <= COINCIDENCE_TOLERANCE_M else across / distance
-    normal = -normal if _is_reversed(normal, x, y) else normal
+    normal = x if distance <= COINCIDENT_AXES_TOLERANCE_M else across / distance
+    normal = -normal if _is_normal_reversed(normal, x, y) else normal
     along_y = float(np.cross(z, normal) @ axis.direction)
     alpha, beta = math.atan2(-along_y, cosine), math.asin(float(normal @ axis.direction))
     return normal, origin, float(across @ normal), alpha, beta
 
 
-def _is_reversed(normal: Array, x: Array, y: Array) -> bool:
+def _is_normal_reversed(normal: Array, x: Array, y: Array) -> bool:
     """Return whether a normal points against the axis x or, if perpendicular to it, against y."""
     along = float(normal @ x)
-    return along < 0.0 if abs(along) > _ANGLE_NOISE_RAD else float(normal @ y) < 0.0
+    return along < 0.0 if abs(along) > _ANGLE_ERROR_RAD else float(normal @ y) < 0.0
 
 
 def description_from_chain(
-    chain: SerialChain, convention: Convention, tip: str | None = None
+    chain: SerialChain, convention: Convention, flange_link: str | None = None
 ) -> ArmDescription:
     """
     Return the ArmDescription, with DH rows in `convention`, of a serial arm in a URDF.
 
-    The space frame {S} is the URDF's root link. The link `tip` is the flange, by default the
+    The space frame {S} is the URDF's root link. `flange_link` is the flange, by default the
     chain's, or the last joint's link. Frame {0} is that of `dh_rows_from_axes` near joint 1's
     parent link.
 
     Raises
     ------
     UrdfError
-        If `tip` is not fixed to the last link.
+        If `flange_link` is not fixed to the last link.
 
     """
-    arm, links = _arm_in_links(chain, convention, tip), [one.child for one in chain.joints]
+    arm, links = _dh_arm(chain, convention, flange_link), [one.child for one in chain.joints]
     frames = arm.frames(np.zeros(arm.n))
     backs = [inverse_transform(frame) for frame in frames]
     placed = zip(arm.links, backs, links)
-    carriers = zip([np.eye(4), *backs], [chain.document.root, *links])
+    carriers = zip([np.eye(4), *backs], [chain.document.root_link, *links])
     return replace(
         arm,
         links=tuple(one.expressed_in(back @ chain.link_poses[link]) for one, back, link in placed),
@@ -139,25 +139,25 @@ def description_from_chain(
     )
 
 
-def _arm_in_links(chain: SerialChain, convention: Convention, tip: str | None) -> ArmDescription:
+def _dh_arm(chain: SerialChain, convention: Convention, flange_link: str | None) -> ArmDescription:
     """Return a chain's arm with DH rows, but with link inertias in the URDF's link frames."""
-    document, tool, axes = chain.document, find_flange(chain, tip), []
+    document, tool, axes = chain.document, find_flange(chain, flange_link), []
     for joint in chain.joints:
         pose = chain.link_poses[joint.child]
         direction, point = pose[:3, :3] @ joint.axis, pose[:3, :3] @ joint.axis_point + pose[:3, 3]
         axes.append(JointAxis(direction, point, joint.joint_kind is JointKind.PRISMATIC))
-    tool_pose = chain.link_poses[tool.name]
+    tool_pose = chain.link_poses[tool.link_name]
     base, (*rows, flange) = dh_rows_from_axes(axes, chain.mount_pose, tool_pose, convention)
-    standing = chain.inertia(document.root).expressed_in(inverse_transform(base))
+    standing = chain.inertia(document.root_link).expressed_in(inverse_transform(base))
     names, held = tuple(one.name for one in chain.joints), tuple(chain.held_positions.items())
     others = tuple(
         (one.name, one.child)
         for one in document.joints.values()
-        if one.name not in names and not (document.mjcf_text and one.type == 'fixed')
+        if one.name not in names and not (document.mjcf_source and one.type == 'fixed')
     )
-    read = document.source, document.text, names, held
+    mjcf, read = document.mjcf_source, (document.source_name, document.text, names, held)
     return ArmDescription(
-        name=document.name or 'arm',
+        name=document.robot_name or 'arm',
         convention=convention,
         joints=tuple(
             Joint(one.name, one.joint_kind, row, one.limits or JointLimits(), link=one.child)
@@ -167,9 +167,9 @@ def _arm_in_links(chain: SerialChain, convention: Convention, tip: str | None) -
         flange=flange,
         base=base,
         base_link=standing if standing.parameters().any() else None,
-        source=document.source,
+        source=document.source_name,
         mount_pose=chain.mount_pose,
-        urdf=UrdfProvenance(*read, *tool, mjcf_text=document.mjcf_text, other_joint_links=others),
+        urdf=UrdfProvenance(*read, *tool, mjcf_text=mjcf, other_joint_links=others),
     )
 
 
@@ -180,23 +180,23 @@ def _fixed_frame(name: str, joint: int, pose: Array) -> FixedFrame:
     return FixedFrame(name=name, joint=joint, xyz=xyz, rpy=rpy)
 
 
-def _frame_on_axis(axis: JointAxis, base_goal: Array) -> Array:
+def _frame_on_axis(axis: JointAxis, preferred_pose: Array) -> Array:
     """Return the frame with its z on a line, and its x and origin nearest to those of a pose."""
-    z = base_goal[:3, :3].T @ axis.direction
-    point = (inverse_transform(base_goal) @ [*axis.point, 1.0])[:3]
-    # Make the x of `base_goal`, or -z if x is nearly along the line, perpendicular to the line.
+    z = preferred_pose[:3, :3].T @ axis.direction
+    point = (inverse_transform(preferred_pose) @ [*axis.point, 1.0])[:3]
+    # Make the x of `preferred_pose`, or -z if x is nearly along the line, perpendicular to it.
     candidate = np.eye(3)[0] if abs(z[0]) < _MIN_PARALLEL_COSINE else -np.eye(3)[2]
     x = candidate - (candidate @ z) * z
     x /= np.linalg.norm(x)
     pose = np.eye(4)
     pose[:3, :3] = np.column_stack((x, np.cross(z, x), z))
     pose[:3, 3] = point - (point @ z) * z
-    return base_goal @ pose
+    return preferred_pose @ pose
 
 
 def _row_without_rounding_errors(row: DHRow) -> DHRow:
     """Return a row without rounding errors in lengths and in multiples of 45 degrees."""
     angles = (row.alpha, row.theta, row.beta)
-    alpha, theta, beta = (snapped_angle(one, math.pi / 4.0, _ANGLE_NOISE_RAD) for one in angles)
+    alpha, theta, beta = (snapped_angle(one, math.pi / 4.0, _ANGLE_ERROR_RAD) for one in angles)
     a, d = (round(length, _LENGTH_DECIMAL_COUNT) + 0.0 for length in (row.a, row.d))
     return DHRow(a, alpha, d, theta, beta)

@@ -34,9 +34,9 @@ class Notes(NamedTuple):
 class UniqueNames:
     """A callable that makes names unique by appending underscores to names already in use."""
 
-    def __init__(self, *names: str) -> None:
+    def __init__(self, *used_names: str) -> None:
         """Store the names that are in use."""
-        self._used_names = set(names)
+        self._used_names = set(used_names)
 
     def __call__(self, name: str) -> str:
         """Return the name, with underscores behind it if it is in use, and keep it as used."""
@@ -117,17 +117,17 @@ class UrdfDocument:
     """
     The tree of links and joints of a URDF or MJCF, with notes on the file.
 
-    `name` is the robot's, `source` the name of the `text` in error messages. `link_order` has the
+    `name` is the robot's, `source_name` that of the `text` in error messages. `link_order` has the
     links, each behind those on the way from the root to it. `notes` are sentences about tolerated
     deviations from the format and doubtful limits, `torque_notes` about what changes torques.
     `simulation_values` has, of an MJCF, `armature`, `damping`, `frictionloss` and, if it states
-    one, `home` of each moving joint, `mjcf_text` is its path or text, `tensor_sources` names what
+    one, `home` of each moving joint, `mjcf_source` is its path or text, `tensor_sources` is what
     states the tensor of a body, and `loops` are the joints of each loop that is closed between two
     bodies.
     """
 
-    name: str
-    source: str
+    robot_name: str
+    source_name: str
     text: str
     links: dict[str, UrdfInertial]
     joints: dict[str, UrdfJoint]
@@ -135,32 +135,32 @@ class UrdfDocument:
     notes: tuple[str, ...] = ()
     torque_notes: tuple[str, ...] = ()
     simulation_values: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    mjcf_text: str = ''
+    mjcf_source: str = ''
     tensor_sources: Mapping[str, str] = field(default_factory=dict)
     loops: tuple[frozenset[str], ...] = ()
 
     @property
-    def words(self) -> FormatWords:
+    def wording(self) -> FormatWords:
         """Words of the file's format, URDF or MJCF, for messages."""
-        return MJCF_WORDS if self.mjcf_text else URDF_WORDS
+        return MJCF_WORDS if self.mjcf_source else URDF_WORDS
 
     def inertial_words(self, link: str) -> FormatWords:
         """Return the format's words for messages, with the entries that state a link's inertia."""
         if (stated := self.tensor_sources.get(link)) == TENSOR_FROM_GEOMS:
             mass, center, tensor = (f'{one} of its geoms' for one in ('mass', 'centre', 'inertia'))
-            return self.words._replace(mass=mass, center=center, tensor=tensor)
-        return self.words._replace(tensor=f'inertial {stated}') if stated else self.words
+            return self.wording._replace(mass=mass, center=center, tensor=tensor)
+        return self.wording._replace(tensor=f'inertial {stated}') if stated else self.wording
 
     def joint_type_text(self, joint: UrdfJoint) -> str:
         """Return a joint's type for a message, in the terms of the file's format."""
-        return self.words.floating_joints if joint.type == 'floating' else joint.type
+        return self.wording.floating_joints if joint.type == 'floating' else joint.type
 
     def is_link_of_file(self, link: str) -> bool:
         """Return whether a link is in the file; False if added between joints of an MJCF body."""
-        return not (self.mjcf_text and VIRTUAL_LINK_MARK in link)
+        return not (self.mjcf_source and VIRTUAL_LINK_MARK in link)
 
     @property
-    def root(self) -> str:
+    def root_link(self) -> str:
         """Name of the root link."""
         return self.link_order[0]
 
@@ -170,8 +170,8 @@ class UrdfDocument:
         return {one.child: one for one in self.joints.values()}
 
     def error(self, problem: str) -> UrdfError:
-        """Return a UrdfError whose message begins with `source`, the name of the file."""
-        return UrdfError(f'{self.source}: {problem}')
+        """Return a UrdfError whose message begins with `source_name`, the name of the file."""
+        return UrdfError(f'{self.source_name}: {problem}')
 
     def joints_from_root(self) -> list[UrdfJoint]:
         """Return all joints in topological order, each after those between the root and it."""

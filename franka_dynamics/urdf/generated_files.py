@@ -15,11 +15,11 @@ from ..arm.frames import ROOT_LINK
 from ..arm.shapes import load_hand_shapes, load_shapes
 from ..constants import NO_HAND
 
-_NAMESPACE = 'http://www.ros.org/wiki/xacro'
-_MACRO_TAG = f'{{{_NAMESPACE}}}macro'
+_XACRO_NAMESPACE = 'http://www.ros.org/wiki/xacro'
+_XACRO_MACRO_TAG = f'{{{_XACRO_NAMESPACE}}}macro'
 # Stands for the macro's argument while the URDF is written, which has no $ in its names.
 _PREFIX_PLACEHOLDER, _PREFIX_ARGUMENT = 'prefix__', '${prefix}'
-ElementTree.register_namespace('xacro', _NAMESPACE)
+ElementTree.register_namespace('xacro', _XACRO_NAMESPACE)
 _BANNER = (
     'Copyright 2026 The franka_dynamics authors. SPDX-License-Identifier: Apache-2.0.',
     'Generated from config/ by franka-dynamics arm export; to change it, change config/ and '
@@ -27,27 +27,27 @@ _BANNER = (
 )
 
 
-def physical_inertial_sets(arm: str) -> tuple[str, ...]:
+def physical_inertial_sets(arm_name: str) -> tuple[str, ...]:
     """Return names of an arm's inertial sets that are physical without hand, default first."""
-    bare = {name: load(arm, name, hand=NO_HAND) for name in available_sets(arm)}
+    bare = {name: load(arm_name, name, hand=NO_HAND) for name in available_sets(arm_name)}
     return tuple(name for name, one in bare.items() if not one.inconsistencies())
 
 
-def arm_macro_text(arm: str) -> str:
+def arm_macro_text(arm_name: str) -> str:
     """
     Return the text of a xacro file with a macro of an arm and its physical inertial sets.
 
     The file's macro `arm` takes `prefix`, `inertial_set` ('' for the default) and `meshes`: '' for
     simple shapes, or the URI of a folder with visual/ and collision/ like franka_description's.
     """
-    sets = physical_inertial_sets(arm)
-    root, shapes = f'{_PREFIX_PLACEHOLDER}{ROOT_LINK}', load_shapes(arm)
-    bare = {name: load(arm, name, hand=NO_HAND, prefix=_PREFIX_PLACEHOLDER) for name in sets}
+    sets = physical_inertial_sets(arm_name)
+    root, shapes = f'{_PREFIX_PLACEHOLDER}{ROOT_LINK}', load_shapes(arm_name)
+    bare = {name: load(arm_name, name, hand=NO_HAND, prefix=_PREFIX_PLACEHOLDER) for name in sets}
     texts = {name: urdf_text(one, root=root, shapes=shapes) for name, one in bare.items()}
     robots = {name: ElementTree.fromstring(text) for name, text in texts.items()}
-    macro = Element(_MACRO_TAG, name='arm', params='prefix inertial_set meshes')
-    _add_property(macro, 'set', f"${{inertial_set if inertial_set else '{sets[0]}'}}")
-    _add_choice_check(macro, 'set', sets, f'inertial_set of {arm}')
+    macro = Element(_XACRO_MACRO_TAG, name='arm', params='prefix inertial_set meshes')
+    _add_xacro_property(macro, 'set', f"${{inertial_set if inertial_set else '{sets[0]}'}}")
+    _add_choice_check(macro, 'set', sets, f'inertial_set of {arm_name}')
     for element in robots[sets[0]]:
         if element.tag == 'link':
             place = f"link[@name='{element.get('name')}']/inertial"
@@ -60,7 +60,7 @@ def arm_macro_text(arm: str) -> str:
 
 def hands_macro_text() -> str:
     """Return the text of a xacro file whose macro `hand` attaches a shipped hand to a link."""
-    macro = Element(_MACRO_TAG, name='hand', params='hand prefix parent stem')
+    macro = Element(_XACRO_MACRO_TAG, name='hand', params='hand prefix parent stem')
     names = available_hands()
     _add_choice_check(macro, 'hand', names, 'hand')
     joint = add_tag(macro, 'joint', name='${prefix}${stem}hand_joint', type='fixed')
@@ -68,13 +68,13 @@ def hands_macro_text() -> str:
     add_tag(joint, 'child', link='${prefix}${stem}hand')
     link = add_tag(macro, 'link', name='${prefix}${stem}hand')
     shaped = [name for name in names if load_hand_shapes(name)]
-    add_shapes(_add_condition(link, 'if', f'hand in {shaped}'), load_hand_shapes(shaped[0]))
+    add_shapes(_add_xacro_condition(link, 'if', f'hand in {shaped}'), load_hand_shapes(shaped[0]))
     for name in names:
-        add_inertial(_add_condition(link, 'if', f"hand == '{name}'"), load_hand(name))
+        add_inertial(_add_xacro_condition(link, 'if', f"hand == '{name}'"), load_hand(name))
     return _xacro_file_text(macro)
 
 
-def _macro_link(link: Element, inertials: dict[str, Element | None]) -> Element:
+def _macro_link(link: Element, inertial_by_set: dict[str, Element | None]) -> Element:
     """
     Return a link with each set's inertial, and simple shapes or, with xacro's `meshes`, meshes.
 
@@ -84,34 +84,34 @@ def _macro_link(link: Element, inertials: dict[str, Element | None]) -> Element:
     simple = [element for element in link if element.tag in ('visual', 'collision')]
     if simple:
         name = str(link.get('name'))
-        _add_condition(new, 'unless', 'meshes').extend(simple)
-        chosen = _add_condition(new, 'if', 'meshes')
+        _add_xacro_condition(new, 'unless', 'meshes').extend(simple)
+        chosen = _add_xacro_condition(new, 'if', 'meshes')
         mesh = name[name.rindex('link') :]
         for tag, suffix in (('visual', 'dae'), ('collision', 'stl')):
             geometry = add_tag(add_tag(chosen, tag), 'geometry')
             add_tag(geometry, 'mesh', filename=f'${{meshes}}/{tag}/{mesh}.{suffix}')
-    for set_name, inertial in inertials.items():
+    for set_name, inertial in inertial_by_set.items():
         if inertial is not None:
-            _add_condition(new, 'if', f"set == '{set_name}'").append(inertial)
+            _add_xacro_condition(new, 'if', f"set == '{set_name}'").append(inertial)
     return new
 
 
 def _add_choice_check(macro: Element, variable: str, choices: Sequence[str], label: str) -> None:
     """Add to a macro an xacro error for a variable whose value is none of `choices`."""
     refusal = f'{label} must be one of {", ".join(choices)}; it is '
-    unless = _add_condition(macro, 'unless', f'{variable} in {list(choices)}')
-    _add_property(unless, 'refusal', f"${{xacro.fatal('{refusal}' + {variable})}}")
+    unless = _add_xacro_condition(macro, 'unless', f'{variable} in {list(choices)}')
+    _add_xacro_property(unless, 'refusal', f"${{xacro.fatal('{refusal}' + {variable})}}")
 
 
-def _add_property(parent: Element, name: str, value: str) -> None:
+def _add_xacro_property(parent: Element, name: str, value: str) -> None:
     """Add an xacro property, which xacro evaluates even if nothing uses it."""
     # xacro evaluates an unused property, such as `refusal`, only with lazy_eval='false'.
-    add_tag(parent, f'{{{_NAMESPACE}}}property', name=name, value=value, lazy_eval='false')
+    add_tag(parent, f'{{{_XACRO_NAMESPACE}}}property', name=name, value=value, lazy_eval='false')
 
 
-def _add_condition(parent: Element, tag: str, condition: str) -> Element:
+def _add_xacro_condition(parent: Element, tag: str, condition: str) -> Element:
     """Add an xacro element `tag` (`if` or `unless`) with a condition to `parent`; return it."""
-    return add_tag(parent, f'{{{_NAMESPACE}}}{tag}', value=f'${{bool({condition})}}')
+    return add_tag(parent, f'{{{_XACRO_NAMESPACE}}}{tag}', value=f'${{bool({condition})}}')
 
 
 def _xacro_file_text(macro: Element) -> str:
@@ -122,12 +122,12 @@ def _xacro_file_text(macro: Element) -> str:
 
 
 def robot_file_text(
-    arm: ArmDescription, format: str, *, source: str = '', prefix: str = '', ideal: bool = False
+    arm: ArmDescription, format: str, *, user_file: str = '', prefix: str = '', ideal: bool = False
 ) -> str:
     """
     Return the text of an arm's URDF or MJCF, as `format` says, with a comment on top.
 
-    In URDF the hand is a link of its own; a payload is part of the last link. `source` is the
+    In URDF the hand is a link of its own; a payload is part of the last link. `user_file` is the
     file that the arm was loaded from, if it is the user's; the comment names it and the repaired
     links. `prefix` is that of the root link. `ideal` is that of `mjcf_text`.
 
@@ -145,8 +145,8 @@ def robot_file_text(
     else:
         bare, root = with_hand(arm, NO_HAND), f'{prefix}{ROOT_LINK}'
         text = urdf_text(bare, root=root, tool=tool, shapes=shapes, tool_shapes=tool_shapes)
-    written = (f'Written by franka-dynamics arm export from {source}.',) if source else _BANNER
-    return _with_banner(text, (*written, *arm.repairs))
+    said = (f'Written by franka-dynamics arm export from {user_file}.',) if user_file else _BANNER
+    return _with_banner(text, (*said, *arm.repairs))
 
 
 def exported_arms() -> tuple[str, ...]:

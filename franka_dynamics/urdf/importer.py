@@ -97,7 +97,7 @@ def import_urdf(
     else:
         require_moving_joints(document, held or ())
         joint_names, gripper = choose_arm_joints(document, prefix, held or ())
-    chain = read_chain(document, joint_names, held=held, gripper=gripper)
+    chain = read_chain(document, joint_names, held_positions=held, gripper_joints=gripper)
     arm = _with_plausibility_notes(description_from_chain(chain, convention, tip), chain)
     arm = replace(arm, name=name or arm.name, inertial_set=IMPORTED_SET_NAME)
     return _with_simulation_values(arm, document)
@@ -189,7 +189,7 @@ def joint_names_of_arm(
 class ArmWithJointNames(NamedTuple):
     """An arm, its name, and the names of its joints in a robot's description."""
 
-    name: str
+    arm_name: str
     arm: ArmDescription
     joint_names: tuple[str, ...]
 

@@ -39,7 +39,7 @@ def is_mjcf_text(text: str) -> bool:
         return False
 
 
-def read_mjcf(text: str, source: str, path: Path | None = None) -> UrdfDocument:
+def read_mjcf(text: str, source_name: str, path: Path | None = None) -> UrdfDocument:
     """
     Return the links and joints of an MJCF, as MuJoCo compiles it.
 
@@ -55,29 +55,29 @@ def read_mjcf(text: str, source: str, path: Path | None = None) -> UrdfDocument:
         from is missing.
 
     """
-    mujoco, spec, model = compile_mjcf(text, source, path)
-    tree = _TreeBuilder(mujoco, model)
+    mujoco, spec, model = compile_mjcf(text, source_name, path)
+    tree = _LinkTreeBuilder(mujoco, model)
     tensors = _tensor_sources(spec, tree.body_names, spec.compiler.inertiafromgeom)
     notes = notes_on_left_out_parts(mujoco, spec, model, tree.body_names, tree.joint_names)
-    return tree.build_document(text, source, str(path or text), tensors, notes)
+    return tree.build_document(text, source_name, str(path or text), tensors, notes)
 
 
-def compile_mjcf(text: str, source: str, path: Path | None) -> tuple[Any, Any, Any]:
+def compile_mjcf(text: str, source_name: str, path: Path | None) -> tuple[Any, Any, Any]:
     """Return module mujoco, an MJCF's MjSpec, MjModel; UrdfError, ImportError without MuJoCo."""
-    with require_extra(f'{source} is an MJCF, which MuJoCo reads', 'sim'):
+    with require_extra(f'{source_name} is an MJCF, which MuJoCo reads', 'sim'):
         import mujoco
     try:
         with warnings.catch_warnings():
             warnings.simplefilter('ignore')  # of attributes that MuJoCo will not have for long
-            return mujoco, *_spec_and_model(mujoco, text, source, path)
+            return mujoco, *_spec_and_model(mujoco, text, source_name, path)
     except UrdfError:  # a ValueError, too
         raise
     except (ValueError, OSError) as error:
         reason = (path and encoding_advice(path)) or ' '.join(str(error).split())
-        raise UrdfError(f'{source}: MuJoCo cannot read this MJCF: {reason}.') from error
+        raise UrdfError(f'{source_name}: MuJoCo cannot read this MJCF: {reason}.') from error
 
 
-def _spec_and_model(mujoco: Any, text: str, source: str, path: Path | None) -> tuple[Any, Any]:
+def _spec_and_model(mujoco: Any, text: str, name: str, path: Path | None) -> tuple[Any, Any]:
     """Return MjSpec and MjModel, cubes for missing meshes; UrdfError if inertias need them."""
 
     def read_spec() -> Any:
@@ -92,7 +92,7 @@ def _spec_and_model(mujoco: Any, text: str, source: str, path: Path | None) -> t
             raise
     models = []
     for size in (1.0, 2.0):  # an inertia that depends on a missing mesh depends on its size
-        missing = _replace_missing_files(mujoco, spec := read_spec(), path, size)
+        missing = _put_cubes_for_meshes(mujoco, spec := read_spec(), path, size)
         models.append(spec.compile())
     first, second = models
     changed = (first.body_inertia != second.body_inertia).any(axis=1)
@@ -100,20 +100,20 @@ def _spec_and_model(mujoco: Any, text: str, source: str, path: Path | None) -> t
     of_mesh = [first.body(int(k)).name for k in np.flatnonzero(changed)]
     if of_mesh:
         raise UrdfError(
-            f'{source}: masses or inertias of {list_text(of_mesh)} are computed from meshes that '
+            f'{name}: masses or inertias of {list_text(of_mesh)} are computed from meshes that '
             f'are missing ({list_text(missing)}); put them where the MJCF has them.'
         )
     return spec, second
 
 
-def _replace_missing_files(mujoco: Any, spec: Any, path: Path | None, size: float) -> list[str]:
+def _put_cubes_for_meshes(mujoco: Any, spec: Any, path: Path | None, scale: float) -> list[str]:
     """Make missing meshes cubes; delete materials, skins, height fields; return missing meshes."""
     missing = []
     for mesh in spec.meshes:
         folder = (path or Path()).parent / spec.compiler.meshdir
         if mesh.file and not (path and os.path.isfile(folder / mesh.file)):
             missing.append(mesh.file)
-            mesh.file, mesh.content_type, mesh.uservert = '', '', (size * _CUBE_CORNERS_M).ravel()
+            mesh.file, mesh.content_type, mesh.uservert = '', '', (scale * _CUBE_CORNERS_M).ravel()
             mesh.scale = (1.0, 1.0, 1.0)
     fields = [one for one in spec.geoms if one.type == mujoco.mjtGeom.mjGEOM_HFIELD]
     for one in (*spec.geoms, *spec.sites, *spec.tendons, *spec.meshes):
@@ -135,7 +135,7 @@ def _tensor_sources(spec: Any, bodies: Sequence[str], inertia_from_geom: Any) ->
     return stated
 
 
-class _TreeBuilder:
+class _LinkTreeBuilder:
     """Builds the links and joints of a UrdfDocument from MuJoCo's compiled model."""
 
     def __init__(self, mujoco: Any, model: Any) -> None:
@@ -146,7 +146,7 @@ class _TreeBuilder:
         self._links, self._urdf_joints = dict[str, UrdfInertial](), dict[str, UrdfJoint]()
         self._unique_link_name = document.UniqueNames(*self.body_names)
         self._unique_joint_name = document.UniqueNames(*self.joint_names)
-        self._links[self.body_names[0]] = self._inertial(0)
+        self._links[self.body_names[0]] = self._body_inertial(0)
         for body in range(1, model.nbody):
             self._add_body(body)
         for site in map(model.site, range(model.nsite)):
@@ -155,7 +155,7 @@ class _TreeBuilder:
                 name = self._unique_link_name(f'{site.name}_site' if taken else site.name)
                 self._links[name] = UrdfInertial()
                 carrier = self.body_names[int(site.bodyid[0])]
-                self._add_fixed_joint(carrier, name, _pose(site.pos, site.quat))
+                self._add_fixed_joint(carrier, name, _pose_from_quaternion(site.pos, site.quat))
 
     def build_document(
         self, text: str, source: str, mjcf: str, tensors: Mapping[str, str], notes: document.Notes
@@ -166,30 +166,30 @@ class _TreeBuilder:
         values = {one: self._simulation_values(k) for k, one in enumerate(self.joint_names)}
         tree = name, source, text, self._links, self._urdf_joints, tuple(self._links)
         said = UrdfDocument(*tree, tuple(notes.other_notes), tuple(notes.torque_notes), values)
-        return replace(said, mjcf_text=mjcf, tensor_sources=tensors, loops=self._loop_joints())
+        return replace(said, mjcf_source=mjcf, tensor_sources=tensors, loops=self._loop_joints())
 
-    def _add_body(self, body: int) -> None:
+    def _add_body(self, body_id: int) -> None:
         """Add a body and its joints, with a massless link between any two successive joints."""
-        model, name = self._model, self.body_names[body]
-        parent = self.body_names[int(model.body_parentid[body])]
-        pose = _pose(model.body_pos[body], model.body_quat[body])
-        first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
+        model, name = self._model, self.body_names[body_id]
+        parent = self.body_names[int(model.body_parentid[body_id])]
+        pose = _pose_from_quaternion(model.body_pos[body_id], model.body_quat[body_id])
+        first, count = int(model.body_jntadr[body_id]), int(model.body_jntnum[body_id])
         for k in range(first, first + count):
             last = k == first + count - 1
             inner = f'{name}{VIRTUAL_LINK_MARK}{k - first + 1}'
             child = name if last else self._unique_link_name(inner)
-            self._links[child] = self._inertial(body) if last else UrdfInertial()
+            self._links[child] = self._body_inertial(body_id) if last else UrdfInertial()
             self._add_moving_joint(k, parent, child, pose)
             parent, pose = child, np.eye(4)
         if not count:
-            self._links[name] = self._inertial(body)
+            self._links[name] = self._body_inertial(body_id)
             self._add_fixed_joint(parent, name, pose)
 
-    def _inertial(self, body: int) -> UrdfInertial:
+    def _body_inertial(self, body_id: int) -> UrdfInertial:
         """Return a body's mass, principal moments and their frame's pose in the body."""
-        model = self._model
-        pose = _pose(model.body_ipos[body], model.body_iquat[body])
-        return UrdfInertial(float(model.body_mass[body]), np.diag(model.body_inertia[body]), pose)
+        model, k = self._model, body_id
+        pose = _pose_from_quaternion(model.body_ipos[k], model.body_iquat[k])
+        return UrdfInertial(float(model.body_mass[k]), np.diag(model.body_inertia[k]), pose)
 
     def _add_fixed_joint(self, parent: str, child: str, pose: Array) -> None:
         """Add a fixed joint between two links, with a name that no other joint has."""
@@ -238,20 +238,20 @@ class _TreeBuilder:
                 ends = [int(model.eq_obj1id[e]), int(model.eq_obj2id[e])]
                 if model.eq_objtype[e] == self._mujoco.mjtObj.mjOBJ_SITE:
                     ends = [int(model.site_bodyid[one]) for one in ends]
-                first, second = ({*self._moving_joint_names(one)} for one in ends)
+                first, second = ({*self._joint_names_to_body(one)} for one in ends)
                 # One that holds an arm to the world, or to what floats, closes no linkage.
                 floats = any(not self._urdf_joints[one].is_moving for one in first ^ second)
                 if first - second and second - first and not floats:
                     found.append(frozenset(first ^ second))
         return tuple(found)
 
-    def _moving_joint_names(self, body: int) -> Iterator[str]:
+    def _joint_names_to_body(self, body_id: int) -> Iterator[str]:
         """Yield the names of the joints that move a body."""
         model = self._model
-        while body > 0:
-            first = int(model.body_jntadr[body])
-            yield from self.joint_names[first : first + int(model.body_jntnum[body])]
-            body = int(model.body_parentid[body])
+        while body_id > 0:
+            first = int(model.body_jntadr[body_id])
+            yield from self.joint_names[first : first + int(model.body_jntnum[body_id])]
+            body_id = int(model.body_parentid[body_id])
 
     def _effort_limits(self, joint_id: int) -> Iterator[float]:
         """Yield limits of a joint's torque by its `actuatorfrcrange` and its actuators' ranges."""
@@ -280,7 +280,7 @@ class _TreeBuilder:
         return values
 
 
-def _pose(position: Array, quaternion: Sequence[float]) -> Array:
+def _pose_from_quaternion(position: Array, quaternion: Sequence[float]) -> Array:
     """Return a pose from a position and a unit quaternion w, x, y, z, shape (4, 4)."""
     w, x, y, z = map(float, quaternion)
     pose = np.eye(4)

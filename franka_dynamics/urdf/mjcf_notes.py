@@ -34,7 +34,7 @@ def notes_on_left_out_parts(
     return Notes(of_torque, [*_joint_notes(model, joints), *_unmodelled_part_notes(mujoco, model)])
 
 
-def _gravity_notes(mujoco: Any, model: Any, bodies: Sequence[str]) -> Iterator[str]:
+def _gravity_notes(mujoco: Any, model: Any, body_names: Sequence[str]) -> Iterator[str]:
     """Yield notes on gravity other than the default, and on bodies with gravity compensation."""
     off = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
     gravity = np.zeros(3) if off else model.opt.gravity
@@ -46,22 +46,22 @@ def _gravity_notes(mujoco: Any, model: Any, bodies: Sequence[str]) -> Iterator[s
         )
     first = model.body_jntadr[model.body_rootid]  # joint of each body's tree, -1 if it has none
     floats = np.append(model.jnt_type, -1)[first] == int(mujoco.mjtJoint.mjJNT_FREE)
-    if carried := [bodies[int(k)] for k in np.flatnonzero(model.body_gravcomp * ~floats)]:
+    if carried := [body_names[int(k)] for k in np.flatnonzero(model.body_gravcomp * ~floats)]:
         yield (f'{list_text(carried)}: gravity is compensated (gravcomp); g(q) has the weight.')
 
 
-def _compiler_notes(spec: Any, model: Any, bodies: Sequence[str]) -> Iterator[str]:
+def _compiler_notes(spec: Any, model: Any, body_names: Sequence[str]) -> Iterator[str]:
     """Yield notes on masses and tensors that the compiler changed from those of <inertial>."""
     masses, tensors = list[str](), list[str]()
     by_geoms = int(spec.compiler.inertiafromgeom) == 1  # then <inertial> counts for nothing
     for body in () if by_geoms else spec.bodies:
-        if not (body.explicitinertial and 0 < body.id < len(bodies)):
+        if not (body.explicitinertial and 0 < body.id < len(body_names)):
             continue
-        name, mass = bodies[body.id], float(model.body_mass[body.id])
+        name, mass = body_names[body.id], float(model.body_mass[body.id])
         ratio = mass / body.mass if body.mass else 1.0
         if abs(ratio - 1.0) > _MAX_ROUNDING_RATIO:
             masses.append(f'{name} from {body.mass:g} to {mass:g} kg')
-        moments, compiled = _principal_moments(body), np.sort(model.body_inertia[body.id])
+        moments, compiled = _stated_principal_moments(body), np.sort(model.body_inertia[body.id])
         # A mass that boundmass raises leaves the tensor as it is; settotalmass scales both.
         bound = _MAX_ROUNDING_RATIO * compiled.max()
         if all(np.abs(compiled - k * moments).max() > bound for k in (1.0, ratio)):
@@ -78,7 +78,7 @@ def _compiler_notes(spec: Any, model: Any, bodies: Sequence[str]) -> Iterator[st
         yield f'masses are scaled to {spec.compiler.settotalmass:g} kg in all (settotalmass).'
 
 
-def _principal_moments(body: Any) -> Array:
+def _stated_principal_moments(body: Any) -> Array:
     """Return the principal moments that <inertial> states, in ascending order, (3,) [kg m^2]."""
     xx, yy, zz, xy, xz, yz = body.fullinertia
     if np.isnan(xx):
@@ -86,7 +86,7 @@ def _principal_moments(body: Any) -> Array:
     return np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
-def _joint_notes(model: Any, joints: Sequence[str]) -> Iterator[str]:
+def _joint_notes(model: Any, joint_names: Sequence[str]) -> Iterator[str]:
     """Yield notes on armature, damping, friction and springs of joints."""
     for attribute, said in _NOTE_BY_JOINT_ATTRIBUTE:
         values = getattr(model, attribute, None)  # MuJoCo 3 has no polynomials
@@ -96,7 +96,7 @@ def _joint_notes(model: Any, joints: Sequence[str]) -> Iterator[str]:
         if attribute.startswith('dof'):
             rows = np.unique(model.dof_jntid[rows])
         if len(rows):
-            yield f'{list_text([joints[int(k)] for k in rows])}: {said}.'
+            yield f'{list_text([joint_names[int(k)] for k in rows])}: {said}.'
 
 
 def _unmodelled_part_notes(mujoco: Any, model: Any) -> Iterator[str]:

@@ -29,11 +29,11 @@ from ..spatial import inverse_transform, JointKind, rpy_from_rotation
 
 # MuJoCo finds the principal axes of a full tensor to six digits if its products of inertia are
 # smaller than this, relative to its moments.
-_MAX_SMALL_PRODUCT_TO_MOMENT = 1e-4
-_MAX_PRODUCT_ROUNDING_RATIO = 1e-13  # less are rounding errors
+_MAX_SMALL_INERTIA_PRODUCT_TO_MOMENT = 1e-4
+_MAX_INERTIA_PRODUCT_ROUNDING_RATIO = 1e-13  # less are rounding errors
 _MUJOCO_MIN_VALUE = 1e-15  # MuJoCo's mjMINVAL, for mass and principal moments of moving links
 _TIMESTEP_S = 1e-3  # s, the period of the robot's own control loop
-_JOINT_TYPES = {JointKind.REVOLUTE: 'hinge', JointKind.PRISMATIC: 'slide'}
+_MJCF_JOINT_TYPES = {JointKind.REVOLUTE: 'hinge', JointKind.PRISMATIC: 'slide'}
 
 
 def mjcf_text(
@@ -75,7 +75,7 @@ def mjcf_text(
     links = writer.links_to_write(description, UniqueNames('world'))
     # A link without mass, as between two joints of a body, is no body: the next one has its joint.
     empty = {i for i, one in enumerate(description.links[:-1], 1) if not one.parameters().any()}
-    empty -= {one.joint for one in links.frames}
+    empty -= {one.carrier_joint for one in links.extra_frames}
     _require_mass_and_motion(description, empty)
     root = Element('mujoco', model=description.name)
     known = None if ideal else description.friction
@@ -94,9 +94,9 @@ def mjcf_text(
     flange = description.flange_transform()
     own = [np.eye(4), *(inverse_transform(one.pose) for one in links.moving_links)]
     _add_geoms(bodies[-1], [shape.expressed_in(own[-1] @ flange) for shape in tool_shapes])
-    for site in (links.flange, links.base, *links.frames):
-        carrier = (world, *bodies)[site.joint]
-        add_tag(carrier, 'site', name=site.name, **_pose_attributes(own[site.joint] @ site.pose))
+    for one in (links.flange, links.base, *links.extra_frames):
+        k, pose = one.carrier_joint, own[one.carrier_joint] @ one.pose
+        add_tag((world, *bodies)[k], 'site', name=one.name, **_pose_attributes(pose))
     actuators = add_tag(root, 'actuator')
     for joint in description.joints:
         effort, limits = joint.limits.effort, dict[str, Any]()
@@ -114,7 +114,7 @@ def _add_bodies(
     description: ArmDescription,
     links: Sequence[writer.LinkToWrite],
     shapes: Mapping[int, Sequence[Shape]],
-    friction: Sequence[tuple[float, ...]],
+    friction_by_joint: Sequence[tuple[float, ...]],
     empty_links: Collection[int],
 ) -> list[Element]:
     """Add base geoms and bodies to a <worldbody>; return links' bodies (massless: that before)."""
@@ -122,14 +122,14 @@ def _add_bodies(
     waiting = list[tuple[Joint, Array, Sequence[float]]]()
     _add_geoms(world, [shape.expressed_in(pose) for shape in shapes.get(0, ())])
     placements = description.joint_placements()
-    moving = zip(description.joints, description.links, links, placements, friction)
+    moving = zip(description.joints, description.links, links, placements, friction_by_joint)
     for joint, inertia, link, (before, behind), joint_friction in moving:
         at, back = behind @ link.pose, inverse_transform(link.pose)
         step = pose @ before @ at
         pose, place = back, place @ step
         waiting = [(one, inverse_transform(step) @ axis, rub) for one, axis, rub in waiting]
         waiting.append((joint, inverse_transform(at), joint_friction))
-        if link.joint in empty_links:
+        if link.carrier_joint in empty_links:
             bodies.append(bodies[-1])
             continue
         body = add_tag(bodies[-1], 'body', name=link.name, **_pose_attributes(place))
@@ -139,7 +139,7 @@ def _add_bodies(
         place, waiting = np.eye(4), []
         own = inertia.expressed_in(back)
         add_tag(body, 'inertial', pos=own.center_of_mass, mass=own.mass, **_tensor_attributes(own))
-        _add_geoms(body, [one.expressed_in(back) for one in shapes.get(link.joint, ())])
+        _add_geoms(body, [one.expressed_in(back) for one in shapes.get(link.carrier_joint, ())])
     return bodies[1:]
 
 
@@ -148,7 +148,7 @@ def _tensor_attributes(link: LinkInertia) -> dict[str, Any]:
     tensor = link.inertia_at_center_of_mass
     products = tensor[np.triu_indices(3, 1)]
     ratio = np.abs(products).max() / max(np.abs(tensor).max(), _MUJOCO_MIN_VALUE)
-    if not _MAX_PRODUCT_ROUNDING_RATIO < ratio < _MAX_SMALL_PRODUCT_TO_MOMENT:
+    if not _MAX_INERTIA_PRODUCT_ROUNDING_RATIO < ratio < _MAX_SMALL_INERTIA_PRODUCT_TO_MOMENT:
         return {'fullinertia': [*np.diag(tensor), *products]}
     moments, axes = np.linalg.eigh(tensor)
     axes *= np.sign(np.linalg.det(axes))  # right-handed
@@ -188,7 +188,7 @@ def _add_joint(body: Element, joint: Joint, axis_pose: Array, friction: Sequence
     if joint.rotor_inertia:
         known['armature'] = joint.rotor_inertia
     known |= zip(('damping', 'frictionloss'), friction)
-    kind = _JOINT_TYPES[joint.kind]
+    kind = _MJCF_JOINT_TYPES[joint.kind]
     turns = joint.kind is JointKind.REVOLUTE
     place = {'pos': axis_pose[:3, 3] if turns else np.zeros(3), 'axis': axis_pose[:3, 2]}
     add_tag(body, 'joint', name=joint.name, type=kind, **place, **known)

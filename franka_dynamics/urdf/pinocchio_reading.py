@@ -16,14 +16,14 @@ from ..arrays import Array
 from ..errors import UrdfError
 from ..spatial import JointKind
 
-_REQUIRED_LIMITS = ('effort', 'velocity')  # in a <limit>, by urdfdom
+_URDFDOM_REQUIRED_LIMITS = ('effort', 'velocity')  # in a <limit>, by urdfdom
 _UNALIGNED_JOINT_MODELS = {
     JointKind.REVOLUTE: pin.JointModelRevoluteUnaligned,
     JointKind.PRISMATIC: pin.JointModelPrismaticUnaligned,
 }
 
 
-def pinocchio_model_of_urdf(text: str, source: str, *, with_mimic: bool = False) -> pin.Model:
+def pinocchio_model_of_urdf(text: str, source_name: str, *, with_mimic: bool = False) -> pin.Model:
     """
     Return Pinocchio's model of a URDF without <material> and <dynamics>, or raise UrdfError.
 
@@ -37,7 +37,7 @@ def pinocchio_model_of_urdf(text: str, source: str, *, with_mimic: bool = False)
             return pin.buildModelFromXML(stripped, mimic=follows)
         except (ValueError, RuntimeError) as error:
             reason = error
-    raise UrdfError(f'{source}: Pinocchio cannot read it: {reason}')
+    raise UrdfError(f'{source_name}: Pinocchio cannot read it: {reason}')
 
 
 def urdf_for_pinocchio(text: str) -> ElementTree.Element:
@@ -58,7 +58,7 @@ def urdf_for_pinocchio(text: str) -> ElementTree.Element:
             limit = joint.find('limit')
             if limit is None:
                 limit = ElementTree.SubElement(joint, 'limit', lower='-9', upper='9')
-            for key in _REQUIRED_LIMITS:
+            for key in _URDFDOM_REQUIRED_LIMITS:
                 limit.set(key, limit.get(key, '9'))
     return robot
 
@@ -69,9 +69,9 @@ def pinocchio_model_of_document(document: UrdfDocument) -> pin.Model:
 
     Mimic joints are independent joints in it. A URDF is read by Pinocchio itself.
     """
-    if not document.mjcf_text:
-        return pinocchio_model_of_urdf(document.text, document.source)
-    model, root = pin.Model(), document.root
+    if not document.mjcf_source:
+        return pinocchio_model_of_urdf(document.text, document.source_name)
+    model, root = pin.Model(), document.root_link
     placed = {root: (0, pin.SE3.Identity())}
     model.addFrame(pin.Frame(root, 0, 0, pin.SE3.Identity(), pin.FrameType.BODY))
     for joint in document.joints_from_root():
@@ -95,7 +95,7 @@ def pinocchio_model_of_document(document: UrdfDocument) -> pin.Model:
     return model
 
 
-def shapes_by_link(
+def shape_points_by_link(
     model: pin.Model, document: UrdfDocument, urdf_path: Path | None
 ) -> tuple[dict[str, list[Array]], set[str], dict[str, list[str]]]:
     """
@@ -105,7 +105,7 @@ def shapes_by_link(
     of the box around it. Meshes not read are listed by link. Of an MJCF there are no shapes.
     """
     meshed, unread = set[str](), dict[str, list[str]]()
-    if document.mjcf_text:
+    if document.mjcf_source:
         return {}, meshed, unread
     robot = urdf_for_pinocchio(document.text)
     for link in robot.findall('link'):

@@ -22,7 +22,7 @@ import numpy as np
 import pinocchio as pin
 
 from .document import CUBE_CORNERS, TENSOR_FROM_GEOMS, UrdfDocument
-from .pinocchio_reading import pinocchio_model_of_document, shapes_by_link
+from .pinocchio_reading import pinocchio_model_of_document, shape_points_by_link
 from ..arm.arm_fields import FormatWords
 from ..arm.inertia import LinkInertia
 from ..arrays import Array
@@ -33,15 +33,15 @@ _MAX_DENSITY_KG_M3 = 11_340.0
 _MIN_DENSITY_KG_M3 = 20.0
 # Parts that shapes leave out (screws, cables, half a motor) reach beyond the shape by a length [m]
 # and by a share of the shape's largest extent.
-_MAX_OVERHANG_M = 0.01
-_MAX_OVERHANG_TO_EXTENT = 0.1
+_MAX_OVERHANG_OF_SHAPE_M = 0.01
+_MAX_OVERHANG_TO_SHAPE_EXTENT = 0.1
 _MIN_REACH_TO_ARM_LENGTH = 0.05  # of a link that no shape shows, relative to the length of the arm
 _MIN_SPAN_TO_ARM_LENGTH = 0.1  # of joints near a link, relative to the length of the arm
 _FALLBACK_REACH_M = 1e6  # [m] instead of the length of an arm without lengths
 _MAX_MASS_TO_OTHERS = 2.0  # a link's largest mass, relative to all other moving links together
 # Powers of ten by which a whole tensor is off that is in kg cm^2, kg mm^2, g cm^2 or g mm^2.
-_TENSOR_POWERS_OF_TEN = (-4, -6, -7, -9)
-_ENTRY_POWERS_OF_TEN = (-1, 1, -2, 2, -3, 3, -4, 4, -5, 5, -6, 6)
+_WHOLE_TENSOR_POWERS_OF_TEN = (-4, -6, -7, -9)
+_TENSOR_ENTRY_POWERS_OF_TEN = (-1, 1, -2, 2, -3, 3, -4, 4, -5, 5, -6, 6)
 _MIN_TO_MAX_SPREAD = 0.1  # of a corrected tensor, relative to the largest spread that shapes allow
 
 
@@ -61,14 +61,14 @@ class ImplausibleValue(NamedTuple):
     impossible: bool = False
 
     @property
-    def owner(self) -> str:
+    def owner_text(self) -> str:
         """Kind and names of the link, links or joint that the number belongs to, for a message."""
         names = [*map(repr, self.names)]
         return f'{self.kind} {" and ".join(names) if len(names) < 3 else list_text(names)}'
 
     def __str__(self) -> str:
         """Return owner, entry and reason in one sentence."""
-        return f'{self.owner}, {self.entry}: {self.reason}{"" if self.reason[-1] == "?" else "."}'
+        return f'{self.owner_text}, {self.entry}: {self.reason}{"." * (self.reason[-1] != "?")}'
 
 
 class _MassLink(NamedTuple):
@@ -78,26 +78,26 @@ class _MassLink(NamedTuple):
     `tensor`, shape (3, 3), and `shape_points`, shape (K, 3), are in the frame of the <inertial>,
     whose origin is the centre of mass. The points are those of all shapes and joints of links
     fixed to each other or, without a shape, the corners of a cube as large as the arm is from two
-    joints before the link to two behind it (`bound_text` says which). `center_distance` [m] is
-    that of the centre of mass from the joint. `reach` [m] is the largest distance of the joint
-    from this, from the joints behind it and from the one before it, if there is no shape: a body
-    whose mass spreads (standard deviation) by more is at least twice as long. `words` names the
-    link's numbers.
+    joints before the link to two behind it (`what_bounds_it` says which).
+    `center_to_joint_distance` [m] is that of the centre of mass. `reach` [m] is the
+    joint's largest distance from this, the joints behind and the one before it, if there is no
+    shape: a body whose mass spreads (standard deviation) by more is at least twice as long.
+    `wording` names its numbers.
     """
 
     name: str
-    words: FormatWords
-    joint: int
+    wording: FormatWords
+    joint_id: int
     mass: float
     tensor: Array
     shape_points: Array = _FALLBACK_REACH_M * CUBE_CORNERS
-    bound_text: str = ''
-    center_distance: float = 0.0
+    what_bounds_it: str = ''
+    center_to_joint_distance: float = 0.0
     reach: float = _FALLBACK_REACH_M
 
     def finding(self, entry: str, reason: str, *, impossible: bool = False) -> ImplausibleValue:
         """Return an ImplausibleValue for an entry of this link."""
-        return ImplausibleValue(self.words.link, (self.name,), entry, reason, impossible)
+        return ImplausibleValue(self.wording.link, (self.name,), entry, reason, impossible)
 
 
 def find_implausible_values(
@@ -111,9 +111,9 @@ def find_implausible_values(
     model = pinocchio_model_of_document(document)
     urdf_path = urdf_path if find_spec('scipy') else None
     try:
-        shapes, meshed, unread = shapes_by_link(model, document, urdf_path)
+        shapes, meshed, unread = shape_points_by_link(model, document, urdf_path)
     except ValueError:  # a mesh is no mesh
-        shapes, meshed, unread = shapes_by_link(model, document, None)
+        shapes, meshed, unread = shape_points_by_link(model, document, None)
     links: list[_MassLink] = []
     found: list[ImplausibleValue] = []
     for k in range(1, model.njoints):
@@ -125,7 +125,7 @@ def find_implausible_values(
         if group:
             heaviest = max(group, key=lambda link: link.mass)
             if not any(map(_tensor_problem, group)):
-                found += _compact_links(heaviest, model.inertias[k])
+                found += _too_compact_links(heaviest, model.inertias[k])
             if shown and meshed.issuperset(shown) and unread.keys().isdisjoint(shown):
                 mass, solids = sum(link.mass for link in group), [shapes[name] for name in shown]
                 found += _odd_density(heaviest, mass, [*map(np.vstack, solids)])
@@ -134,7 +134,7 @@ def find_implausible_values(
         if link.mass and name not in moving:
             still = _MassLink(name, document.inertial_words(name), 0, link.mass, link.tensor)
             found += _implausible_link_values(still)
-    found += (*_heavy_links(links), *_low_effort_limits(document, model))
+    found += (*_too_heavy_links(links), *_too_low_effort_limits(document, model))
     found += _placeholder_tensors(document, model, links)
     return tuple(found), tuple(dict.fromkeys(name for names in unread.values() for name in names))
 
@@ -142,29 +142,29 @@ def find_implausible_values(
 def _links_with_mass(
     document: UrdfDocument,
     model: pin.Model,
-    joint: int,
+    joint_id: int,
     frames: Sequence[pin.Frame],
     shapes: Mapping[str, Sequence[Array]],
     unread_links: Collection[str],
 ) -> list[_MassLink]:
-    """Return the links with mass, and their bounds, among `frames`, which joint `joint` moves."""
+    """Return links with mass, and bounds, among `frames`, moved by the joint of that number."""
     lengths = [float(np.linalg.norm(one.translation)) for one in model.jointPlacements]
     solids = [points for one in frames for points in shapes.get(one.name, ())]
     places = [one.placement.translation for one in frames]
-    places += [model.jointPlacements[j].translation for j in model.children[joint]]
+    places += [model.jointPlacements[j].translation for j in model.children[joint_id]]
     bound_text, reach = 'its shapes and joints allow', _FALLBACK_REACH_M
     enclosing = np.vstack((*solids, *places))
     # A link of which nothing was read may be larger than what is fixed to it.
     if not solids or any(one.name in unread_links and one.name not in shapes for one in frames):
         bound_text = 'the distances of the joints near it allow'
         next_lengths = [[lengths[i] for i in children] for children in model.children]
-        behind = (lengths[j] + max(next_lengths[j], default=0.0) for j in model.children[joint])
-        span = lengths[model.parents[joint]] + lengths[joint] + max(behind, default=0.0)
+        behind = (lengths[j] + max(next_lengths[j], default=0.0) for j in model.children[joint_id])
+        span = lengths[model.parents[joint_id]] + lengths[joint_id] + max(behind, default=0.0)
         span = max(span, *np.linalg.norm(places, axis=1), _MIN_SPAN_TO_ARM_LENGTH * sum(lengths))
         enclosing = CUBE_CORNERS * (span or _FALLBACK_REACH_M)
         if span:
             least = _MIN_REACH_TO_ARM_LENGTH * sum(lengths)
-            reach = max(least, lengths[joint], *np.linalg.norm(places, axis=1))
+            reach = max(least, lengths[joint_id], *np.linalg.norm(places, axis=1))
     found = []
     for one in (one for one in frames if document.links[one.name].mass):
         link, words = document.links[one.name], document.inertial_words(one.name)
@@ -172,17 +172,17 @@ def _links_with_mass(
         points = (enclosing - pose[:3, 3]) @ pose[:3, :3]
         distance = float(np.linalg.norm(pose[:3, 3]))
         bounds = points, bound_text, distance, max(reach, distance)
-        found.append(_MassLink(one.name, words, joint, link.mass, link.tensor, *bounds))
+        found.append(_MassLink(one.name, words, joint_id, link.mass, link.tensor, *bounds))
     return found
 
 
-def _heavy_links(links: Sequence[_MassLink]) -> Iterator[ImplausibleValue]:
+def _too_heavy_links(links: Sequence[_MassLink]) -> Iterator[ImplausibleValue]:
     """Yield an ImplausibleValue if one link weighs over twice what all other moving links do."""
     total = sum(link.mass for link in links)
     for link in links if len(links) > 1 else ():
         if link.mass > _MAX_MASS_TO_OTHERS * (total - link.mass):
-            weighs = f'{link.mass:g} kg, and all other moving {link.words.links} together '
-            yield link.finding(link.words.mass, f'{weighs}{total - link.mass:.3g} kg')
+            weighs = f'{link.mass:g} kg, and all other moving {link.wording.links} together '
+            yield link.finding(link.wording.mass, f'{weighs}{total - link.mass:.3g} kg')
 
 
 def _placeholder_tensors(
@@ -191,23 +191,23 @@ def _placeholder_tensors(
     """Yield an ImplausibleValue for identity tensors, and for equal tensors of unlike links."""
     alike = dict[bytes, list[_MassLink]]()
 
-    def named_magnitudes(link: _MassLink) -> list[tuple[str, float]]:
+    def named_distances(link: _MassLink) -> list[tuple[str, float]]:
         """Return named distances [m] of a link's centre of mass and next joints from its joint."""
-        joints = (model.jointPlacements[k].translation for k in model.children[link.joint])
+        joints = (model.jointPlacements[k].translation for k in model.children[link.joint_id])
         lengths = [('length', round(float(np.linalg.norm(one)), 6)) for one in joints]
-        return [('distance', round(link.center_distance, 6)), *lengths]
+        return [('distance', round(link.center_to_joint_distance, 6)), *lengths]
 
     for link in links:
         alike.setdefault((link.tensor + 0.0).tobytes(), []).append(link)
     for first, *others in alike.values():
         if np.array_equal(first.tensor, np.eye(3)):
             for link in (first, *others):
-                yield link.finding(link.words.tensor, 'it is the identity, as if not known')
+                yield link.finding(link.wording.tensor, 'it is the identity, as if not known')
         elif others and first.tensor.any():
-            joints = {one.joint for one in (first, *others)}
+            joints = {one.joint_id for one in (first, *others)}
             deepest = max(len(joints.intersection(model.supports[k])) for k in joints)
             ball = np.array_equal(first.tensor, first.tensor[0, 0] * np.eye(3))
-            found = {size for one in (first, *others) for size in named_magnitudes(one)}
+            found = {size for one in (first, *others) for size in named_distances(one)}
             source = document.tensor_sources.get(first.name)
             modules = len(found) < 3 or source == TENSOR_FROM_GEOMS
             # Links of one mass may be of one kind: two fingers or, one behind another, the two of
@@ -218,7 +218,7 @@ def _placeholder_tensors(
             names = tuple(one.name for one in (first, *others))
             masses = list_text([f'{one.mass:g}' for one in (first, *others)])
             reason = f'the same tensor for masses of {masses} kg, as if not known'
-            yield ImplausibleValue(first.words.links, names, first.words.tensor, reason)
+            yield ImplausibleValue(first.wording.links, names, first.wording.tensor, reason)
 
 
 def _odd_density(link: _MassLink, mass: float, points: list[Array]) -> Iterator[ImplausibleValue]:
@@ -233,10 +233,10 @@ def _odd_density(link: _MassLink, mass: float, points: list[Array]) -> Iterator[
         return
     than = 'denser than lead' if mass > size else 'lighter than foam'
     reason = f'{mass:.4g} kg in a hull of {1e3 * size:.3g} l, {than} ({mass / size:.3g} kg/m^3)'
-    yield link.finding(link.words.mass, reason)
+    yield link.finding(link.wording.mass, reason)
 
 
-def _compact_links(heaviest: _MassLink, inertia: pin.Inertia) -> Iterator[ImplausibleValue]:
+def _too_compact_links(heaviest: _MassLink, inertia: pin.Inertia) -> Iterator[ImplausibleValue]:
     """Yield an ImplausibleValue if links fixed together are more compact than a ball of lead."""
     radius = (inertia.mass / (4.0 / 3.0 * np.pi * _MAX_DENSITY_KG_M3)) ** (1.0 / 3.0)
     variance, least = 0.5 * np.trace(inertia.inertia) / inertia.mass, 0.6 * radius**2
@@ -245,7 +245,7 @@ def _compact_links(heaviest: _MassLink, inertia: pin.Inertia) -> Iterator[Implau
             f'{inertia.mass:.3g} kg spread by {variance**0.5:.2g} m (standard deviation), less '
             f'than in a ball of lead, {least**0.5:.2g} m'
         )
-        yield heaviest.finding(heaviest.words.tensor, reason)
+        yield heaviest.finding(heaviest.wording.tensor, reason)
 
 
 def _implausible_link_values(link: _MassLink) -> Iterator[ImplausibleValue]:
@@ -253,20 +253,20 @@ def _implausible_link_values(link: _MassLink) -> Iterator[ImplausibleValue]:
     outside, spread, most, axis = _mass_spread(link, link.tensor)
     if impossible := _tensor_problem(link):
         reason = impossible + _power_of_ten_hint(link)
-        yield link.finding(link.words.tensor, reason, impossible=True)
+        yield link.finding(link.wording.tensor, reason, impossible=True)
     elif outside > 0.0:
         reason = (
-            f'the centre of mass, {link.center_distance:.3g} m from its joint, lies '
-            f'{outside:.2g} m beyond what {link.bound_text}'
+            f'the centre of mass, {link.center_to_joint_distance:.3g} m from its joint, lies '
+            f'{outside:.2g} m beyond what {link.what_bounds_it}'
         )
-        yield link.finding(link.words.center, reason)
+        yield link.finding(link.wording.center, reason)
     elif spread > most:
         along = ', '.join(f'{one:.2f}' for one in axis)
         reason = (
             f'the mass spreads {spread:.2g} m (standard deviation) along ({along}), where '
-            f'{link.bound_text} {most:.2g} m'
+            f'{link.what_bounds_it} {most:.2g} m'
         )
-        yield link.finding(link.words.tensor, reason + _power_of_ten_hint(link))
+        yield link.finding(link.wording.tensor, reason + _power_of_ten_hint(link))
 
 
 def _mass_spread(link: _MassLink, tensor: Array) -> tuple[float, float, float, Array]:
@@ -283,7 +283,7 @@ def _mass_spread(link: _MassLink, tensor: Array) -> tuple[float, float, float, A
     if length := float(np.linalg.norm(middle)):
         axes = np.vstack((axes, middle / length))
     along = link.shape_points @ axes.T
-    beyond = _MAX_OVERHANG_M + _MAX_OVERHANG_TO_EXTENT * np.ptp(along, axis=0).max()
+    beyond = _MAX_OVERHANG_OF_SHAPE_M + _MAX_OVERHANG_TO_SHAPE_EXTENT * np.ptp(along, axis=0).max()
     low, high = along.min(axis=0) - beyond, along.max(axis=0) + beyond
     outside = float(max(low.max(), -high.min()))
     most = np.sqrt((-low * high).clip(1e-12)).clip(max=link.reach)
@@ -319,7 +319,7 @@ def _power_of_ten_hint(link: _MassLink) -> str:
         which = np.zeros((3, 3))
         which[i, j] = which[j, i] = 1.0
         entries += [(f'i{"xyz"[i]}{"xyz"[j]}', which)] if link.tensor[i, j] else []
-    powers = _TENSOR_POWERS_OF_TEN if physical else _ENTRY_POWERS_OF_TEN
+    powers = _WHOLE_TENSOR_POWERS_OF_TEN if physical else _TENSOR_ENTRY_POWERS_OF_TEN
     for power, (name, which) in product(powers, entries):
         changed = link.tensor * 10.0 ** (power * which)
         _, spread, most, _ = _mass_spread(link, changed)
@@ -329,7 +329,7 @@ def _power_of_ten_hint(link: _MassLink) -> str:
     return ''
 
 
-def _low_effort_limits(document: UrdfDocument, model: pin.Model) -> Iterator[ImplausibleValue]:
+def _too_low_effort_limits(document: UrdfDocument, model: pin.Model) -> Iterator[ImplausibleValue]:
     """Yield an ImplausibleValue for each effort limit below the weight at q = 0, or next to it."""
     q = pin.neutral(model)
     single = [joint.idx_q for joint in list(model.joints)[1:] if joint.nq == 1]
@@ -343,4 +343,4 @@ def _low_effort_limits(document: UrdfDocument, model: pin.Model) -> Iterator[Imp
                 f'{joint.limits.effort:g} {unit}, and with all joints at zero, or at the limit '
                 f'nearest it, the weight takes {needed:.3g} {unit}'
             )
-            yield ImplausibleValue('joint', (name,), document.words.effort, reason)
+            yield ImplausibleValue('joint', (name,), document.wording.effort, reason)

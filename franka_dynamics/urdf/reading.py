@@ -21,9 +21,9 @@ _XACRO_LOCK = Lock()  # xacro's search for packages is one for the process
 _PACKAGE_FILE_PATTERNS = ('package.xml', '*/package.xml', '*/*/package.xml')
 
 
-def read_robot_text(path: Path, xacro: Mapping[str, object] | None = None) -> str:
+def read_robot_text(path: Path, arguments: Mapping[str, object] | None = None) -> str:
     """
-    Return the text of a URDF or MJCF file, or of a xacro file expanded with arguments `xacro`.
+    Return the text of a URDF or MJCF file, or of a xacro file expanded with `arguments`.
 
     Arguments that are not given have their defaults.
 
@@ -41,9 +41,9 @@ def read_robot_text(path: Path, xacro: Mapping[str, object] | None = None) -> st
     """
     try:
         if path.suffix == '.xacro':
-            return expand_xacro(path, xacro or {})
-        if xacro:
-            names = list_text([*xacro])
+            return expand_xacro(path, arguments or {})
+        if arguments:
+            names = list_text([*arguments])
             raise UrdfError(f'{path} is no xacro file and has no arguments; leave {names} out.')
         return read_text(path)
     except OSError as error:
@@ -53,12 +53,12 @@ def read_robot_text(path: Path, xacro: Mapping[str, object] | None = None) -> st
 
 
 def read_document(
-    urdf: str | Path, source: str | None = None, xacro: Mapping[str, object] | None = None
+    urdf: str | Path, source_name: str | None = None, arguments: Mapping[str, object] | None = None
 ) -> UrdfDocument:
     """
     Read links and joints of a URDF or MJCF (text or path) or of a xacro file (path).
 
-    `source` is its name in error messages; default: the path, or 'the URDF'.
+    `source_name` is its name in error messages; default: the path, or 'the URDF'.
 
     Raises
     ------
@@ -69,19 +69,19 @@ def read_document(
 
     """
     if is_xml_text(urdf):
-        if xacro:
+        if arguments:
             raise DescriptionError('A text has no xacro arguments; omit xacro, or give a file.')
-        return parse_robot(str(urdf).strip(), source or '')
+        return parse_robot(str(urdf).strip(), source_name or '')
     path = expanded_path(urdf)
-    return parse_robot(read_robot_text(path, xacro), source or str(urdf), path)
+    return parse_robot(read_robot_text(path, arguments), source_name or str(urdf), path)
 
 
-def parse_robot(text: str, source: str = '', path: Path | None = None) -> UrdfDocument:
+def parse_robot(text: str, source_name: str = '', mjcf_path: Path | None = None) -> UrdfDocument:
     """
     Read links and joints from the text of a URDF, with xacro expanded, or of an MJCF.
 
-    `source`, a path or a topic, is the text's name in error messages; default: 'the URDF' or 'the
-    MJCF'. `path` is that of the file of an MJCF, beside which its other files are looked for.
+    `source_name`, a path or a topic, is the text's name in error messages; default: 'the URDF' or
+    'the MJCF'. `mjcf_path` is the MJCF's, beside which its other files are looked for.
 
     Raises
     ------
@@ -91,8 +91,8 @@ def parse_robot(text: str, source: str = '', path: Path | None = None) -> UrdfDo
 
     """
     if is_mjcf_text(text):
-        return read_mjcf(text, source or 'the MJCF', path)
-    return parse_urdf_text(text, source or 'the URDF')
+        return read_mjcf(text, source_name or 'the MJCF', mjcf_path)
+    return parse_urdf_text(text, source_name or 'the URDF')
 
 
 class _XacroArguments(dict[str, str]):
@@ -141,7 +141,7 @@ def expand_xacro(path: Path, arguments: Mapping[str, object]) -> str:
         raise FileNotFoundError(2, 'No such file or directory')
     values = _XacroArguments(arguments)
     try:
-        with _XACRO_LOCK, _xacro_package_search(path):
+        with _XACRO_LOCK, _search_packages_near(path):
             text = str(xacro.process_file(str(path), mappings=values).toxml())
     except Exception as error:
         found = error.__context__ if type(error.__context__) is LookupError else error
@@ -158,7 +158,7 @@ def expand_xacro(path: Path, arguments: Mapping[str, object]) -> str:
 
 
 @contextmanager
-def _xacro_package_search(file: Path) -> Iterator[None]:
+def _search_packages_near(xacro_path: Path) -> Iterator[None]:
     """Make xacro, in the block, look for $(find ...)'s package near a file before asking ROS."""
     from xacro import substitution_args
 
@@ -167,7 +167,7 @@ def _xacro_package_search(file: Path) -> Iterator[None]:
     @cache
     def find_package(name: str) -> str:
         """Return the folder of a package near the file or else by ROS; LookupError without."""
-        for folder in file.resolve().parents:
+        for folder in xacro_path.resolve().parents:
             for found in (one for form in _PACKAGE_FILE_PATTERNS for one in folder.glob(form)):
                 if _package_name(found) == name:
                     return str(found.parent)
@@ -186,9 +186,9 @@ def _xacro_package_search(file: Path) -> Iterator[None]:
         substitution_args._eval_find = in_ros
 
 
-def _package_name(file: Path) -> str:
+def _package_name(package_file: Path) -> str:
     """Return the name in a package.xml, or '' if it has none or cannot be read."""
     try:
-        return (ElementTree.parse(file).findtext('name') or '').strip()
+        return (ElementTree.parse(package_file).findtext('name') or '').strip()
     except (OSError, ElementTree.ParseError):
         return ''

@@ -79,18 +79,18 @@ class SerialChain(NamedTuple):
 def read_chain(
     urdf: str | UrdfDocument,
     joint_names: Sequence[str],
-    source: str = '',
+    source_name: str = '',
     *,
-    held: Mapping[str, float] | None = None,
-    gripper: Collection[str] = (),
+    held_positions: Mapping[str, float] | None = None,
+    gripper_joints: Collection[str] = (),
 ) -> SerialChain:
     """
     Return the serial arm, in a URDF or MJCF, whose joints from base to tip are `joint_names`.
 
-    `urdf` is the text, whose name in error messages is `source`, or the result of `parse_robot`.
-    `held` are positions [rad or m] of other moving joints. Those that the arm carries need none:
-    they are held at zero, or at their limit nearest to zero, and a mimic joint where it then is.
-    `gripper` are joints that were not chosen, of which a note tells.
+    `urdf` is the text, called `source_name` in error messages, or the result of `parse_robot`.
+    `held_positions` [rad or m] are those of other moving joints. Those that the arm carries need
+    none: they are held at zero, or the limit nearest to it, and a mimic joint where it then is.
+    `gripper_joints` are joints that were not chosen, of which a note tells.
 
     Raises
     ------
@@ -100,13 +100,13 @@ def read_chain(
         is impossible, or a body that the arm carries moves with a joint of the arm by <mimic>.
 
     """
-    document = urdf if isinstance(urdf, UrdfDocument) else parse_robot(urdf, source)
-    require_moving_joints(document, held or {})
-    arm = _require_chain(document, tuple(joint_names), held or {})
+    document = urdf if isinstance(urdf, UrdfDocument) else parse_robot(urdf, source_name)
+    require_moving_joints(document, held_positions or {})
+    arm = _require_chain(document, tuple(joint_names), held_positions or {})
     names = [joint.name for joint in arm]
-    positions = _held_positions(document, names, held or {})
-    poses, carrier, tools = _place_links(document, names, positions)
-    keys = (document.root, *(joint.child for joint in arm))
+    positions = _held_positions(document, names, held_positions or {})
+    poses, carrier, tools = _link_poses_and_carriers(document, names, positions)
+    keys = (document.root_link, *(joint.child for joint in arm))
     fixed = {link: tuple(one for one in document.links if carrier[one] == link) for link in keys}
     notes, torque_notes = list(document.notes), list(document.torque_notes)
     moved = (name for joint in arm for name in fixed[joint.child])
@@ -116,7 +116,7 @@ def read_chain(
     torque_notes += _tilted_mount_note(document, arm[0].parent, poses)
     if positions:
         at = ', '.join(
-            f'{name} at {position:g}{" (taken for a gripper)" if name in gripper else ""}'
+            f'{name} at {position:g}{" (taken for a gripper)" if name in gripper_joints else ""}'
             for name, position in positions.items()
         )
         torque_notes.append(
@@ -125,30 +125,30 @@ def read_chain(
         )
     moving = (joint for joint in document.joints.values() if joint.type != 'fixed')
     if others := [joint.name for joint in moving if not carrier[joint.child]]:
-        branch = f'another branch of the {document.words.file}'
+        branch = f'another branch of the {document.wording.file}'
         notes.append(f'{list_text(others)}: on {branch}, left out.')
     chain = SerialChain(document, tuple(arm), poses, fixed, tools, positions, tuple(notes))
     return chain._replace(torque_notes=(*torque_notes, *_massless_link_notes(chain)))
 
 
-def _place_links(
-    document: UrdfDocument, names: Sequence[str], held_positions: Mapping[str, float]
+def _link_poses_and_carriers(
+    document: UrdfDocument, joint_names: Sequence[str], held_positions: Mapping[str, float]
 ) -> tuple[dict[str, Array], dict[str, str], tuple[str, ...]]:
     """
     Return each link's pose with the arm at q = 0, the arm's link that carries it, and tool links.
 
     Poses are in the root link. The carrier is the root for links that do not move, '' on other
-    branches. `names` are the arm's joints, `held_positions` those of held ones. Tool links are
+    branches. `joint_names` are the arm's, `held_positions` those of held ones. Tool links are
     the last joint's link and those fixed to it.
     """
-    root = document.root
-    poses, carrier, tools = {root: np.eye(4)}, {root: root}, [document.joints[names[-1]].child]
+    root, last = document.root_link, document.joints[joint_names[-1]].child
+    poses, carrier, tools = {root: np.eye(4)}, {root: root}, [last]
     # What the arm stands on counts as fixed, whatever its joints are.
-    still = {*held_positions, *document.moving_joints_to(names[0])}
+    still = {*held_positions, *document.moving_joints_to(joint_names[0])}
     for joint in document.joints_from_root():
         poses[joint.child] = poses[joint.parent] @ joint.pose(held_positions.get(joint.name, 0.0))
         carrier[joint.child] = carrier[joint.parent]
-        if joint.name in names:
+        if joint.name in joint_names:
             carrier[joint.child] = joint.child
         elif joint.type != 'fixed' and joint.name not in still:
             carrier[joint.child] = ''
@@ -159,11 +159,11 @@ def _place_links(
 
 def _massless_link_notes(chain: SerialChain) -> list[str]:
     """Return a list with a note on moving links without mass, if there are any."""
-    document, words = chain.document, chain.document.words
+    document, words = chain.document, chain.document.wording
     links = ', '.join(map(repr, chain.massless_links))
     if not any(chain.links_with_mass[joint.child] for joint in chain.joints):
         return [
-            f'{document.source}: no moving {words.link} has an {words.inertial} with mass '
+            f'{document.source_name}: no moving {words.link} has an {words.inertial} with mass '
             f'({links}): M, C dq and g are zero, and only the geometry can be used.'
         ]
     what = f'neither the {words.link} nor what is fixed to it has an {words.inertial} with mass.'
@@ -177,42 +177,42 @@ def _tilted_mount_note(document: UrdfDocument, base: str, poses: Mapping[str, Ar
         return []
     gravity = ', '.join(f'{value + 0.0:.5g}' for value in (GRAVITY[2] * up).round(9))
     return [
-        f'the {document.words.file} mounts {base} tilted against its root {document.root}: in the '
-        f'frame of {base} gravity is ({gravity}) m/s^2, if {document.root} is level.'
+        f'the {document.wording.file} mounts {base} tilted against its root {document.root_link}: '
+        f'in the frame of {base} gravity is ({gravity}) m/s^2, if {document.root_link} is level.'
     ]
 
 
 def _require_chain(
-    document: UrdfDocument, names: tuple[str, ...], held: Mapping[str, float]
+    document: UrdfDocument, joint_names: tuple[str, ...], held_positions: Mapping[str, float]
 ) -> list[UrdfJoint]:
     """Return the named joints; UrdfError unless independent, a chain, on a fixed or held base."""
-    if not names:
+    if not joint_names:
         raise document.error("no joint names were given; name the arm's joints from base to tip.")
     arm = []
-    for name in names:
+    for name in joint_names:
         joint = document.joints.get(name)
         if joint is None:
-            raise document.error(f'has no joint {name!r}; {_joints_hint(document, name)}')
+            raise document.error(f'has no joint {name!r}; {_missing_joint_hint(document, name)}')
         if joint.leader is not None or not joint.is_moving:
             kind = f'is {document.joint_type_text(joint)}'
             what = f'mimics {joint.leader!r}' if joint.is_moving else kind
             raise document.error(
-                f'joint {name!r} {what}; it must be {document.words.moving_joints}, independent.'
+                f'joint {name!r} {what}; it must be {document.wording.moving_joints}, independent.'
             )
         if any(name in loop for loop in document.loops):
             raise document.error(f'joint {name!r} is in an unsupported <connect> or <weld> loop.')
         arm.append(joint)
-    path = document.moving_joints_to(names[-1])
-    moving = [name for name in path if name in names or name not in held]
-    if tuple(moving[-len(arm) :]) != names:
+    path = document.moving_joints_to(joint_names[-1])
+    moving = [name for name in path if name in joint_names or name not in held_positions]
+    if tuple(moving[-len(arm) :]) != joint_names:
         raise document.error(
-            f'on the way to {names[-1]!r} are the moving joints '
-            f'{", ".join(moving[-len(arm) :]) or "none"}, not {", ".join(names)} in this order. '
-            'It is another arm, or joint_names is not its order from base to tip.'
+            f'on the way to {joint_names[-1]!r} are the moving joints '
+            f'{", ".join(moving[-len(arm) :]) or "none"}, not {", ".join(joint_names)} in this '
+            'order. It is another arm, or joint_names is not its order from base to tip.'
         )
     below = [document.joints[name] for name in moving[: -len(arm)]]
     # A mimic joint is held where the joint that it follows puts it.
-    if below := [joint for joint in below if joint.leader is None or joint.leader not in held]:
+    if below := [one for one in below if one.leader is None or one.leader not in held_positions]:
         fix = 'Give a file in which the base stands still.'
         if all(joint.is_moving for joint in below):
             at = dict.fromkeys(joint.leader or joint.name for joint in below)
@@ -223,26 +223,26 @@ def _require_chain(
                 f'takes the arm file of `franka-dynamics arm import FILE {options}`.'
             )
         raise document.error(
-            f'{names[0]!r} hangs below the {document.joint_type_text(below[-1])} joint '
+            f'{joint_names[0]!r} hangs below the {document.joint_type_text(below[-1])} joint '
             f'{below[-1].name!r}: the base of the arm moves, and torques depend on that. {fix}'
         )
     return arm
 
 
-def require_moving_joints(document: UrdfDocument, held: Collection[str]) -> None:
-    """Raise UrdfError if a joint in `held` (joints to fix) is no moving joint of the URDF."""
+def require_moving_joints(document: UrdfDocument, held_joints: Collection[str]) -> None:
+    """Raise UrdfError if one of `held_joints` (to be fixed) is no moving joint of the URDF."""
     moving = [one.name for one in document.joints.values() if one.is_moving]
-    for name in held:
+    for name in held_joints:
         if name not in moving:
             raise document.error(f'held has {name!r}; the moving joints are {list_text(moving)}.')
 
 
 def _held_positions(
-    document: UrdfDocument, arm: Sequence[str], held: Mapping[str, float]
+    document: UrdfDocument, arm: Sequence[str], requested: Mapping[str, float]
 ) -> dict[str, float]:
     """Return held positions of joints under or on the arm; UrdfError if one cannot be held."""
-    for name, given in held.items():
-        position = float(as_array(given, (), f'{document.source}: held {name!r}', UrdfError))
+    for name, given in requested.items():
+        position = float(as_array(given, (), f'{document.source_name}: held {name!r}', UrdfError))
         joint = document.joints[name]
         if name in arm:
             raise document.error(f'held has {name!r}, which is a joint of the arm; leave it out.')
@@ -258,8 +258,8 @@ def _held_positions(
     def held_position(name: str, followers: tuple[str, ...] = ()) -> float:
         """Return a joint's position: held, nearest 0 or by its leader (UrdfError without one)."""
         joint = document.joints[name]
-        if name in held:
-            return float(held[name])
+        if name in requested:
+            return float(requested[name])
         if joint.leader is None:
             limits = joint.limits or JointLimits()
             return float(np.clip(0.0, limits.lower, limits.upper))
@@ -285,7 +285,7 @@ def _held_positions(
     }
 
 
-def _joints_hint(document: UrdfDocument, joint_name: str) -> str:
+def _missing_joint_hint(document: UrdfDocument, joint_name: str) -> str:
     """Return, for an error message, which joints the document has in place of a requested one."""
     moving = [joint.name for joint in document.joints.values() if joint.is_moving]
     if not moving:

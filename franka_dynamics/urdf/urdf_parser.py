@@ -26,19 +26,19 @@ from ..constants import parse_float
 from ..errors import DescriptionError, list_text, UrdfError
 from ..spatial import pose_from_xyz_rpy
 
-JOINT_TYPES = (*MOVING_JOINT_TYPES, 'fixed', 'floating', 'planar')
+URDF_JOINT_TYPES = (*MOVING_JOINT_TYPES, 'fixed', 'floating', 'planar')
 # URDF requires numbers as limits; a number of at least UNLIMITED_JOINT_LIMIT in absolute value
 # means no limit.
 UNLIMITED_JOINT_LIMIT = 1e9
 # Largest deviation of a joint axis from unit length, which URDF requires, that causes no note.
-_AXIS_LENGTH_TOLERANCE = 1e-6
+_UNIT_AXIS_TOLERANCE = 1e-6
 _MAX_ORIGIN_ANGLE_RAD = 1.001 * math.tau  # [rad] of an <origin>, larger ones are doubted
 
 
-def parse_urdf_text(text: str, source: str) -> UrdfDocument:
-    """Return the links and joints in a URDF's text, `source` in messages, or raise UrdfError."""
+def parse_urdf_text(text: str, source_name: str) -> UrdfDocument:
+    """Return links and joints in a URDF's text, `source_name` in messages, or raise UrdfError."""
     text, notes = _normalize_text(text)
-    robot = _robot_element(text, source, Notes([], notes))
+    robot = _robot_element(text, source_name, Notes([], notes))
     links = {name: _parse_inertial(link) for name, link in _named_elements(robot, 'link').items()}
     elements = _named_elements(robot, 'joint')
     joints = {name: _parse_joint(name, joint) for name, joint in elements.items()}
@@ -50,13 +50,13 @@ def parse_urdf_text(text: str, source: str) -> UrdfDocument:
     ]
     if rubbing:
         notes.append(f'{list_text(rubbing)}: damping and friction of <dynamics> are in no model.')
-    notes += [*_rotor_notes(robot.element), *_gravity_notes(robot.element)]
+    notes += [*_rotor_inertia_notes(robot.element), *_gravity_off_notes(robot.element)]
     order = tuple(_order_links(robot, links, joints.values()))
     name, said = robot.element.get('name', ''), (tuple(notes), tuple(robot.notes.torque_notes))
-    return UrdfDocument(name, source, text, links, joints, order, *said)
+    return UrdfDocument(name, source_name, text, links, joints, order, *said)
 
 
-def _rotor_notes(robot: ElementTree.Element) -> Iterator[str]:
+def _rotor_inertia_notes(robot: ElementTree.Element) -> Iterator[str]:
     """Yield a note on each <transmission> that states a rotor inertia other than zero."""
     for transmission in robot.iter('transmission'):
         stated = {  # Drake has the number as `value`
@@ -77,7 +77,7 @@ def _rotor_notes(robot: ElementTree.Element) -> Iterator[str]:
             yield (f'{joints}: the rotor inertia {what} is in no model; arm files can have it.')
 
 
-def _gravity_notes(robot: ElementTree.Element) -> Iterator[str]:
+def _gravity_off_notes(robot: ElementTree.Element) -> Iterator[str]:
     """Yield a note on the links on which <gazebo> elements switch gravity off."""
     off = [
         one.get('reference')
@@ -165,7 +165,7 @@ def _normalize_text(text: str) -> tuple[str, list[str]]:
     return text, []
 
 
-def _robot_element(text: str, source: str, notes: Notes) -> _Element:
+def _robot_element(text: str, source_name: str, notes: Notes) -> _Element:
     """Return a text's <robot>; UrdfError if it is no URDF, unexpanded xacro or has no name."""
     problem = ''
     try:
@@ -176,7 +176,7 @@ def _robot_element(text: str, source: str, notes: Notes) -> _Element:
             problem = f'is not well-formed XML: {reason}. It may be cut short, or no URDF.'
         else:
             problem = 'is empty; a URDF starts with <robot name="...">.'
-        raise UrdfError(f'{source}: {problem}') from reason
+        raise UrdfError(f'{source_name}: {problem}') from reason
     if robot.tag != 'robot':
         kind = {'sdf': 'SDF'}.get(robot.tag, f'<{robot.tag}>')
         problem = f'is {kind}, not URDF, which has <robot>; give the URDF that it was made from.'
@@ -188,8 +188,8 @@ def _robot_element(text: str, source: str, notes: Notes) -> _Element:
     elif not robot.get('name'):
         problem = '<robot> has no name, which URDF requires; write <robot name="...">.'
     if problem:
-        raise UrdfError(f'{source}: {problem}')
-    return _Element(robot, f'{source}:', notes)
+        raise UrdfError(f'{source_name}: {problem}')
+    return _Element(robot, f'{source_name}:', notes)
 
 
 def _named_elements(robot: _Element, tag: str) -> dict[str, _Element]:
@@ -251,8 +251,8 @@ def _parse_joint(name: str, joint: _Element) -> UrdfJoint:
     """Return a <joint> with checked type, links, origin, axis, limits, <mimic>; note oddities."""
     parts = joint.children('parent', 'child', 'origin', 'axis', 'limit', 'mimic')
     kind = joint.element.get('type', '')
-    if kind not in JOINT_TYPES:
-        raise joint.error(f' has the type {kind!r}; URDF knows {", ".join(JOINT_TYPES)}.')
+    if kind not in URDF_JOINT_TYPES:
+        raise joint.error(f' has the type {kind!r}; URDF knows {", ".join(URDF_JOINT_TYPES)}.')
     ends = (parts.get(tag) for tag in ('parent', 'child'))
     parent, child = ('' if end is None else end.element.get('link', '') for end in ends)
     if not (parent and child):
@@ -261,9 +261,9 @@ def _parse_joint(name: str, joint: _Element) -> UrdfJoint:
     if 'axis' in parts and kind != 'fixed':
         axis = parts['axis'].vector('xyz', '1 0 0')
         length = float(np.linalg.norm(axis))
-        if length < _AXIS_LENGTH_TOLERANCE:
+        if length < _UNIT_AXIS_TOLERANCE:
             raise joint.error(f' has the axis {axis.tolist()}, which has no direction.')
-        if abs(length - 1.0) > _AXIS_LENGTH_TOLERANCE:
+        if abs(length - 1.0) > _UNIT_AXIS_TOLERANCE:
             doubt = f'has an axis of length {length:.6g}; its direction alone was used.'
             joint.notes.other_notes.append(f'joint {name!r} {doubt}')
         axis = axis / length

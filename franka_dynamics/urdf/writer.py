@@ -30,8 +30,8 @@ from ..spatial import inverse_transform, JointKind, rpy_from_rotation
 # Decimals of the written values (m, rad, kg, kg m^2); further digits are rounding errors, but of
 # values that are small beside 1 as a whole: they have _SIGNIFICANT_DIGIT_COUNT.
 _MAX_DECIMAL_COUNT, _SIGNIFICANT_DIGIT_COUNT = 15, 12
-_LENGTH_AND_ANGLE_KEYS = ('xyz', 'rpy', 'pos', 'euler', 'axis')
-_MAX_AXIS_DISTANCE_M = 1e-9  # largest distance of a frame's origin from an axis through it
+_LENGTH_AND_ANGLE_ATTRIBUTES = ('xyz', 'rpy', 'pos', 'euler', 'axis')
+_MAX_OFF_AXIS_DISTANCE_M = 1e-9  # largest distance of a frame's origin from an axis through it
 # Invented inertia of a fixed base, written if the arm's description has none. It has no effect on
 # the joints, but without it Gazebo ignores the whole arm.
 _INVENTED_BASE_INERTIA = LinkInertia.from_center_of_mass(1.0, np.zeros(3), 0.004 * np.eye(3))
@@ -82,55 +82,55 @@ def urdf_text(
     robot = Element('robot', name=description.name)
     joint_name = UniqueNames(*description.joint_names)
     friction, left_out = sliding_friction(description.friction, description.n)
-    for comment in filter(None, (_rotor_comment(description), left_out)):
+    for comment in filter(None, (_rotor_inertia_comment(description), left_out)):
         robot.append(ElementTree.Comment(comment))
 
-    def add_fixed_joint(parent: str, child: str, pose: Array, *content: Any) -> None:
+    def add_fixed_link(parent: str, child: str, pose: Array, *link_content: Any) -> None:
         """Add a link and the fixed joint that places it in its parent."""
-        _add_joint(robot, joint_name(f'{child}_joint'), parent, child, pose)
-        _add_link(robot, child, *content)
+        _add_fixed_joint(robot, joint_name(f'{child}_joint'), parent, child, pose)
+        _add_link(robot, child, *link_content)
 
     # The base's shapes and inertia are given in frame {0}.
     shapes, base, here = shapes or {}, links.base, inverse_transform(links.base.pose)
     pose, standing = here @ description.base, description.base_link
     inertia = _INVENTED_BASE_INERTIA if standing is None else standing.expressed_in(pose)
     base_shapes = [shape.expressed_in(pose) for shape in shapes.get(0, ())]
-    _add_link(robot, links.root)
-    add_fixed_joint(links.root, base.name, base.pose, inertia, base_shapes)
+    _add_link(robot, links.root_name)
+    add_fixed_link(links.root_name, base.name, base.pose, inertia, base_shapes)
     before, backs = base, [here]
     placed = zip(links.moving_links, description.joint_placements())
     moving = zip(description.joints, description.links, placed, friction)
     for joint, link, (own, (start, behind)), joint_friction in moving:
         at, back = behind @ own.pose, inverse_transform(own.pose)
-        element = _add_joint(robot, joint.name, before.name, own.name, pose @ start @ at)
+        element = _add_fixed_joint(robot, joint.name, before.name, own.name, pose @ start @ at)
         _add_motion(element, joint, at[2, :3], joint_friction)
-        moved = [shape.expressed_in(back) for shape in shapes.get(own.joint, ())]
+        moved = [shape.expressed_in(back) for shape in shapes.get(own.carrier_joint, ())]
         _add_link(robot, own.name, link.expressed_in(back), moved)
         before, pose = own, back
         backs.append(back)
-    for one in (links.flange, *links.frames):
-        carrier = (base, *links.moving_links)[one.joint]
-        add_fixed_joint(carrier.name, one.name, backs[one.joint] @ one.pose)
+    for one in (links.flange, *links.extra_frames):
+        carrier = (base, *links.moving_links)[one.carrier_joint]
+        add_fixed_link(carrier.name, one.name, backs[one.carrier_joint] @ one.pose)
     if tool is not None:
         tool_link = unique_name(tool[0]), np.eye(4), tool[1], tool_shapes
-        add_fixed_joint(links.flange.name, *tool_link)
+        add_fixed_link(links.flange.name, *tool_link)
     text = xml_text(robot)
     # A name may have characters that XML lacks, which nothing checks before.
     read_chain(text, description.joint_names, f'The URDF of {description.name}')
     return text
 
 
-def _rotor_comment(description: ArmDescription) -> str:
+def _rotor_inertia_comment(description: ArmDescription) -> str:
     """Return an XML comment's text on rotor inertias, which URDF lacks; '' if all are 0."""
     geared = (joint for joint in description.joints if joint.rotor_inertia)
     rotors = ', '.join(f'{joint.name} {number_text(joint.rotor_inertia)}' for joint in geared)
     return rotors and f' Left out, as URDF has no rotor inertias [kg m^2]: {rotors} '
 
 
-def xml_text(robot: Element) -> str:
+def xml_text(root_element: Element) -> str:
     """Return an XML element as the text of an indented XML document."""
-    ElementTree.indent(robot)
-    return f'<?xml version="1.0"?>\n{ElementTree.tostring(robot, encoding="unicode")}\n'
+    ElementTree.indent(root_element)
+    return f'<?xml version="1.0"?>\n{ElementTree.tostring(root_element, encoding="unicode")}\n'
 
 
 def add_tag(parent: Element, tag: str, **attributes: Any) -> Element:
@@ -138,7 +138,7 @@ def add_tag(parent: Element, tag: str, **attributes: Any) -> Element:
     texts = {
         key: value
         if isinstance(value, str)
-        else number_text(*np.ravel(value), keep_digits=key not in _LENGTH_AND_ANGLE_KEYS)
+        else number_text(*np.ravel(value), keep_digits=key not in _LENGTH_AND_ANGLE_ATTRIBUTES)
         for key, value in attributes.items()
     }
     return ElementTree.SubElement(parent, tag, texts)
@@ -189,7 +189,7 @@ def add_inertial(link: Element, inertia: LinkInertia) -> None:
     add_tag(inertial, 'inertia', **{f'i{axes}': text for axes, text in zip(TENSOR_ORDER, six)})
 
 
-def _add_joint(robot: Element, name: str, parent: str, child: str, pose: Array) -> Element:
+def _add_fixed_joint(robot: Element, name: str, parent: str, child: str, pose: Array) -> Element:
     """Add a fixed <joint> at a pose (4, 4) in its parent link, and return it."""
     joint = add_tag(robot, 'joint', name=name, type='fixed')
     _add_origin(joint, pose)
@@ -246,7 +246,7 @@ class LinkToWrite(NamedTuple):
     """A link to write, the joint that carries it, and its frame's pose in that joint's frame."""
 
     name: str
-    joint: int
+    carrier_joint: int
     pose: Array
 
 
@@ -254,14 +254,14 @@ class LinksToWrite(NamedTuple):
     """
     The links to write to an arm's file: base, moving links, flange and additional frames.
 
-    `root` is the name of the link in the space frame.
+    `root_name` is that of the link in the space frame.
     """
 
-    root: str
+    root_name: str
     base: LinkToWrite
     moving_links: tuple[LinkToWrite, ...]
     flange: LinkToWrite
-    frames: tuple[LinkToWrite, ...]
+    extra_frames: tuple[LinkToWrite, ...]
 
 
 def links_to_write(
@@ -294,7 +294,7 @@ def links_to_write(
     own_frames = zip(arm.joints, link_placements(arm), arm.joint_placements(), arm.link_names)
     for i, (joint, place, (_, behind), wanted) in enumerate(own_frames, start=1):
         away = float(np.linalg.norm((behind @ place.pose)[:2, 3]))
-        if on_axes and joint.kind is JointKind.REVOLUTE and away > _MAX_AXIS_DISTANCE_M:
+        if on_axes and joint.kind is JointKind.REVOLUTE and away > _MAX_OFF_AXIS_DISTANCE_M:
             place = FramePlacement(i, inverse_transform(behind))
         moving.append(unique_link(wanted, place))
     base = FramePlacement(0, np.eye(4))

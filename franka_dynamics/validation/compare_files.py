@@ -222,7 +222,7 @@ def read_pair(
     reference = load_compared_arm(first)
     if not is_urdf_or_mjcf(second):
         return reference, load_compared_arm(second)
-    document = read_document(f'{second}', xacro=xacro if _is_xacro(second) else None)
+    document = read_document(f'{second}', arguments=xacro if _is_xacro(second) else None)
     names = joint_names_of_arm(document, reference, prefix)
     arm = arm_of_chain(read_chain(document, names), reference)
     shipped = use_nearest_set and not (is_urdf_or_mjcf(first) or is_file_path(f'{first}'))

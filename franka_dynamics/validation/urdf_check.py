@@ -132,7 +132,7 @@ def checked_arm_from_urdf(
 
     """
     document = read_document(xml, source) if isinstance(xml, Path) else parse_robot(xml, source)
-    chain = read_chain(document, joint_names or reference.joint_names, held=held)
+    chain = read_chain(document, joint_names or reference.joint_names, held_positions=held)
     _require_masses(chain)
     arm = compare_files.arm_of_chain(chain, reference)
     reference = compare_files.reference_on_mount_of(reference, arm)
@@ -223,7 +223,7 @@ def _raise_mismatch(verdict: UrdfVerdict) -> None:
 
 def _require_masses(chain: SerialChain) -> None:
     """Raise UrdfError if a moving link, with all fixed to it, has no mass or inertia."""
-    document, words = chain.document, chain.document.words
+    document, words = chain.document, chain.document.wording
     if massless := ', '.join(map(repr, chain.massless_links)):
         raise document.error(
             f'{words.link} {massless} and what is fixed to it have no {words.inertial}. Give the '
@@ -241,7 +241,7 @@ def _require_mass_of_hand(chain: SerialChain) -> None:
     hand = [name for name in (*chain.tool_links, *chain.held_positions) if in_hand(name)]
     if hand and not any(in_hand(body) for body in chain.links_with_mass[chain.joints[-1].child]):
         raise chain.document.error(
-            f'{list_text(hand)} of a hand have no mass, no {chain.document.words.inertial}. '
+            f'{list_text(hand)} of a hand have no mass, no {chain.document.wording.inertial}. '
             "Give it, or state the hand's absence (hand: none)."
         )
 
