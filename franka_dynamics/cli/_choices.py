@@ -143,7 +143,7 @@ class BagReader:
 
     joint_names: tuple[str, ...] = ()
     topic: str | None = None
-    stamps: str = HEADER_STAMP
+    stamp_kind: str = HEADER_STAMP
 
     def arm_in_bag(self, bag: str, arm: ArmChoice) -> ArmChoice:
         """
@@ -188,5 +188,5 @@ class BagReader:
         """Read an arm's joint states from a bag as a Recording, with a progress bar."""
         from ..recordings.recording import read_recording
 
-        names, progress = self.joint_names_in_bag(arm), progress_bar.new_task(f'reading {bag}')
-        return read_recording(bag, names, topic=self.topic, stamps=self.stamps, progress=progress)
+        names, task = self.joint_names_in_bag(arm), progress_bar.new_task(f'reading {bag}')
+        return read_recording(bag, names, topic=self.topic, stamps=self.stamp_kind, progress=task)

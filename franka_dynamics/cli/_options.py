@@ -211,7 +211,7 @@ def picture_path(text: str) -> Path:
     return path
 
 
-def _new_path(path: Path, fix: str) -> Path:
+def _require_new_path(path: Path, fix: str) -> Path:
     """Return a path, or raise OutputError with a fix if something exists there already."""
     if path.exists():
         raise OutputError(f'{path} exists already; {fix}')
@@ -220,12 +220,12 @@ def _new_path(path: Path, fix: str) -> Path:
 
 def new_bag_path(text: str) -> Path:
     """Return a path for a new bag; raise OutputError if it exists or cannot be written."""
-    return _new_path(writable_folder(text), 'a bag is never overwritten: choose another.')
+    return _require_new_path(writable_folder(text), 'a bag is never overwritten: choose another.')
 
 
 def new_file_path(text: str) -> Path:
     """Return a path for a new file; raise OutputError if it exists or cannot be written."""
-    return _new_path(writable_file(text), 'remove it, or choose another name.')
+    return _require_new_path(writable_file(text), 'remove it, or choose another name.')
 
 
 def _json_path(text: str) -> Path:
@@ -338,7 +338,7 @@ bag_options = options_as(
     ros_name_option('--topic', 'of joint states (default: /joint_states or the only)', None),
 )
 stamp_option = option(
-    '--stamps', "the messages' own, or the recorder's", STAMP_KINDS, default=HEADER_STAMP
+    '--stamps stamp_kind', "the messages' own or the recorder's", STAMP_KINDS, default=HEADER_STAMP
 )
 # SignalOptions checks the values, for programs as well.
 signal_options = options_as(

@@ -38,14 +38,14 @@ def arm() -> None:
     """Show, check, import and export arms."""
 
 
-@arm.command(func='arm_files.show_arm')
+@arm.command('show', func='arm_files.show_arm')
 @click.argument('positional', type=shared.ARM_TYPE, required=False, metavar='[ARM]')
 @option('--q', 'show inertias in the space frame at this pose', CommaList('zero|home|Q1,...'))
 @choice_or_flag('--base-parameters', 'print the base parameters', GRAVITY_DIRECTIONS)
 @choice_or_flag('--symbolic', 'print the base parameters in symbols', ('text', 'latex'))
 @shared.json_option
 @shared.arm_options
-def show() -> None:
+def show_arm() -> None:
     """
     Print an arm's DH and inertia tables, or its base parameters.
 
@@ -55,14 +55,14 @@ def show() -> None:
     """
 
 
-@arm.command(func='arm_check.check_arms')
+@arm.command('check', func='arm_check.check_arms')
 @click.argument('arms', type=click.Path(), nargs=-1, metavar='[ARM]...')
 @option('--states', 'number of random states', click.IntRange(1, 1000000), default=1000)
 @shared.gravity_option
 @flag('--all', 'print everything: the tables of every quantity', 'everything')
 @shared.json_option
 @shared.arm_options
-def check() -> None:
+def check_arms() -> None:
     """
     Compare three independent formulations of an arm's dynamics.
 
@@ -72,7 +72,7 @@ def check() -> None:
     """
 
 
-@arm.command(func='arm_check.compare_arms')
+@arm.command('compare', func='arm_check.compare_arms')
 @click.argument('first', type=click.Path())
 @click.argument('second', type=click.Path())
 @option('--set', "inertial set (default: a shipped arm's nearest to a URDF)", dest='inertial_set')
@@ -82,7 +82,7 @@ def check() -> None:
 @option('--arm-prefix', 'prefix of joint names in a URDF (default: found)', dest='prefix')
 @with_xacro_arguments
 @shared.json_option
-def compare() -> None:
+def compare_arms() -> None:
     """
     Compare two arms joint by joint, link by link.
 
@@ -112,14 +112,14 @@ def import_urdf() -> None:
     """
 
 
-@arm.command(func='arm_files.export_arm')
+@arm.command('export', func='arm_files.export_arm')
 @option('--output', 'file to write (default: print)', shared.OUT_FILE_TYPE)
 @shared.force_option
 @option('--format', 'format of the output', EXPORT_FORMATS, 'form', default=EXPORT_FORMATS[0])
 @flag('--ideal', "leave the joints' armature and friction out of an MJCF")
 @shared.arm_prefix_option(callback=shared.validate_prefix)
 @shared.arm_options
-def export() -> None:
+def export_arm() -> None:
     """
     Write an arm or its friction for other programs.
 
@@ -133,14 +133,14 @@ def bag() -> None:
     """Record, import and replay bags."""
 
 
-@bag.command(func='bag_record.record_and_check')
+@bag.command('record', func='bag_record.record_and_check')
 @option('--output', 'the new bag (default: recording-DATE-TIME)', shared.NEW_BAG_TYPE)
 @option('--duration', 'end after this time [s] (default: at Ctrl-C)', Number(1e-3, 86400.0))
 @shared.node_option
 @shared.topic_options
 @shared.arm_prefix_option()
 @shared.arm_options
-def record() -> None:
+def record_bag() -> None:
     """
     Record joint states, commands and more; check the recording.
 
@@ -194,7 +194,7 @@ def _csv_path(text: str) -> Path:
     return writable_file(text)
 
 
-@bag.command()
+@bag.command('replay')
 @click.argument('bag', type=click.Path())
 @option('--set', 'inertial sets to try (default: all)', CommaList('SET,...'), 'sets')
 @option('--hand', 'hands to try, as for the arm (default: all)', CommaList('HAND,...'), 'hands')
@@ -211,7 +211,7 @@ def _csv_path(text: str) -> Path:
 @shared.bag_and_stamp_options
 @shared.signal_options
 @shared.arm_payload_options
-def replay() -> None:
+def replay_bag() -> None:
     """
     Compare recorded torques with those of each model and hand.
 
@@ -277,7 +277,7 @@ def identify_payload() -> None:
     """Identify a payload from recordings with and without it."""
 
 
-@identify.command(func='identify.plan')
+@identify.command('plan', func='identify.plan')
 @shared.gravity_option
 @option('--output', 'a JointTrajectory as YAML', shared.OUT_FILE_TYPE, default='excitation.yaml')
 @option('--period', 'duration of the motion [s]', Number(), default=10.0)
@@ -297,7 +297,7 @@ def identify_payload() -> None:
 @option('--tool', 'length [m]', Number(), 'tool_length', default=_DEFAULT_LIMITS.tool_length)
 @shared.bag_options
 @shared.arm_options
-def plan() -> None:
+def plan_excitation() -> None:
     """
     Compute a trajectory for identification.
 
@@ -315,11 +315,11 @@ def node() -> None:
     """
 
 
-@node.command(func='node_requests.print_or_change_state')
+@node.command('state', func='node_requests.print_or_change_state')
 @click.argument('transition', type=click.Choice(_TRANSITIONS), required=False)
 @shared.json_option
 @_node_options
-def state() -> None:
+def node_state() -> None:
     """Print a node's state, rates and torques, or change its state."""
 
 
@@ -330,7 +330,7 @@ def state() -> None:
 @click.argument('parameter')
 @click.argument('value')
 @_node_options
-def set_() -> None:
+def set_parameter() -> None:
     """
     Set a parameter of a node.
 
@@ -338,13 +338,13 @@ def set_() -> None:
     """
 
 
-@node.command(func='node_requests.play_motion')
+@node.command('play', func='node_requests.play_motion')
 @click.argument('file', type=click.Path())
 @option('--lead', "time to the motion's beginning [s]", Number(0.0, 60.0), default=0.0)
 @option('--record', 'record all topics in this new bag', shared.NEW_BAG_TYPE)
 @shared.topic_options
 @_node_options
-def play() -> None:
+def play_motion() -> None:
     """
     Send a motion to a node and wait until it ends.
 
@@ -353,14 +353,14 @@ def play() -> None:
     """
 
 
-@node.command(func='node_requests.clear_fault')
+@node.command('clear', func='node_requests.clear_fault')
 @_node_options
-def clear() -> None:
+def clear_fault() -> None:
     """Clear a node's fault; exit 1 if it remains."""
 
 
-@node.command()
+@node.command('defaults')
 @click.argument('node', type=click.Choice(_NODE_NAMES), default='feedforward')
 @option('--output', 'file to write (default: print)', shared.OUT_FILE_TYPE)
-def defaults() -> None:
+def node_defaults() -> None:
     """Print a node's default parameters as a commented YAML file."""

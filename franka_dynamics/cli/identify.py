@@ -51,7 +51,7 @@ def run(arm: ArmChoice, reader: BagReader, fit: IdentificationOptions, options: 
     start = arm.load()
     names = reader.joint_names_in_bag(start)
     fitted, left_out = (
-        [Bag(path, names, reader.topic, reader.stamps) for path in paths]
+        [Bag(path, names, reader.topic, reader.stamp_kind) for path in paths]
         for paths in (options.bags, options.tests)
     )
     with ProgressBar() as bar, _executor_of_workers(options.workers) as executor:

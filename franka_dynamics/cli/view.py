@@ -19,7 +19,7 @@ def run(arm: ArmChoice, reader: BagReader, options: Options) -> int:
         forbid_options('a bag: no node runs', 'node')
         arm = reader.arm_in_bag(options.bag, arm)
     else:
-        forbid_without('a BAG', 'joint_names', 'stamps', 'gravity')
+        forbid_without('a BAG', 'joint_names', 'stamp_kind', 'gravity')
         # Without ROS this fails before anything starts.
         from ..ros.live_view import show_running_arm
     description = arm.load()

@@ -44,7 +44,7 @@ _MAX_DAMPING_RATE_PER_S = 50.0
 # A joint with less inertia at home gets the gains of a joint with this much [kg m^2]. The last
 # link of an FR3 without a hand has 1.2e-4, and a PD in proportion to that holds nothing against
 # the other joints' motion.
-_MIN_INERTIA_KG_M2 = 3e-4
+_MIN_GAIN_INERTIA_KG_M2 = 3e-4
 # Largest accepted fraction of cycles without a new torque in real time. At a fraction of 0.5 the
 # tracking error is near its bound (demo.report.MAX_FEEDFORWARD_TO_GRAVITY_ERROR); at a fraction of
 # 0.1 it is a hundredth of the bound.
@@ -130,7 +130,7 @@ class _DemoRun:
     def _run_steps(self, step_log: Path) -> DemoResult:
         """Run the demonstration's steps with the processes started; return the results."""
         plan, own = self._plan, self._plan.arm_parameters
-        kp, kd = low_gains(plan.arm, _MAX_DAMPING_RATE_PER_S, _MIN_INERTIA_KG_M2)
+        kp, kd = low_gains(plan.arm, _MAX_DAMPING_RATE_PER_S, _MIN_GAIN_INERTIA_KG_M2)
         # Lockstep runs no faster than real time, to leave processor time to other processes.
         sim, node = {**own, 'ideal': True, 'step_log': str(step_log)}, {**own, 'target': 'mujoco'}
         self._nodes.start_arm_and_node(sim, node, 1000.0 if plan.lockstep else None)

@@ -187,7 +187,7 @@ class MotionServer:
         node, controller = self._node, self._node.controller
         if goal.multi_dof_trajectory.points:
             raise ReferenceRefusedError('The goal has a multi_dof_trajectory; use `trajectory`.')
-        request = conversion.parse_trajectory(goal.trajectory)
+        request = conversion.parse_request(goal.trajectory)
         self._log_ignored_efforts(goal.trajectory)
         if self._motion_publisher.get_subscription_count():  # a trajectory controller moves it
             return request

@@ -227,7 +227,7 @@ def run_node(
 # Python's default is 5 ms.
 _THREAD_SWITCH_INTERVAL_S = 1e-4
 _MIN_LOG_PERIOD_S = 1.0
-_ENTITY_LISTS = ('subscriptions', 'timers', 'services', 'clients', 'waitables', 'guards')
+_ENTITY_LIST_NAMES = ('subscriptions', 'timers', 'services', 'clients', 'waitables', 'guards')
 
 
 class NodeEntities:
@@ -249,7 +249,7 @@ class NodeEntities:
     def __getattr__(self, name: str) -> Any:
         """Return an attribute of the node; of an entity list only what `is_served` accepts."""
         found = getattr(self._node, name)
-        return [*filter(self._is_served, list(found))] if name in _ENTITY_LISTS else found
+        return [*filter(self._is_served, list(found))] if name in _ENTITY_LIST_NAMES else found
 
 
 def _run_service_thread(node: Any, stop: StopRequest) -> None:

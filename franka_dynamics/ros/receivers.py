@@ -41,7 +41,7 @@ _NOT_INSTALLED_TEXT = (
     '(apt install ros-$ROS_DISTRO-controller-manager-msgs)'
 )
 # Controllers that write a message's k-th number to their k-th command interface, whatever it is.
-_FORWARDING_TYPES = (
+_FORWARDING_CONTROLLER_TYPES = (
     'effort_controllers/JointGroupEffortController',
     'forward_command_controller/ForwardCommandController',
     'forward_command_controller/MultiInterfaceForwardCommandController',
@@ -90,7 +90,7 @@ DECLARATION_SERVICES = {
 
 # Receivers that the node expects by its parameter `target`. Under fci it commands no gravity, so
 # that an unknown receiver, such as a driver without ros2_control, may take its torques.
-EXPECTED_RECEIVERS = {
+EXPECTED_KINDS = {
     'fci': (ReceiverKind.REAL_CONTROLLER, ReceiverKind.COMPENSATED_ARM, ReceiverKind.UNRECOGNISED),
     'franka_gazebo': (ReceiverKind.SIMULATED_CONTROLLER,),
     'gz_ros2_control': (ReceiverKind.SIMULATED_CONTROLLER, ReceiverKind.SIMULATED_ARM),
@@ -109,7 +109,7 @@ def declared_kind(node_name: str, services: ServiceTypes) -> ReceiverKind:
 def declared_targets(node_name: str, services: ServiceTypes) -> list[str]:
     """Return the only targets whose torques a node declares to accept; [] if undeclared."""
     own = TARGET_DECLARATION_SERVICE.replace('~', node_name)
-    return [one for one in EXPECTED_RECEIVERS if TRIGGER_TYPE in services.get(own.format(one), ())]
+    return [one for one in EXPECTED_KINDS if TRIGGER_TYPE in services.get(own.format(one), ())]
 
 
 def refusal_reason(target: str, topic: str, receivers: Mapping[str, Receiver]) -> str:
@@ -119,7 +119,7 @@ def refusal_reason(target: str, topic: str, receivers: Mapping[str, Receiver]) -
     `receivers` has a topic's subscribers by their full names. Unknown subscribers, such as
     `ros2 topic echo`, are accepted beside an expected receiver.
     """
-    expected = EXPECTED_RECEIVERS[target]
+    expected = EXPECTED_KINDS[target]
     present = any(receiver.kind in expected for receiver in receivers.values())
     accepted = (*expected, ReceiverKind.UNRECOGNISED) if present else expected
     wrong = {name: one for name, one in sorted(receivers.items()) if one.kind not in accepted}
@@ -140,7 +140,7 @@ def refusal_reason(target: str, topic: str, receivers: Mapping[str, Receiver]) -
 
 def all_idle_reason(target: str, receivers: Mapping[str, Receiver]) -> str:
     """Return why all receivers of the target's known kinds are idle; '' if one is not, or none."""
-    kinds = {*EXPECTED_RECEIVERS[target]} - {ReceiverKind.UNRECOGNISED}
+    kinds = {*EXPECTED_KINDS[target]} - {ReceiverKind.UNRECOGNISED}
     expected = [(name, one.idle_reason) for name, one in receivers.items() if one.kind in kinds]
     are_idle = all(why for _, why in expected)
     return ', '.join(f'{name} {why}' for name, why in expected) if are_idle else ''
@@ -255,7 +255,7 @@ class ReceiverFinder:
         receiver, manager = Receiver(declared_kind(name, services)), ''
         if receiver.kind is ReceiverKind.UNRECOGNISED:
             receiver, manager = self._classify_by_managers(name, services, sim_nodes)
-            if not manager and ReceiverKind.UNRECOGNISED in EXPECTED_RECEIVERS[self.target]:
+            if not manager and ReceiverKind.UNRECOGNISED in EXPECTED_KINDS[self.target]:
                 return receiver  # whatever another node of its name declares
         twice = next((source for source in (name, manager) if name_counts[source] > 1), '')
         if not twice:
@@ -360,6 +360,6 @@ def wrong_claim_text(controller: Any, joint_names: Sequence[str]) -> str:
     # One that commands another controller claims CONTROLLER/JOINT/effort.
     taken = [name.split('/')[-2] for name in claims if name.endswith('/effort') and '/' in name]
     right = [joint for joint in taken if joint in joint_names] == list(joint_names)  # and a hand
-    if controller.type in _FORWARDING_TYPES:
+    if controller.type in _FORWARDING_CONTROLLER_TYPES:
         right = len(taken) == len(claims) and taken == list(joint_names)
     return '' if right else f'a controller of {list_text(claims)}'

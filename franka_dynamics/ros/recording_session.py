@@ -32,7 +32,7 @@ _RECORDER_QOS = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT
 # Joint states below 100 Hz are too coarse for identification; franka_ros2's merged topic: 30 Hz.
 _MIN_STATE_RATE_HZ = 100.0
 _SILENCE_TIMEOUT_S = 2.0
-_MIN_SPEED_RAD_S = 0.02  # [rad/s]; the motion of a slower joint shows neither friction nor inertia
+_MIN_MOVING_SPEED_RAD_S = 0.02  # the motion of a slower joint shows neither friction nor inertia
 _UPDATE_PERIOD_S = 0.1
 _MIN_FREE_DISK_BYTES = 4 * 2**20  # for messages that are still in memory, and the bag's index
 _FULL_NAME_TIMEOUT_S = 1.0  # wait for topics and a node named without their namespace [s]
@@ -119,7 +119,7 @@ class _Recorder(TopicListener):
                 progress.stamp_span = max(progress.stamp_span, reading.stamp - self._first_stamp)
                 if not np.isfinite([reading.position, reading.velocity]).all():
                     yield 'positions or velocities are not finite'
-                self._has_moved |= bool((np.abs(reading.velocity) > _MIN_SPEED_RAD_S).any())
+                self._has_moved |= bool((np.abs(reading.velocity) > _MIN_MOVING_SPEED_RAD_S).any())
                 self._has_effort |= reading.effort is not None
         if (silence := time.time() - self._latest_time) > _SILENCE_TIMEOUT_S:
             yield f'{topic} has been silent for {silence:.0f} s'

@@ -214,11 +214,11 @@ def _disturbance_checks(node: NodeSnapshot) -> Iterator[CheckResult]:
         yield CheckResult('disturbance', NOTE, f'{text}{force / -GRAVITY[2]:.2f} kg: {fix}')
 
 
-def _node_checks(seen: Sequence[NodeSnapshot], names: Sequence[str] = ()) -> Iterator[CheckResult]:
+def _node_checks(seen: list[NodeSnapshot], running: Sequence[str] = ()) -> Iterator[CheckResult]:
     """Yield results on feedforward nodes, heard or not, and on all nodes' other bad statuses."""
     levels = {'OK': GOOD, 'WARN': NOTE}
     commanding = [node for node in seen if node.is_feedforward_node]
-    silent = sorted({name.strip('/') for name in names} - {node.name for node in commanding})
+    silent = sorted({name.strip('/') for name in running} - {node.name for node in commanding})
     for name in silent:
         text = f'{name} runs, but publishes no diagnostics: it is not configured; its log says why'
         way = 'and `franka-dynamics node state configure` tries again'

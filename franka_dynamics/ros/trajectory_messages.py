@@ -77,12 +77,12 @@ def reference_message(request: TrajectoryRequest, lead_in_s: float = 0.0) -> Joi
 def parse_reference(message: JointTrajectory) -> TrajectoryRequest:
     """Return the trajectory a message requests (no points: stop); raise ReferenceRefusedError."""
     if message.points:
-        return parse_trajectory(message)
+        return parse_request(message)
     names = tuple(message.joint_names)
     return TrajectoryRequest(names, np.zeros(0), np.zeros((0, len(names))))
 
 
-def parse_trajectory(message: JointTrajectory) -> TrajectoryRequest:
+def parse_request(message: JointTrajectory) -> TrajectoryRequest:
     """
     Return the trajectory that a message with points requests, or raise ReferenceRefusedError.
 
@@ -116,13 +116,13 @@ def parse_trajectory(message: JointTrajectory) -> TrajectoryRequest:
 
 def trajectory_from_message(message: JointTrajectory) -> Trajectory:
     """Return the trajectory in a message, which must have positions and velocities."""
-    request = parse_trajectory(message)
+    request = parse_request(message)
     return Trajectory(request.times, request.point_states(), request.start_time or 0.0)
 
 
-def shipped_excitation_path(arm: str) -> Path | None:
+def shipped_excitation_path(arm_name: str) -> Path | None:
     """Return the path of the excitation trajectory shipped for a Franka arm, or None."""
-    path = _EXCITATION_FOLDER / f'{canonical_arm_name(arm)}.yaml'
+    path = _EXCITATION_FOLDER / f'{canonical_arm_name(arm_name)}.yaml'
     return path if path.is_file() else None
 
 
@@ -150,7 +150,7 @@ def read_trajectory_file(path: Path, lead_in_s: float = 0.0) -> JointTrajectory:
         times = [lead_in_s + time.get('sec', 0) + 1e-9 * time.get('nanosec', 0) for time in since]
         rows = [[point.get(name, ()) for point in points] for name in _POINT_FIELDS]
         message = trajectory_message(content['joint_names'], times, *rows)
-        parse_trajectory(message)
+        parse_request(message)
     except errors.DescriptionError as error:
         raise errors.SettingsError(str(error)) from error
     except errors.ReferenceRefusedError as error:

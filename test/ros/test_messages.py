@@ -29,7 +29,7 @@ from franka_dynamics.ros.diagnostics import FeedforwardDiagnostics
 from franka_dynamics.ros.parameter_tables import parameter_specs
 from franka_dynamics.ros.term_publishers import TERM_TOPICS, TermPublishers
 from franka_dynamics.ros.topic_listener import full_name
-from franka_dynamics.ros.trajectory_messages import parse_trajectory, read_trajectory_file
+from franka_dynamics.ros.trajectory_messages import parse_request, read_trajectory_file
 
 from .conftest import FER, FER_GRAVITY, Probe
 from ..agreement import refuses
@@ -158,7 +158,7 @@ def trajectory(joints, count, fields):
 @pytest.mark.parametrize(('joints', 'count'), [(1, 1), (2, 6), (7, 2), (8, 3), (9, 5)])
 def test_a_trajectory_is_taken_point_by_point(joints, count, fields):
     original = trajectory(joints, count, {'positions', *fields})
-    request = parse_trajectory(reference(bytes(serialize_message(original))))
+    request = parse_request(reference(bytes(serialize_message(original))))
     assert request.joint_names == tuple(original.joint_names)
     assert request.start_time == 3 + 4e-9
     np.testing.assert_array_equal(request.times, [k + 1e-9 * (7 * k) for k in range(count)])
@@ -172,7 +172,7 @@ def test_a_trajectory_is_taken_point_by_point(joints, count, fields):
 
 def test_a_stamp_of_zero_means_on_arrival_and_no_points_end_what_is_followed():
     point = JointTrajectoryPoint(positions=[0.0])
-    assert parse_trajectory(JointTrajectory(joint_names=['a'], points=[point])).start_time is None
+    assert parse_request(JointTrajectory(joint_names=['a'], points=[point])).start_time is None
     assert len(trajectory_messages.parse_reference(JointTrajectory(joint_names=['a'])).times) == 0
 
 
@@ -213,13 +213,13 @@ def points(count, joints=2, **fields):
     """Take a trajectory whose points are alike."""
     names = [f'joint{k}' for k in range(joints)]
     points = [JointTrajectoryPoint(**fields)] * count
-    parse_trajectory(JointTrajectory(joint_names=names, points=points))
+    parse_request(JointTrajectory(joint_names=names, points=points))
 
 
 def uneven():
     rows = ([0.1, 0.2], [1.0])
     made = [JointTrajectoryPoint(positions=[0.0, 0.0], velocities=row) for row in rows]
-    parse_trajectory(JointTrajectory(joint_names=['a', 'b'], points=made))
+    parse_request(JointTrajectory(joint_names=['a', 'b'], points=made))
 
 
 def motion(text, folder):

@@ -64,7 +64,7 @@ def test_a_receiver_is_refused_by_name_unless_the_target_expects_it(target, foun
     assert (own_simulator in said) == (found == [UNKNOWN] and target == 'mujoco')
     for i in range(len(found)):
         assert (f'/node{i}' in said) == (i == wrong)
-    assert set(receivers.EXPECTED_RECEIVERS) == set(RECEIVER_PROFILES)
+    assert set(receivers.EXPECTED_KINDS) == set(RECEIVER_PROFILES)
 
 
 def test_a_controller_may_declare_the_only_target_it_takes_torques_for():
