@@ -126,8 +126,8 @@ Torques are wrong
                                   a node: the law; COAST             if by speed)
   the same, fci                   the law; COAST in motion           the same
   the same, begins in RUNNING     COAST, or HOLD, then COAST         the same
-  1 or 2 joints' torque is dead   HOLD beyond bounds; under mujoco   the same
-                                  it falls on, driven: COAST, flung
+  1 or 2 joints' torque is dead   HOLD beyond bounds; under mujoco   the same, or COAST as if
+                                  it falls on, driven: COAST, flung  exchanged
                                   if the torque comes back
   a push; a load beyond bounds    HOLD                               HOLD
 
