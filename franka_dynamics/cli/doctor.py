@@ -14,7 +14,7 @@ from ..arm.arm_file import is_urdf_or_mjcf
 from ..constants import AS_LISTED, NO_HAND
 from ..errors import FrankaDynamicsError
 from ..ros import ROS_INSTALL_HINT
-from ..ros.machine_checks import CheckResult, GOOD, machine_checks, NOTE, SIMULATION_SUBJECT, TO_DO
+from ..ros.machine_checks import CheckResult, GOOD, machine_checks, NOTE, SIMULATOR_SUBJECT, TO_DO
 from ..validation.robot_model import compare_with_robot, POSE_SUBJECT, read_robot_state
 
 _LEVEL_STYLES = {GOOD: 'green', NOTE: 'yellow', TO_DO: 'red'}
@@ -26,7 +26,7 @@ def run(arm: ArmChoice, options: Options) -> int:
     if options.robot is None:
         forbid_without('--robot', 'arm', *INERTIA_OPTION_NAMES)
     node_results = [] if options.machine else _running_node_checks(options.topic, options.command)
-    simulated = any(check.subject == SIMULATION_SUBJECT for check in node_results)
+    simulated = any(check.subject == SIMULATOR_SUBJECT for check in node_results)
     machine_results = machine_checks(for_simulation=simulated)
     robot_results = [] if options.robot is None else _robot_checks(arm, options.robot)
     checks = []

@@ -23,7 +23,7 @@ from ..recordings import options as logs
 
 _DH_CONVENTIONS = [one.value for one in Convention]
 _BAGS_TYPE = CommaList('BAG,...', click.Path())
-_DEFAULT_LIMITS = of.ExcitationLimits()
+_PLAN_DEFAULTS = of.ExcitationLimits()
 _REPETITIONS_RANGE_TEXT = f'{of.MIN_REPETITIONS} to {of.MAX_REPETITIONS}'
 _NODE_NAMES = ('feedforward', 'simulator')
 _TRANSITIONS = ('configure', 'activate', 'deactivate', 'cleanup', 'shutdown')
@@ -291,10 +291,10 @@ def identify_payload() -> None:
 @option('--draws', 'random trajectories to start from', click.IntRange(1), default=100)
 @option('--iterations', 'most iterations of the optimisation', click.IntRange(1), default=300)
 @shared.options_as('limits', of.ExcitationLimits)
-@option('--fraction', 'share of the limits to use', Number(), default=_DEFAULT_LIMITS.fraction)
-@option('--table', 'height [m]', Number(), 'table_height', default=_DEFAULT_LIMITS.table_height)
-@option('--clearance', 'between links [m]', Number(), default=_DEFAULT_LIMITS.clearance)
-@option('--tool', 'length [m]', Number(), 'tool_length', default=_DEFAULT_LIMITS.tool_length)
+@option('--fraction', 'share of the limits to use', Number(), default=_PLAN_DEFAULTS.fraction)
+@option('--table', 'height [m]', Number(), 'table_height', default=_PLAN_DEFAULTS.table_height)
+@option('--clearance', 'between links [m]', Number(), default=_PLAN_DEFAULTS.clearance)
+@option('--tool', 'length [m]', Number(), 'tool_length', default=_PLAN_DEFAULTS.tool_length)
 @shared.bag_options
 @shared.arm_options
 def plan_excitation() -> None:

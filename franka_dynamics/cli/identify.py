@@ -40,7 +40,7 @@ from ..report.elements import Header, Table, value_and_deviation_texts
 from ..report.replay import TORQUE_ERROR_DEFINITION
 
 _DASK_TIMEOUT_S = 20.0
-_POINT_RATE_HZ = 25.0
+_TRAJECTORY_RATE_HZ = 25.0
 
 
 def run(arm: ArmChoice, reader: BagReader, fit: IdentificationOptions, options: Options) -> int:
@@ -199,7 +199,7 @@ def _print_unidentified_parameters(problem: ExcitationProblem, excitation: Excit
 
 def _trajectory_yaml(joint_names: Sequence[str], excitation: Excitation, period: float) -> str:
     """Return one period [s] of an excitation as the YAML text of a JointTrajectory message."""
-    time = np.linspace(0.0, period, round(period * _POINT_RATE_HZ) + 1)
+    time = np.linspace(0.0, period, round(period * _TRAJECTORY_RATE_HZ) + 1)
     fields = ('positions', 'velocities', 'accelerations')
     stamps = np.round(time * 1e9).astype(np.int64).tolist()
     states = (np.round(excitation.trajectory.states_at(time), 6) + 0.0).tolist()

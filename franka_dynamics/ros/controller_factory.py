@@ -37,7 +37,7 @@ _CROSSCHECK_STATE_COUNT = 50  # states at which the models of changed settings a
 # After so many of the longest usual periods without a joint state they count as lost: 20 ms of a
 # real arm's default, in which a forward controller holds the last torque.
 STATE_TIMEOUT_PERIOD_COUNT = 4.0
-_FIRST_DESCRIPTION_WARNING_S = 5.0  # of robot_description
+_DESCRIPTION_WARNING_DELAY_S = 5.0  # of robot_description
 _DESCRIPTION_WARNING_PERIOD_S = 10.0
 _POLL_PERIOD_S = 0.5  # longest time between two calls of `should_stop` [s]
 # Friction of Franka's wrists over their torque limit (MuJoCo Menagerie).
@@ -198,7 +198,7 @@ def _wait_for_robot_description(node: Any, should_stop: Callable[[], bool]) -> t
     try:
         while not came and (waited := time.monotonic() - began) < seconds:
             executor.spin_once(timeout_sec=_POLL_PERIOD_S)
-            if waited >= _FIRST_DESCRIPTION_WARNING_S:
+            if waited >= _DESCRIPTION_WARNING_DELAY_S:
                 node.get_logger().warning(
                     f'waiting for {topic} for {waited:.0f} s, where '
                     f'{node.count_publishers(topic)} publish; at most {seconds:g} s',

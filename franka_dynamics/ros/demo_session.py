@@ -37,7 +37,7 @@ from ..simulation.mujoco_model import TIMESTEP_S
 
 _FEEDFORWARD_NODE = f'{SIMULATION_NAMESPACE}/feedforward'
 _SIMULATOR_NODE = f'{SIMULATION_NAMESPACE}/simulator'
-_ARM_STATUS_NAME = f'{_SIMULATOR_NODE}: {DiagnosticSubject.SIMULATED_ARM}'
+_SIMULATOR_STATUS_NAME = f'{_SIMULATOR_NODE}: {DiagnosticSubject.SIMULATED_ARM}'
 # The PD makes velocities decay at this rate at most [1/s]: with a hand on, all shipped arms still
 # follow the motion with torques that are held for 10 ms and 5 ms late.
 _MAX_DAMPING_RATE_PER_S = 50.0
@@ -160,7 +160,7 @@ class _DemoRun:
         first, second = map(trajectory_from_message, self._planned_motions)
         steps, motions = read_steps(step_log, plan.arm.joint_names), (first, second)
         difference = float(statuses[DiagnosticSubject.ARM].values[StatusKey.MODEL_DIFFERENCE])
-        failed = bool(failures) or any(_ARM_STATUS_NAME in sentence for sentence in errors)
+        failed = bool(failures) or any(_SIMULATOR_STATUS_NAME in sentence for sentence in errors)
         return DemoResult(steps, hold, motions, rates, difference, (*errors, *failures), failed)
 
     def _is_arm_held(self) -> bool:
@@ -168,19 +168,19 @@ class _DemoRun:
         status = self._client.latest_status(f'/{_SIMULATOR_NODE}')
         return status is not None and status.is_arm_held and self._simulated_time >= 0.0
 
-    def _wait_simulated_time(self, task: str, duration: float) -> tuple[float, float]:
+    def _wait_simulated_time(self, task_text: str, duration: float) -> tuple[float, float]:
         """Wait a duration of simulated time [s]; return start and end, or raise TooBusyError."""
         start = self._simulated_time
         self._task_span = start, duration
         end, timeout = start + duration, _MAX_SLOWDOWN_RATIO * duration + _START_TIMEOUT_S
-        self._wait_until(task, lambda: self._simulated_time >= end, timeout)
+        self._wait_until(task_text, lambda: self._simulated_time >= end, timeout)
         return start, self._simulated_time
 
-    def _follow_motion(self, task: str) -> None:
+    def _follow_motion(self, task_text: str) -> None:
         """Let the arm settle, send the motion, await its end; raise an error if it fails."""
         plan, before = self._plan, len(self._planned_motions)
         self._wait_simulated_time('settling', _SETTLING_TIME_S)
-        self._task_text = task
+        self._task_text = task_text
         self._task_span = self._simulated_time, _LEAD_IN_TIME_S + plan.motion_duration
         request = multisine(plan.arm, plan.motion_duration, plan.amplitude)
         try:
@@ -189,7 +189,7 @@ class _DemoRun:
             receiver = self._client.latest_status(f'/{_SIMULATOR_NODE}')
             sentence = f'{error} {_SIMULATOR_NODE}: {receiver and receiver.message}.'
             raise (NodeClientError if self._plan.lockstep else TooBusyError)(sentence) from error
-        self._wait_until(task, lambda: len(self._planned_motions) > before)
+        self._wait_until(task_text, lambda: len(self._planned_motions) > before)
         self._require_few_missed_steps()
 
     def _require_few_missed_steps(self) -> None:
@@ -200,13 +200,13 @@ class _DemoRun:
             raise TooBusyError(f'in real time {late} had no new command')
 
     def _wait_until(
-        self, task: str, is_done: Callable[[], bool], timeout: float = _START_TIMEOUT_S
+        self, task_text: str, is_done: Callable[[], bool], timeout: float = _START_TIMEOUT_S
     ) -> None:
         """Wait until `is_done()` is True; raise TooBusyError after the time-out [s]."""
-        self._task_text = task
+        self._task_text = task_text
         if not self._client.wait_until(is_done, timeout):
             raise TooBusyError(
-                f'gave up {task} after {timeout:g} s, as this machine is too slow or busy (load '
+                f'gave up {task_text} after {timeout:g} s: this machine is too slow or busy (load '
                 f'{os.getloadavg()[0]:.1f} on {os.cpu_count()} threads); logs: {self._folder}.'
             )
 

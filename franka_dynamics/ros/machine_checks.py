@@ -17,7 +17,7 @@ from ..constants import REALTIME_PRIORITY
 GOOD = 'good'
 NOTE = 'note'  # good enough for use, but could be better
 TO_DO = 'to do'  # must be corrected before use on a real arm
-SIMULATION_SUBJECT = 'simulated arm'  # subject of the check that finds simulated arms
+SIMULATOR_SUBJECT = 'simulated arm'  # subject of the check that finds simulated arms
 _DEFAULT_MIDDLEWARE = 'rmw_fastrtps_cpp'
 
 

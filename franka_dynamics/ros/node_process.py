@@ -44,7 +44,7 @@ MAX_SHUTDOWN_TIME_S = 10.0  # for braking, the stop sequence, delivery and a bus
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 # rcl appends its own source file and line to its messages.
-_SOURCE_LOCATION = re.compile(r', at \S+:\d+|Error: error not set')
+_SOURCE_LOCATION_PATTERN = re.compile(r', at \S+:\d+|Error: error not set')
 
 
 def request_realtime(default: str = REALTIME_ON) -> str:
@@ -146,7 +146,7 @@ def start_error_sentence(error: Exception) -> str:
     A parameter file, a ROS argument or an environment variable such as ROS_DOMAIN_ID cannot be
     used, or SROS 2 security does not work.
     """
-    reason = ' '.join(_SOURCE_LOCATION.sub('', str(error)).split()).rstrip('. ')
+    reason = ' '.join(_SOURCE_LOCATION_PATTERN.sub('', str(error)).split()).rstrip('. ')
     return f'ROS starts no node: {reason}.'
 
 

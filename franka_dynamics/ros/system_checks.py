@@ -12,7 +12,7 @@ import numpy as np
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
-from .machine_checks import CheckResult, GOOD, make_result, NOTE, SIMULATION_SUBJECT, TO_DO
+from .machine_checks import CheckResult, GOOD, make_result, NOTE, SIMULATOR_SUBJECT, TO_DO
 from .messages import is_effort_measured, stamp_to_seconds
 from .status import DiagnosticSubject, NodeSnapshot
 from .topic_listener import TopicListener
@@ -108,7 +108,7 @@ def system_checks(state_topic: str, command_topic: str, listen_s: float) -> Iter
         snapshots, simulator = list(listener.heard_nodes().values()), simulator_names()
         if simulator:
             text = f'{", ".join(simulator)}: what only a real arm requires is printed as a note'
-            yield CheckResult(SIMULATION_SUBJECT, GOOD, text)
+            yield CheckResult(SIMULATOR_SUBJECT, GOOD, text)
         clock = publisher_names(node, '/clock')
         yield from _joint_state_checks(node, topic, states, simulator, clock)
         yield from _clock_checks(node, states, simulator)

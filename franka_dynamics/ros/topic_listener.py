@@ -127,13 +127,13 @@ class TopicListener:
 
     def poll(self) -> None:
         """Process waiting messages and answers, a bounded number of each, without blocking."""
-        taken = take_waiting_messages(self.node, self._store_arrival)
-        self._store_arrival(0)
+        taken = take_waiting_messages(self.node, self._store_arrival_time)
+        self._store_arrival_time(0)
         # Then only answers of services are left to the executor, and it takes one at a time.
         for _ in range(1 if taken else _MAX_SPINS_PER_POLL):
             self._executor.spin_once(timeout_sec=0.0)
 
-    def _store_arrival(self, arrival_ns: int) -> None:
+    def _store_arrival_time(self, arrival_ns: int) -> None:
         """Store when the present message arrived, system time [ns]; 0 stands for now."""
         self.arrival_ns = arrival_ns or time.time_ns()  # not every middleware tells it
 
