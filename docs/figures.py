@@ -105,7 +105,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ),
             (
                 'an effort of more than {} times the limit',
-                (state_check.MAX_POSSIBLE_EFFORT_RATIO,),
+                (state_check.MAX_POSSIBLE_EFFORT_TO_LIMIT,),
             ),
             (
                 'a velocity beyond {} times the velocity limit',

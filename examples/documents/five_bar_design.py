@@ -64,7 +64,7 @@ def torque_and_gradient(u):
     by_parameters = np.einsum('ta,tak->k', weights, by.by_parameters[..., LINK, :])
     by_vertices = np.tensordot(by_parameters, vertex_derivatives(shaped(u), five_bar.DENSITY), 1)
     # The derivative by a further small rotation d eta of the turned axis, exp(d eta) exp(turn).
-    by_eta = np.einsum('ta,tajk->jk', weights, by.by_eta)[AXES, 3:]
+    by_eta = np.einsum('ta,tajk->jk', weights, by.by_corrections)[AXES, 3:]
     by_turns = [slope @ left_jacobian(turn) for slope, turn in zip(by_eta, turns(u))]
     gradient = (by_vertices.ravel() * VERTEX_REACH, np.ravel(by_turns) * AXIS_REACH)
     return (torques**2).sum() / len(TIMES), np.concatenate(gradient)

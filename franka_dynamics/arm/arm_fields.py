@@ -53,23 +53,23 @@ class UrdfProvenance:
     """
     The URDF or MJCF from which an arm was read, with its joints' and flange link's names there.
 
-    `source` is the URDF's name in messages, `text` its XML. `joint_names` are the arm's joints
-    there, from base to tip. `tip_link` is the link that is the flange, `flange_notes` say what is
+    `name_in_messages` is the URDF's, `text` its XML. `joint_names` are the arm's joints there,
+    from base to tip. `tip_link` is the link that is the flange, `flange_notes` say what is
     doubtful about it, and `tip_is_guess` whether no link has the name of a flange.
     `held_positions` are the other joints that the arm carries or stands on, with their positions
-    [rad or m]. `payload` is the inertia of what was put on the flange since then, about its origin
-    and in its frame. `mjcf_text` is the path or the text of an MJCF, empty for a URDF.
+    [rad or m]. `added_payload` is the inertia of what was put on the flange since, about its
+    origin and in its frame. `mjcf_text` is the path or the text of an MJCF, empty for a URDF.
     `other_joint_links` are the names of held and fixed joints, each with that of its link.
     """
 
-    source: str
+    name_in_messages: str
     text: str = field(repr=False)
     joint_names: tuple[str, ...]
     held_positions: tuple[tuple[str, float], ...]
     tip_link: str
     flange_notes: tuple[str, ...] = ()
     tip_is_guess: bool = False
-    payload: LinkInertia = field(default_factory=LinkInertia.zero)
+    added_payload: LinkInertia = field(default_factory=LinkInertia.zero)
     mjcf_text: str = field(default='', repr=False)
     other_joint_links: tuple[tuple[str, str], ...] = ()
 

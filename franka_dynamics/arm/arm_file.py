@@ -137,7 +137,7 @@ def available_sets(arm: str | Path) -> tuple[str, ...]:
 
 def read_arm_file(arm: str | Path) -> ArmFile:
     """Read the arm file of a shipped arm or at a path; raise DescriptionError if that fails."""
-    return read_typed_file(_arm_path(arm), ArmFile, _FORMAT_HINT)
+    return read_typed_file(_arm_file_path(arm), ArmFile, _FORMAT_HINT)
 
 
 def load(
@@ -149,7 +149,7 @@ def load(
     repair: str | None = None,
 ) -> ArmDescription:
     """Return a shipped arm, or that of an arm file, with inertial set, hand, prefix and repair."""
-    path, file = _arm_path(arm), read_arm_file(arm)
+    path, file = _arm_file_path(arm), read_arm_file(arm)
     if repair not in (None, *REPAIR_METHODS):
         raise DescriptionError(f'repair is {repair!r}; it must be {" or ".join(REPAIR_METHODS)}.')
     chosen = file.default_set if inertial_set is None else inertial_set
@@ -236,7 +236,7 @@ def canonical_arm_name(arm: str | Path) -> str:
     return str(arm).lower().replace('.', '_').replace('-', '_')
 
 
-def _arm_path(arm: str | Path) -> Path:
+def _arm_file_path(arm: str | Path) -> Path:
     """Return the path of a shipped or own arm file; raise DescriptionError if there is none."""
     text = 'The text' if is_xml_text(arm) else str(arm)
     if is_urdf_or_mjcf(arm):

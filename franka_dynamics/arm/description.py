@@ -197,9 +197,9 @@ class ArmDescription(ArmFields):
         q, velocity = self._checked_positions(q), self.limit('velocity')
         offset, deceleration = self.limit('velocity_offset'), self.limit('velocity_deceleration')
 
-        def max_speed(distance: Array) -> Array:
-            """Return the largest allowed speed [rad/s] at a `distance` [rad] from a limit."""
-            braking = np.sqrt(2.0 * deceleration * np.maximum(0.0, distance)) - offset
+        def max_speed(distance_to_limit: Array) -> Array:
+            """Return the largest allowed speed [rad/s] at a distance [rad] from a limit."""
+            braking = np.sqrt(2.0 * deceleration * np.maximum(0.0, distance_to_limit)) - offset
             return np.where(np.isnan(offset), velocity, np.clip(braking, 0.0, velocity))
 
         return -max_speed(q - self.limit('lower')), max_speed(self.limit('upper') - q)
@@ -268,7 +268,7 @@ class ArmDescription(ArmFields):
         if not payload.parameters().any():
             return self
         carried = payload.expressed_in(self.flange_transform())
-        urdf = self.urdf and replace(self.urdf, payload=self.urdf.payload + payload)
+        urdf = self.urdf and replace(self.urdf, added_payload=self.urdf.added_payload + payload)
         links = (*self.links[:-1], self.links[-1] + carried)
         notes = self.torque_notes
         if self.urdf:  # with a payload a doubtful flange changes torques

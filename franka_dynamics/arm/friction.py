@@ -60,10 +60,10 @@ class SigmoidFriction(ValueEquality):
 # Width of the tanh that replaces the sign in Coulomb friction, in all fits to recordings [rad/s].
 COULOMB_TANH_WIDTH_RAD_S = 0.01
 OFFSET_TERM_INDEX = 2  # the place of the offset among the coefficients
-_MAX_COVARIANCE_ROUNDING_RATIO = 1e-6  # relative to the largest entry
+_MAX_ROUNDING_TO_COVARIANCE = 1e-6  # relative to the largest entry
 
 
-def sliding_terms(dq: Array, tanh_width: float = COULOMB_TANH_WIDTH_RAD_S) -> Array:
+def sliding_friction_terms(dq: Array, tanh_width: float = COULOMB_TANH_WIDTH_RAD_S) -> Array:
     """Return terms of viscous and Coulomb friction, dq and tanh(dq / tanh_width), (..., n, 2)."""
     return np.stack([dq, np.tanh(dq / tanh_width)], axis=-1)
 
@@ -134,7 +134,7 @@ class LinearFriction(ValueEquality):
     def _check_covariance(self) -> None:
         """Raise FrictionError unless all covariances are symmetric and positive semidefinite."""
         for joint, own in enumerate(np.asarray(self.covariance), 1):
-            rounding = _MAX_COVARIANCE_ROUNDING_RATIO * np.abs(own).max()
+            rounding = _MAX_ROUNDING_TO_COVARIANCE * np.abs(own).max()
             uneven = np.abs(own - own.T).max() > rounding
             if uneven or np.linalg.eigvalsh(own)[0] < -rounding:
                 raise FrictionError(
@@ -275,11 +275,11 @@ def friction_along(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:
     return model.torque(dq)
 
 
-def _as_velocity(dq: ArrayLike, per_joint: Array) -> Array:
+def _as_velocity(dq: ArrayLike, joint_parameter: Array) -> Array:
     """Return velocities as an array; raise JointVectorError unless there is one per joint."""
-    if type(dq) is np.ndarray and dq.dtype == float and dq.shape[-1:] == per_joint.shape:
+    if type(dq) is np.ndarray and dq.dtype == float and dq.shape[-1:] == joint_parameter.shape:
         return dq  # as in control loops, for which naming the joints takes long
-    joints = [f'joint {i + 1}' for i in range(len(per_joint))]
+    joints = [f'joint {i + 1}' for i in range(len(joint_parameter))]
     return as_joint_values(dq, 'dq', joints, finite=False)
 
 

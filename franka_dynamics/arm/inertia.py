@@ -31,7 +31,7 @@ TENSOR_ORDER = ('xx', 'xy', 'xz', 'yy', 'yz', 'zz')
 PARAMETER_SYMBOLS = ('XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ', 'mX', 'mY', 'mZ', 'm')
 _TENSOR_ROWS, _TENSOR_COLUMNS = (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)
 # Rounding error of the eigenvalue solver, relative to the largest entry of the pseudo-inertia.
-_EIGENVALUE_ROUNDING_RATIO = 1e-12
+_EIGENVALUE_ROUNDING_TO_LARGEST = 1e-12
 # A link heavier than _MAX_POINT_MASS_KG and denser than osmium, the densest metal, counts as
 # impossible: its mass is probably in grams. A lighter link may be a point mass, or carry one as
 # payload.
@@ -239,7 +239,7 @@ class LinkInertia:
     def is_physical(self) -> bool:
         """Return whether a body of nowhere negative density can have the link's ten parameters."""
         scale = float(np.abs(self.pseudo_inertia()).max())
-        return self.consistency_margin() >= -_EIGENVALUE_ROUNDING_RATIO * scale
+        return self.consistency_margin() >= -_EIGENVALUE_ROUNDING_TO_LARGEST * scale
 
     def inconsistency(self) -> str:
         """Return why no real body can have these parameters, as words after 'is', or ''."""

@@ -25,12 +25,12 @@ MAX_PAYLOAD_DISTANCE_M = 1.0
 # tensor below _MAX_ROUNDOFF times the largest element of the tensor about the flange's origin.
 _MAX_ROUNDOFF = 1e-12
 # Largest accepted asymmetry of a tensor in Desk's file, relative to its largest element.
-_MAX_ASYMMETRY_RATIO = 1e-9
+_MAX_ASYMMETRY_TO_LARGEST = 1e-9
 _PARAMETER_FILE_COMMENT = """\
 # Payload in the flange frame: mass [kg], centre of mass [m], inertia about the centre of mass
 # (xx xy xz yy yz zz) [kg m^2].
 """
-_FORMAT_HINT = 'a parameter file starts with /**:'
+_PARAMETER_FORMAT_HINT = 'a parameter file starts with /**:'
 _DESK_FORMAT_HINT = 'an end effector of Desk starts with { and has mass, centerOfMass and inertia'
 # A payload as users give one: a body, or numbers in PAYLOAD_ORDER.
 PayloadLike = LinkInertia | ArrayLike
@@ -56,7 +56,7 @@ class _DeskFile:
         if self.mass == 0.0:
             raise FieldError('is 0; leave the file out for no end effector', 'mass')
         tensor = self.inertia.reshape(3, 3)
-        if np.abs(tensor - tensor.T).max() > _MAX_ASYMMETRY_RATIO * np.abs(tensor).max():
+        if np.abs(tensor - tensor.T).max() > _MAX_ASYMMETRY_TO_LARGEST * np.abs(tensor).max():
             raise FieldError(f'is not symmetric: {self.inertia.tolist()}', 'inertia')
 
     def payload_array(self) -> Array:
@@ -161,7 +161,7 @@ def read_payload(text_or_path: str) -> LinkInertia:
     if text_or_path.endswith('.json'):
         numbers = read_typed_file(path, _DeskFile, _DESK_FORMAT_HINT).payload_array()
     elif text_or_path.endswith(('.yaml', '.yml')):
-        sections = read_typed_file(path, _ParameterSections, _FORMAT_HINT)
+        sections = read_typed_file(path, _ParameterSections, _PARAMETER_FORMAT_HINT)
         if len(sections) != 1:
             nodes = f'more than one node ({", ".join(sections)})' if sections else 'no node'
             fix = 'a payload is one section with ros__parameters and payload'

@@ -28,7 +28,7 @@ _MAX_MOTION_BY_JOINT_KIND = {
     JointKind.PRISMATIC: (20.0, 20.0, 'm and m/s', 'millimetres'),
 }
 _MIN_UNLIMITED_VALUE = 1e4
-_LOW_BOUND_RATIO = 0.51  # of these bounds, in an arm of which another joint is beyond one
+_LOW_BOUND_SHARE = 0.51  # of these bounds, in an arm of which another joint is beyond one
 _MAX_REACH_M = 20.0  # more than any arm's on Earth
 _STEEL_DENSITY_KG_M3 = 7850.0
 # No arm is heavier than a solid cylinder of steel as long as it, and half as thick; one of up to
@@ -94,7 +94,7 @@ def _motion_unit_questions(arm: ArmDescription) -> Iterator[UnitQuestion]:
         if doubted:
             # What is in degrees at one joint is at the others, too, where it is less.
             fields = {one for each in doubted.values() for one in each}
-            shares = (_LOW_BOUND_RATIO if one in fields else 1.0 for one in ('lower', 'velocity'))
+            shares = (_LOW_BOUND_SHARE if one in fields else 1.0 for one in ('lower', 'velocity'))
             bounds = (a * b for a, b in zip((most, fastest), shares))
             doubted = _limit_fields_beyond(limits, *bounds)
             words = [
@@ -128,7 +128,7 @@ def _effort_unit_questions(arm: ArmDescription) -> Iterator[UnitQuestion]:
 
     Bounds are multiples of the arm's weight torque; without it, MAX_EFFORT_NM.
     """
-    weight = _weight_torque(arm)
+    weight = _max_weight_torque(arm)
     for kind in JointKind:
         most, why = MAX_EFFORT_NM, f'no joint of an arm has more than {MAX_EFFORT_NM:g}'
         if weight is not None and kind is JointKind.REVOLUTE:
@@ -144,7 +144,7 @@ def _effort_unit_questions(arm: ArmDescription) -> Iterator[UnitQuestion]:
             yield UnitQuestion(sentence, dict.fromkeys(doubted, ('effort',)))
 
 
-def _weight_torque(description: ArmDescription) -> float | None:
+def _max_weight_torque(description: ArmDescription) -> float | None:
     """Return the largest weight torque of an arm that is stretched out [N m]; None if unknown."""
     masses = np.array([link.mass for link in description.links])
     limits = np.abs([description.limit('lower'), description.limit('upper')])

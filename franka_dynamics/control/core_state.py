@@ -260,7 +260,7 @@ class StateMachine:
         self.states.reset_except_position()
         self.repeated_positions.clear()
         self.disturbances.forget_states()
-        self.output.keep_last_torque(now)
+        self.output.keep_only_last_torque(now)
 
     @property
     def why(self) -> str:
@@ -271,7 +271,7 @@ class StateMachine:
     def status(self) -> Status:
         """The controller's state, its reason, the remedy, and whether a fault is latched."""
         with self._lock:
-            load = self.disturbances.load_estimator.mass_text()
+            load = self.disturbances.load_estimator.load_mass_text()
             why = self.why or 'torques are sent' + (load and f'; {load}')
             return Status(self.state, why, self.ending.remedy, self.faulty)
 
@@ -288,10 +288,10 @@ class StateMachine:
     @property
     def needs_start(self) -> bool:
         """Whether the core is SILENT, with no law before `start` or, after a fault, `reset`."""
-        return self.state is State.SILENT and not (self.enabled or self._must_hold)
+        return self.state is State.SILENT and not (self.enabled or self._must_hold_arm)
 
     @property
-    def _must_hold(self) -> bool:
+    def _must_hold_arm(self) -> bool:
         """Whether the arm is to be braked and held, and joint states are trusted."""
         return self.ending.reaction is Reaction.HOLD and self.states.trusts_states
 
@@ -353,7 +353,7 @@ class StateMachine:
         measured or it is not `effort_trusted`, g(q).
         """
         output, found = self.output, self.disturbances
-        acts = output.may_still_act(state, self.states.arrival_time, terms.adds_gravity)
+        acts = output.last_torque_may_act(state, self.states.arrival_time, terms.adds_gravity)
         unknown = self.state is State.SILENT and not acts
         if unknown:
             output.torques.clear()  # another receiver, or the arm was moved

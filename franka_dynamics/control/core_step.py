@@ -238,13 +238,13 @@ class CoreStep(StateMachine):
                 return self._reject_state(problem, now)
             self.states.accept_latest_state()
             if self.open_loop_stop.is_stopping:
-                self._end_stop_by_model(sample.dq)
+                self._end_open_loop_stop(sample.dq)
             assert self.latest is not None, 'the state is possible'
             latest, refused, acts = self.latest, None, self.state in ACTIVE_STATES
             sent, age = list(self.output.torques), self.states.age_in_periods
             if acts:
                 torque = self._torque_at_state(latest, now)  # parts 3 and 4
-            elif self.state is State.SILENT and self._is_arm_carried:
+            elif self.state is State.SILENT and self._receiver_carries_arm:
                 sent = []
             elif self.output.in_loop and self.resting_torque_agrees and not sent:
                 sent = [self._resting_torque(now)]  # it goes on through a reset
@@ -315,7 +315,7 @@ class CoreStep(StateMachine):
     def _torque_at_old_stamp(self, sample: StateSample, stamp_order: StampOrder) -> Array:
         """Drop or reject a state whose stamp is not new; return the next torque, (n,) [N m]."""
         if stamp_order is StampOrder.OUT_OF_ORDER:  # it is dropped; the last state counts
-            why = self.states.repetition_reason(sample.stamp)
+            why = self.states.repeated_stamps_reason(sample.stamp)
             if why is not None and self.state is State.SILENT and self.enabled:
                 self._record_wait(why)
             self._warn_while_waiting()
@@ -374,7 +374,7 @@ class CoreStep(StateMachine):
         if self.latest is not None and self.acting_terms.friction.model is not None:
             self.acting_terms.friction.update(sample.stamp, sample.q)
 
-    def _end_stop_by_model(self, dq: Array) -> None:
+    def _end_open_loop_stop(self, dq: Array) -> None:
         """If states are trusted, end the stop by the model; brake a moving arm not let go."""
         if not self.states.trusts_states:
             return
@@ -403,7 +403,7 @@ class CoreStep(StateMachine):
             if not self.resting_torque_agrees:
                 self.resting_torque_agrees = True
                 self.disturbances.reset_at_first_torque(state.stamp)
-        if self._must_hold and self.states.has_enough_states and not self.blocked:
+        if self._must_hold_arm and self.states.has_enough_states and not self.blocked:
             self._begin_torques(StateEvent.HOLD, state)
         elif self.enabled:
             why: Reason | str | None = refused or self.blocked or self._start_refusal()
@@ -484,7 +484,7 @@ class CoreStep(StateMachine):
         """
         output = self.output
         if output.sent_at - now > self.states.silence_timeout(from_stamps=False):
-            output.keep_last_torque(now)  # the clock was set back: the rate is by it from now on
+            output.keep_only_last_torque(now)  # the clock was set back: the rate is by it now
         if self.state is State.STOPPING:
             return self._stopping_torque(now, silence)
         if self.state is State.SILENT and output.in_loop and output.torques:
@@ -505,7 +505,7 @@ class CoreStep(StateMachine):
         stops = stops and not arm.has_stopped(terms, now)
         goal = resting = self._resting_torque(now)
         if stops:
-            goal = arm.stopping_torque(terms, now) + self._disturbance_to_bear
+            goal = arm.stopping_torque(terms, now) + self._borne_disturbance_torque
         if not np.isfinite(goal).all():  # no limit of the arm bounds the velocity seen last
             stops, goal = False, resting
         goal = output.limiter.clip_torque(goal)
@@ -515,30 +515,30 @@ class CoreStep(StateMachine):
         goes_on = moves and silence <= MAX_STATE_GAP_S and not terms.adds_gravity
         if np.array_equal(torque, goal) and not (goes_on or stops):
             self._change_state(StateEvent.AT_RESTING_TORQUE)
-            output.record_end(probable, now, terms.adds_gravity)
+            output.record_torque_end(probable, now, terms.adds_gravity)
         return torque.copy()
 
     def _resting_torque(self, now: float) -> Array:
         """Return the resting torque, (n,) [N m]: G plus the disturbance if borne, or zero."""
         torque = self.open_loop_stop.resting_torque(self.acting_terms, now)
-        torque = torque + self._disturbance_to_bear
+        torque = torque + self._borne_disturbance_torque
         if self.ending.reaction is Reaction.COAST:
             torque = np.where(self.disturbances.misdirected_joints, 0.0, torque)
         acts = self.resting_torque_agrees and self.ending.reaction is not Reaction.ZERO
-        acts = acts and not self._is_arm_carried and all(map(math.isfinite, torque.tolist()))
+        acts = acts and not self._receiver_carries_arm and all(map(math.isfinite, torque.tolist()))
         return torque if acts else np.zeros_like(torque)
 
     @property
-    def _disturbance_to_bear(self) -> Array:
+    def _borne_disturbance_torque(self) -> Array:
         """Disturbance torque to add to the resting torque of an arm at rest, or 0, (n,) [N m]."""
         # Without it, an arm with an undeclared load falls. One that moves may be pushed, and would
         # go on, as who stops it may push it. It was estimated from velocities.
         unknown = not self.brake.bears_load or self.states.velocity_contradicted
-        bears = self.brake.is_still and not (unknown or self._is_arm_carried)
+        bears = self.brake.is_still and not (unknown or self._receiver_carries_arm)
         return self.brake.disturbance if bears else np.zeros_like(self.brake.disturbance)
 
     @property
-    def _is_arm_carried(self) -> bool:
+    def _receiver_carries_arm(self) -> bool:
         """Whether the target adds gravity and the arm is not held at rest: resting torque is 0."""
         held = self.ending.reaction is Reaction.HOLD and self.brake.is_still
         return self.acting_terms.adds_gravity and not held

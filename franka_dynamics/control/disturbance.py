@@ -384,7 +384,7 @@ class DisturbanceMonitor:
 
     def _causes_of(self, motion: Array, command: Array, joint: int, terms: TermModel) -> str:
         """Return causes of the differences `motion` and `command`, largest at `joint`, as text."""
-        name, load = self._arm.joint_names[joint], self.load_estimator.mass_text()
+        name, load = self._arm.joint_names[joint], self.load_estimator.load_mass_text()
         state, bound, more = self._state, self.start_bound, motion[joint]
         if load and (np.abs(motion - self.load_estimator.load_torque()) <= bound).all():
             return load

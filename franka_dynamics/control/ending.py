@@ -6,7 +6,7 @@ Reasons why torques end or do not begin, the reactions to them, and the user's r
 `Cause` is the table of causes; docs/reference/reliability.md shows it. An `Ending` is one of them
 with its reason, and the core has at most one: two are joined. A `Reason` is a code with figures,
 which is worded once, with the advice of whoever shows it: a loop in Python, whose advice is
-LOOP_ADVICE, or a node.
+PYTHON_LOOP_ADVICE, or a node.
 """
 
 from collections.abc import Callable, Mapping
@@ -94,14 +94,14 @@ class ReasonCode(str, Enum):
     BRAKING_FAILED = 'braking makes {joint} faster by {faster:.2g} rad/s'
     TORQUE_NOT_FINITE = 'the computed torque is not finite'
 
-    def __call__(self, **figures: Any) -> 'Reason':
+    def __call__(self, **text_values: Any) -> 'Reason':
         """Return a reason with this code and the values for its text."""
-        return Reason(self, figures)
+        return Reason(self, text_values)
 
 
 _FRESH_STATES_ADVICE = 'take fresher states, and their ages by the clock of their stamps'
 # How to correct what a reason says, in a loop in Python.
-LOOP_ADVICE = {
+PYTHON_LOOP_ADVICE = {
     ReasonCode.RARE_STATES: 'pass on every state of the robot, with its time in seconds; a slower '
     'loop of yours gives its period (at most 0.01 s), or calls step in substeps',
     ReasonCode.STALE: _FRESH_STATES_ADVICE,
@@ -116,7 +116,7 @@ class Reason(NamedTuple):
     code: ReasonCode
     text_values: Mapping[str, Any]
 
-    def text(self, advice: Callable[[ReasonCode], str | None] = LOOP_ADVICE.get) -> str:
+    def text(self, advice: Callable[[ReasonCode], str | None] = PYTHON_LOOP_ADVICE.get) -> str:
         """Return the reason as text, with the advice that `advice` returns for its code."""
         figures = {
             name: value.text(advice) if isinstance(value, Reason) else value
@@ -201,7 +201,7 @@ class Ending(NamedTuple):
     remedy: Remedy
     first_reason: Reason | None
 
-    def text(self, advice: Callable[[ReasonCode], str | None] = LOOP_ADVICE.get) -> str:
+    def text(self, advice: Callable[[ReasonCode], str | None] = PYTHON_LOOP_ADVICE.get) -> str:
         """Return the first and the latest reason as one text, '' if there are none."""
         said = (one.text(advice) for one in (self.first_reason, self.last_reason) if one)
         return '; '.join(dict.fromkeys(said))

@@ -90,15 +90,15 @@ class TorqueExcess(NamedTuple):
     """
     The difference of two joint torques that should be equal, its bound, g(q) and the receiver.
 
-    `torque` is the difference and `gravity` g(q), (n,) each [N m], `bound` the size from which a
-    difference is large, (n,) [N m], `joint_name` that of the joint with the largest share of it,
-    `target` the name of the receiver, which adds gravity or not.
+    `torque` is the difference, `gravity_torque` g(q) (n,) [N m], `torque_bound` the size from
+    which a difference is large, (n,) [N m], `joint_name` that of the joint with the largest share
+    of it, `target` the name of the receiver, which adds gravity or not.
     """
 
     kind: ExcessKind
     torque: Array
-    gravity: Array
-    bound: Array
+    gravity_torque: Array
+    torque_bound: Array
     arm_moves: bool
     target_adds_gravity: bool
     target: str
@@ -107,14 +107,14 @@ class TorqueExcess(NamedTuple):
     @property
     def is_multi_joint(self) -> bool:
         """Whether the difference exceeds its bound at more than one joint."""
-        return bool(np.count_nonzero(np.abs(self.torque) > self.bound) > 1)
+        return bool(np.count_nonzero(np.abs(self.torque) > self.torque_bound) > 1)
 
     @property
     def gravity_sign(self) -> str:
         """The excess's sign along g(q), '+' or '-', doubled if it exceeds g(q); '' if unclear."""
-        heavy = np.abs(self.gravity) > self.bound
-        ratios = self.torque[heavy] / self.gravity[heavy]
-        if not heavy.any() or (np.abs(self.torque)[heavy] <= self.bound[heavy]).all():
+        heavy = np.abs(self.gravity_torque) > self.torque_bound
+        ratios = self.torque[heavy] / self.gravity_torque[heavy]
+        if not heavy.any() or (np.abs(self.torque)[heavy] <= self.torque_bound[heavy]).all():
             return ''
         for sign, along in (('+', ratios), ('-', -ratios)):
             if (along > MIN_EXCESS_TO_GRAVITY).all():

@@ -105,7 +105,7 @@ class Feedforward(CoreStep):
             if self.faulty and self.state is State.BRAKING:
                 raise StartRefusedError('The arm is still being braked; try again.')
             held = self.state is State.HOLDING
-            if self._must_hold and not held:
+            if self._must_hold_arm and not held:
                 raise StartRefusedError('The arm is to be held first, once it is seen; try again.')
             why = held and (self.blocked or self._start_refusal() or self._bound_violation())
             if why:
@@ -163,7 +163,7 @@ class Feedforward(CoreStep):
                     continue  # another thread was faster
                 self._require_law_allowed(law)
                 used = self.ramp.law or before
-                if (self._joints_pulled_by(law) | ((law.kp > 0.0) & (used.kp == 0.0))).any():
+                if (self._joints_pulled_more_by(law) | ((law.kp > 0.0) & (used.kp == 0.0))).any():
                     self.reference.hold(None)  # a person may have guided the arm away
                 self.requested_law = law
                 loaded = law.settings.payload != before.settings.payload
@@ -185,7 +185,7 @@ class Feedforward(CoreStep):
                 f'target is {before} and cannot become {after} while torques are sent; stop '
                 f'first. Torques for {after} then begin once the arm agrees with it.'
             )
-        pulled = self._joints_pulled_by(law)
+        pulled = self._joints_pulled_more_by(law)
         if pulled.any() and self.reference.has_open_motion:
             raise SettingsError(
                 f'kp of {self.joint_names[int(pulled.argmax())]} cannot grow while this joint is '
@@ -193,7 +193,7 @@ class Feedforward(CoreStep):
                 'would be pulled there. End the motion first, by one without points.'
             )
 
-    def _joints_pulled_by(self, law: ControlLaw) -> Array:
+    def _joints_pulled_more_by(self, law: ControlLaw) -> Array:
         """Return the mask, (n,), of joints far from the reference whose kp `law` would raise."""
         far = self.reference.position_errors(self.states.q) > MAX_START_DISTANCE_RAD
         return np.asarray(far & (law.kp > (self.ramp.law or self.requested_law).kp))
@@ -276,8 +276,7 @@ def _stable_law(
 ) -> ControlLaw:
     """Return the control law of some settings; raise SettingsError if unstable or unusable."""
     # In a loop's MuJoCo model, joints have the rotor inertia and friction that `arm` states.
-    is_exact = output.in_loop and settings.target == 'mujoco'
-    law = ControlLaw(arm, settings, is_exact=is_exact)
+    law = ControlLaw(arm, settings, is_exact=output.in_loop and settings.target == 'mujoco')
     law.require_stable(states.period, states.median_age)
     if twice := law.double_payload_warning():
         _LOG.warning('%s', twice)

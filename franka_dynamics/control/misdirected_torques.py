@@ -28,21 +28,21 @@ from ..arrays import Array, NDArray
 # time constant is given up, and the longest that is looked for.
 MAX_USUAL_DELAY_STEPS = 5
 MIN_WRONG_DELAY_STEPS = 2 * MAX_USUAL_DELAY_STEPS
-MAX_DELAY_STEPS = 50
+MAX_FITTED_DELAY_STEPS = 50
 # Torques that are estimated by the motion rise and fall gradually, so at longer delays one of many
 # joints fits a push by chance, as in 9 of 10 pushes of an FR3's flange that were taken for that.
 MAX_EXCHANGE_DELAY_STEPS = 20
 # So many of the last states are fitted: 50 ms at 1 kHz. No more than a short delay say nothing.
-FITTED_STATE_COUNT, MIN_FITTED_STATE_COUNT = MAX_DELAY_STEPS, MAX_USUAL_DELAY_STEPS + 1
+FITTED_STATE_COUNT, MIN_FITTED_STATE_COUNT = MAX_FITTED_DELAY_STEPS, MAX_USUAL_DELAY_STEPS + 1
 MAX_ROTOR_INERTIA_KG_M2 = 0.25  # MuJoCo Menagerie has 0.195 for the FR3's largest
 # What was sent explains received torques if it leaves these shares of what constants leave, where
 # they are measured and where they are estimated from the motion. In 80 runs of three makes of
 # plant (draws 61 and 62 of benchmarks/guard_misconfiguration.py) shares were at most 0.3 at some
 # time where torques were mixed up, else at least 0.6, and 0.47 without measured torque.
-MAX_MEASURED_RESIDUAL_RATIO, MAX_ESTIMATED_RESIDUAL_RATIO = 0.5, 0.35
+MAX_MEASURED_TO_CONSTANT_RESIDUAL, MAX_ESTIMATED_TO_CONSTANT_RESIDUAL = 0.5, 0.35
 # Torques below this share of the bound on noticeable ones are next to nothing.
 MIN_RECEIVED_TO_NOTICEABLE_TORQUE = 0.6
-KEPT_STATE_COUNT = FITTED_STATE_COUNT + MAX_DELAY_STEPS
+KEPT_STATE_COUNT = FITTED_STATE_COUNT + MAX_FITTED_DELAY_STEPS
 
 
 def find_misdirected_joints(
@@ -86,7 +86,7 @@ def find_misdirected_joints(
     fits = np.array([residuals[:delays] for residuals in by_sent])
     fits = fits[:, fits.min(axis=(2, 3)).sum(axis=0).argmin()]
     at_best_delay = fits.min(axis=(1, 2))
-    ratio = MAX_MEASURED_RESIDUAL_RATIO if measured else MAX_ESTIMATED_RESIDUAL_RATIO
+    ratio = MAX_MEASURED_TO_CONSTANT_RESIDUAL if measured else MAX_ESTIMATED_TO_CONSTANT_RESIDUAL
     most = ratio**2 * np.array(by_constants)
     explains_all = at_best_delay.sum() < most.sum()
     if not (explains_all and at_best_delay[substantial].sum() < most[substantial].sum()):
@@ -113,7 +113,7 @@ def _fit_residuals(sent: Array, received: Array, ddq: Array, joint: int) -> tupl
     `sent` has shape (N, n), `received` and `ddq` are those of the joint in the last states.
     """
     count, r, a = len(received), received, ddq
-    delays = min(MAX_DELAY_STEPS, len(sent) - count) + 1
+    delays = min(MAX_FITTED_DELAY_STEPS, len(sent) - count) + 1
     u = np.lib.stride_tricks.sliding_window_view(sent[-count - delays + 1 :], count, axis=0)
     u = u[::-1]  # (delays, n, count), the shortest delay first
     added = r - u[:MAX_USUAL_DELAY_STEPS, joint]

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from .limits import MAX_STEP_S, MIN_PERIOD_S, TorqueLimiter
+from .limits import MAX_STEP_S, MIN_STATE_PERIOD_S, TorqueLimiter
 from .settings import Settings, StateLimits
 from .state_check import MIN_GOOD_STATE_COUNT, StateCheck
 from .stopping import BrakingController, MAX_BRAKING_TIME_S
@@ -127,7 +127,7 @@ class TorqueReceiver:
         # the fastest sender was silent for the time-out. Without this one that repeats
         # messages, or a second one, is followed (benchmarks/receivers.py); if only lower numbers
         # are refused, a second one is.
-        if not 0.0 < ahead * MIN_PERIOD_S <= self._timeout:
+        if not 0.0 < ahead * MIN_STATE_PERIOD_S <= self._timeout:
             return self._count_refusal(TorqueRefusal.OTHER_PUBLISHER)
         if given.shape != self._effort_limit.shape:
             return self._count_refusal(TorqueRefusal.WRONG_SIZE)

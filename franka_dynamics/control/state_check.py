@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .ending import Cause, Ending, Reason, ReasonCode
-from .limits import MAX_PERIOD_S, MAX_STEP_S, MIN_PERIOD_S, PERIOD_MARGIN_FACTOR
+from .limits import MAX_STATE_PERIOD_S, MAX_STEP_S, MIN_STATE_PERIOD_S, PERIOD_MARGIN_FACTOR
 from .settings import StateLimits
 from ..arm import ArmDescription
 from ..arm.friction import MAX_STATE_GAP_S
@@ -28,12 +28,12 @@ from ..motion.planning import MAX_PLAUSIBLE_POSITION_RAD
 # 7 mrad at 1 kHz, 33 mrad at 30 Hz.
 POSITION_TOLERANCE_RAD = 0.2
 MAX_POSSIBLE_SPEED_RATIO = 2.0
-MIN_CONFIRMED_SPEED_RATIO = 0.5  # of a speed beyond that, by positions: then it is a fast arm's
+MIN_POSITION_TO_STATED_SPEED = 0.5  # of a speed beyond that, by positions: then it is a fast arm's
 MAX_POSITION_DRIFT_RAD = 0.02
 MAX_STILL_POSITION_DRIFT_RAD = 0.25 * MAX_POSITION_DRIFT_RAD
 MAX_VELOCITY_DELAY_S = 5.0 * MAX_STEP_S
 DRIFT_TIME_CONSTANT_S = 0.2
-MAX_POSSIBLE_EFFORT_RATIO = 3.0  # a measured effort beyond this many torque limits is not in N m
+MAX_POSSIBLE_EFFORT_TO_LIMIT = 3.0  # a measured effort beyond so many limits is not in N m
 # Torques begin after so many usable joint states in a row, the latest of which give the median
 # period and age.
 MIN_GOOD_STATE_COUNT = 20
@@ -122,16 +122,16 @@ class StateCheck:
     """
 
     def __init__(self, arm: ArmDescription, limits: StateLimits, period: float) -> None:
-        if not MIN_PERIOD_S <= period <= MAX_PERIOD_S:
-            why = f'period is {period:g} s; it must be {MIN_PERIOD_S:g} to {MAX_PERIOD_S:g} s.'
-            if MAX_PERIOD_S < period < 10.0:
-                n = math.ceil(period / MAX_PERIOD_S)
+        if not MIN_STATE_PERIOD_S <= period <= MAX_STATE_PERIOD_S:
+            why = f'period {period:g} s is not {MIN_STATE_PERIOD_S:g} to {MAX_STATE_PERIOD_S:g} s.'
+            if MAX_STATE_PERIOD_S < period < 10.0:
+                n = math.ceil(period / MAX_STATE_PERIOD_S)
                 why += f' Use substeps: for _ in range({n}): step, then move by {period / n:g} s.'
             raise SettingsError(why)
         self.limits, self._period, self._joint_names = limits, period, arm.joint_names
         self._max_period = PERIOD_MARGIN_FACTOR * max(1.0 / limits.min_input_rate, period)
         self._max_velocity = MAX_POSSIBLE_SPEED_RATIO * arm.limit('velocity')
-        effort = MAX_POSSIBLE_EFFORT_RATIO * arm.limit('effort')
+        effort = MAX_POSSIBLE_EFFORT_TO_LIMIT * arm.limit('effort')
         most = np.concatenate((self._max_velocity, effort))
         # Bounds of position, velocity and effort, (3 n,), finite also where a joint has no limits.
         lower, upper = arm.limit('lower'), arm.limit('upper')
@@ -225,7 +225,7 @@ class StateCheck:
         """Count the latest state as usable, and forget the last problem."""
         self.good_count, self.problem = self.good_count + 1, None
 
-    def repetition_reason(self, stamp: float) -> Reason | None:
+    def repeated_stamps_reason(self, stamp: float) -> Reason | None:
         """Return and keep as `problem` a reason if too many stamps were not new, else None."""
         if self._repeat_count <= MIN_GOOD_STATE_COUNT:  # stamps may be coarse
             return None
@@ -275,7 +275,7 @@ class StateCheck:
                 arrays.append(as_array(given, shape, name, JointVectorError, finite=False))
         measured = arrays[2] if len(arrays) > 2 else None
         if measured is not None and math.isnan(sum(measured.tolist())):
-            self._log_unknown_effort(measured)
+            self._log_partial_effort(measured)
             measured = None
         if type(stamp) is not float or not math.isfinite(stamp):
             stamp = as_seconds('time', stamp)
@@ -285,7 +285,7 @@ class StateCheck:
         age = None if age is None or math.isnan(age) else age
         return StateSample(arrays[0], arrays[1], measured, stamp, age, now)
 
-    def _log_unknown_effort(self, effort: Array) -> None:
+    def _log_partial_effort(self, effort: Array) -> None:
         """Log once that efforts count as not measured because some, not all, are NaN."""
         unknown = np.isnan(effort)
         if not self._has_logged_unknown_effort and not unknown.all():
@@ -331,7 +331,7 @@ class StateCheck:
         self._possible_stamps[possible[:n]] = stamp
         signs_before, self._too_fast_signs = self._too_fast_signs, self._zero
         if not all_possible and self.stamp is not None:
-            way = MIN_CONFIRMED_SPEED_RATIO * gap * np.abs(dq)
+            way = MIN_POSITION_TO_STATED_SPEED * gap * np.abs(dq)
             far = np.where(dq > 0.0, moved, -moved) >= way
             # A gap's first state is not used. One position a period cannot confirm more than a
             # turn a period.
@@ -352,7 +352,7 @@ class StateCheck:
         if unknown.any():
             return Cause.STATES_LOST.ending(ReasonCode.VALUE_NOT_FINITE(**value))
         if kind == 2:
-            why = ReasonCode.EFFORT_NOT_N_M(times=MAX_POSSIBLE_EFFORT_RATIO, **value)
+            why = ReasonCode.EFFORT_NOT_N_M(times=MAX_POSSIBLE_EFFORT_TO_LIMIT, **value)
             return cause.ending(why)
         # A glitch of positions confirms a velocity of their differences, but hardly twice.
         if kind == 1 and self._too_fast_signs[joint] * signs_before[joint] > 0.0:

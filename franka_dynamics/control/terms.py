@@ -148,18 +148,18 @@ class TermModel:
         """Return the whole gravity torque g(q), with payload, (n,) [N m]."""
         return pin.computeGeneralizedGravity(self.true_model.model, self.true_model.data, q)
 
-    def gravity_to_command(self, q: Array, gravity: Array) -> Array:
+    def gravity_to_command(self, q: Array, gravity_torque: Array) -> Array:
         """
-        Return the part of `gravity` = g(q) that the receiver (target) does not add, (n,) [N m].
+        Return the part of `gravity_torque` that the receiver (target) does not add, (n,) [N m].
 
         The returned torque is exactly zero if the target compensates gravity and knows the
         payload, and gravity_vector is (0, 0, -9.81).
         """
         if not self.adds_gravity:
-            return gravity
+            return gravity_torque
         if (own := self.receiver_model) is None:
             return self._zero
-        return gravity - pin.computeGeneralizedGravity(own.model, own.data, q)
+        return gravity_torque - pin.computeGeneralizedGravity(own.model, own.data, q)
 
     def coriolis(self, q: Array, dq: Array) -> Array:
         """Return the Coriolis and centrifugal torque C(q, dq) dq, shape (n,) [N m]."""

@@ -68,7 +68,7 @@ class TorqueOutput:
         # seen last before, and when.
         self._end_record: tuple[bool, tuple[Array, Array] | None, float] = False, None, 0.0
 
-    def keep_last_torque(self, now: float) -> None:
+    def keep_only_last_torque(self, now: float) -> None:
         """Discard all torques but the last, which counts as sent at `now` [s]."""
         self.torques, self.sent_at = deque(list(self.torques)[-1:], self.torques.maxlen), now
 
@@ -83,17 +83,17 @@ class TorqueOutput:
             self.torques.append(self._zero)
         return self.last_torque.copy()
 
-    def record_end(
-        self, last_seen: tuple[Array, Array] | None, seen_at: float, adds_gravity: bool
+    def record_torque_end(
+        self, last_seen: tuple[Array, Array] | None, seen_at: float, target_adds_gravity: bool
     ) -> None:
         """
         Record that torques have ended, and whether their receiver adds gravity.
 
         `last_seen` are position and velocity that were seen last, (n,) each, at `seen_at` [s].
         """
-        self._end_record = adds_gravity, last_seen, seen_at
+        self._end_record = target_adds_gravity, last_seen, seen_at
 
-    def may_still_act(self, state: StateTerms, now: float, adds_gravity: bool) -> bool:
+    def last_torque_may_act(self, state: StateTerms, now: float, adds_gravity: bool) -> bool:
         """
         Return whether the last torque, with what the target adds, may still carry the arm.
 

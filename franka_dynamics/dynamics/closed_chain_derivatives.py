@@ -65,13 +65,13 @@ class MotorDerivatives:
     """
     Derivatives of motor torques by joint twists, tool pose, motor motion, inertial parameters.
 
-    For a number a of motors, `by_eta` (..., a, n + 1, 6) are the derivatives by corrections of the
-    joint twists and of the tool's pose, at a fixed motion of the motors; `by_q`, `by_dq`, `by_ddq`
+    For a number a of motors, `by_corrections` (..., a, n + 1, 6) are the derivatives by those of
+    joint twists and tool pose, at a fixed motion of the motors; `by_q`, `by_dq`, `by_ddq`
     (..., a, a) those by the motors' positions, velocities, accelerations; `by_parameters` (..., a,
     n, 10) those by the bodies' inertial parameters.
     """
 
-    by_eta: Array
+    by_corrections: Array
     by_q: Array
     by_dq: Array
     by_ddq: Array

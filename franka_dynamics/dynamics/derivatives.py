@@ -36,15 +36,15 @@ class StateDerivative:
     """
     Derivative of a quantity by corrections eta of joint twists and tool, and by q, dq, ddq.
 
-    The last axis of `all_columns` has all 9n + 6 columns, for n joints. `by_eta`, `by_q`, `by_dq`
-    and `by_ddq` are views of blocks of `all_columns`.
+    The last axis of `all_columns` has all 9n + 6 columns, for n joints. `by_corrections`,
+    `by_q`, `by_dq` and `by_ddq` are views of its blocks.
     """
 
     all_columns: Array
     n: int
 
     @property
-    def by_eta(self) -> Array:
+    def by_corrections(self) -> Array:
         """Derivative by eta, the corrections of n joint twists and the tool, (..., n + 1, 6)."""
         columns = 6 * (self.n + 1)
         return self.all_columns[..., :columns].reshape(*self.all_columns.shape[:-1], self.n + 1, 6)

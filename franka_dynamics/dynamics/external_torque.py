@@ -83,23 +83,23 @@ class MomentumObserver:
         self._last_momentum = self._last_momentum[0], None
 
     def update(
-        self, stamp: float, q: Array, dq: Array, torque: Array, gravity: Array | None = None
+        self, stamp: float, q: Array, dq: Array, torque: Array, gravity_torque: Array | None = None
     ) -> Array:
         """
         Update and return the external torque, signed as FCI's, in the shape of `torque` [N m].
 
         `torque`, shape (n,) or (k, n), is the joint torque [N m], gravity included, friction
         subtracted. Each of the k rows of `torque`, for instance measured and commanded torque,
-        gets an estimate. `gravity` is g(q), shape (n,) [N m]; None: `update` computes g(q). A
-        stamp [s] that goes back or leaves a gap of more than 50 ms restarts the observer.
+        gets an estimate. `gravity_torque` is g(q), shape (n,) [N m]; None: `update` computes g(q).
+        A stamp [s] that goes back or leaves a gap of more than 50 ms restarts the observer.
         """
         model, data = self._model.model, self._model.data
-        if gravity is None:
-            gravity = pin.computeGeneralizedGravity(model, data, q).copy()
+        if gravity_torque is None:
+            gravity_torque = pin.computeGeneralizedGravity(model, data, q).copy()
         # M dq from one recursive Newton-Euler pass with the acceleration dq, so that M is never
         # computed.
-        momentum = pin.rnea(model, data, q, self._zero_velocity, dq) - gravity
-        rate = torque + (pin.computeCoriolisMatrix(model, data, q, dq).T @ dq - gravity)
+        momentum = pin.rnea(model, data, q, self._zero_velocity, dq) - gravity_torque
+        rate = torque + (pin.computeCoriolisMatrix(model, data, q, dq).T @ dq - gravity_torque)
         (before, last), self._last_momentum = self._last_momentum, (stamp, momentum)
         if last is None and before > -np.inf:
             return self._estimate
@@ -149,14 +149,16 @@ class LoadEstimator:
         self._end_states: list[tuple[float, Array, Array]] = []
         self._tau_sum, self._sample_count = np.zeros_like(self._torque_weights), 0
 
-    def update(self, stamp: float, q: Array, dq: Array, tau: Array, model: PinocchioModel) -> None:
+    def update(
+        self, stamp: float, q: Array, dq: Array, external_torque: Array, model: PinocchioModel
+    ) -> None:
         """
         Update the estimate by a state and its external torque, (n,) [N m]; reset after 5 s rest.
 
         The torque is the measured one less that of `model`; `stamp` in s, `q` and `dq`, (n,) each,
         in rad and rad/s.
         """
-        self._tau_sum, self._sample_count = self._tau_sum + tau, self._sample_count + 1
+        self._tau_sum, self._sample_count = self._tau_sum + external_torque, self._sample_count + 1
         if self._end_states and 0.0 < stamp - self._end_states[-1][0] < AVERAGING_BLOCK_S:
             return
         mean, ends = self._tau_sum / self._sample_count, [*self._end_states[-2:], (stamp, q, dq)]
@@ -194,7 +196,7 @@ class LoadEstimator:
         load = np.linalg.solve(self._info_matrix, self._info_vector)[:4]
         return np.asarray(self._latest_regressor[:, :4] @ load)
 
-    def mass_text(self) -> str:
+    def load_mass_text(self) -> str:
         """Return an undeclared load's mass as text; '' if insignificant or after little motion."""
         if self._motion_time_s < MIN_LOAD_FIT_TIME_S:
             return ''
@@ -237,7 +239,7 @@ class ExternalWrench(NamedTuple):
     unexplained_torque : float
         Norm of the joint torques that `wrench` does not explain [N m], because of damping, a
         contact elsewhere or errors of the model.
-    max_std : float
+    max_force_std : float
         Largest standard deviation of any direction [N]; a moment is divided by
         CHARACTERISTIC_LENGTH_M.
 
@@ -246,18 +248,18 @@ class ExternalWrench(NamedTuple):
     wrench: Array
     covariance: Array
     unexplained_torque: float
-    max_std: float
+    max_force_std: float
 
     @property
     def is_singular(self) -> bool:
         """Whether a direction of the wrench is nearly unobservable and therefore damped."""
-        return self.max_std > MAX_FORCE_STD_N
+        return self.max_force_std > MAX_FORCE_STD_N
 
     def accuracy_text(self) -> str:
         """Return text on the wrench's standard deviation, or that the pose is singular."""
         if self.is_singular:
             return 'singular pose: some directions of the wrench are unobservable and damped'
-        return f'standard deviation at most {self.max_std:.1f} N in every direction'
+        return f'standard deviation at most {self.max_force_std:.1f} N in every direction'
 
 
 @with_argument_checks
@@ -299,7 +301,7 @@ class WrenchEstimator:
         lever = self.model.frame_pose(q, self._frame)[:3, :3] @ self._offset
         return np.vstack([jacobian[:3] + np.cross(jacobian[3:].T, lever).T, jacobian[3:]])
 
-    def estimate(self, q: Array, torque: Array) -> ExternalWrench:
+    def estimate(self, q: Array, external_torque: Array) -> ExternalWrench:
         """Return the wrench, damped if singular, for external torques (n,) [N m] of FCI's sign."""
         jacobian = self.jacobian(q)
         # In `weighed`, torques are in units of their standard deviations, wrench components in
@@ -307,7 +309,7 @@ class WrenchEstimator:
         weighed = (jacobian / self._wrench_scales[:, None]).T / self.torque_std[:, None]
         squares, directions = np.linalg.eigh(weighed.T @ weighed)
         damped = np.maximum(squares, MAX_FORCE_STD_N**-2)
-        seen = directions.T @ (weighed.T @ (torque / self.torque_std))
+        seen = directions.T @ (weighed.T @ (external_torque / self.torque_std))
         wrench = directions @ (seen / damped) / self._wrench_scales
         # The eigenvalue of an unobservable direction is zero but for rounding.
         known = np.maximum(squares, np.finfo(float).eps * squares[-1]) ** -0.5
@@ -315,7 +317,7 @@ class WrenchEstimator:
         return ExternalWrench(
             wrench,
             spread @ spread.T,
-            float(np.linalg.norm(torque - jacobian.T @ wrench)),
+            float(np.linalg.norm(external_torque - jacobian.T @ wrench)),
             float(known[0]),
         )
 
@@ -344,14 +346,14 @@ def external_torque_std(description: ArmDescription) -> Array:
     return EXTERNAL_TORQUE_STD_NM * np.cbrt(shares)
 
 
-def inverse_mass_matrix(mass: Array) -> Array:
+def inverse_mass_matrix(M: Array) -> Array:
     """
     Return the inverse of M(q), (n, n), its pseudo-inverse if singular, NaN if it is not finite.
 
     A joint that moves no mass, as one of a link without inertia, gets no acceleration.
     """
     try:
-        return np.asarray(np.linalg.inv(mass))
+        return np.asarray(np.linalg.inv(M))
     except np.linalg.LinAlgError:  # singular
-        known = np.isfinite(mass).all()
-        return np.asarray(np.linalg.pinv(mass) if known else np.full_like(mass, np.nan))
+        known = np.isfinite(M).all()
+        return np.asarray(np.linalg.pinv(M) if known else np.full_like(M, np.nan))

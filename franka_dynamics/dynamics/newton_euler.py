@@ -27,7 +27,7 @@ class JointPlacement(NamedTuple):
 
     rotation: Array  # (..., 3, 3), rotation of frame i in frame i - 1
     origin: Array  # (..., 3), origin of frame i in frame i - 1 [m]
-    lever: Array  # (..., 3), from frame i - 1's origin to frame i's, in the axes of frame i [m]
+    origin_in_own_axes: Array  # (..., 3), as `origin`, in the axes of frame i [m]
     axis: Array  # (..., 3), unit vector along the joint's axis, in the axes of frame i
     is_revolute: bool
     # Whether the joint rotates frame i's origin about frame i - 1's: revolute, standard rows.
@@ -37,10 +37,10 @@ class JointPlacement(NamedTuple):
 class LinkMotion(NamedTuple):
     """A link frame's velocities and accelerations in link axes, gravity as base acceleration."""
 
-    velocity: Array  # (..., 3) [m/s], of the frame's origin
+    origin_velocity: Array  # (..., 3) [m/s], of the frame's origin
     omega: Array  # (..., 3) [rad/s]
     alpha: Array  # (..., 3) [rad/s^2]
-    acceleration: Array  # (..., 3) [m/s^2], of the frame's origin
+    origin_acceleration: Array  # (..., 3) [m/s^2], of the frame's origin
 
 
 def _rotation(axis: int, angle: ArrayLike) -> Array:
@@ -113,9 +113,9 @@ def outward_recursion(
             acceleration = acceleration + driven + 2.0 * cross(omega, rate)
         if joint.moves_origin:
             turning, spin = omega, alpha
-        swing = cross(turning, joint.lever)
+        swing = cross(turning, joint.origin_in_own_axes)
         velocity = velocity + swing
-        acceleration = acceleration + cross(spin, joint.lever) + cross(turning, swing)
+        acceleration = acceleration + cross(spin, joint.origin_in_own_axes) + cross(turning, swing)
         motions.append(LinkMotion(velocity, omega, alpha, acceleration))
     return motions
 
@@ -325,7 +325,7 @@ class NewtonEulerModel(DynamicsFormulation):
         for i, (joint, (force, moment)) in enumerate(zip(joints, carried)):
             if joint.moves_origin:
                 # Standard rows: the axis passes through the origin of frame i-1, not of frame i.
-                moment = moment + cross(joint.lever, force)
+                moment = moment + cross(joint.origin_in_own_axes, force)
             load = moment if joint.is_revolute else force
             rotor = self.description.joints[i].rotor_inertia * ddq[..., i]
             torque[..., i] = np.sum(joint.axis * load, axis=-1) + rotor

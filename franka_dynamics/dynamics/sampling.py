@@ -13,7 +13,7 @@ from ..errors import SettingsError
 # Limits in place of unknown ones [rad or m], [rad/s or m/s, rad/s^2 or m/s^2].
 _DEFAULT_POSITION_LIMIT, _DEFAULT_RATE_LIMITS = np.pi, {'velocity': 2.0, 'acceleration': 10.0}
 # Larger limits, such as 999999 for a wheel, say that there is none [rad or m, per s, per s^2].
-_LARGEST_LIMIT = 100.0
+_MAX_MEANINGFUL_LIMIT = 100.0
 
 
 class JointStates(NamedTuple):
@@ -61,10 +61,10 @@ def sample_states(
     lower, upper = description.limit('lower'), description.limit('upper')
     least = np.minimum(-_DEFAULT_POSITION_LIMIT, upper - _DEFAULT_POSITION_LIMIT)
     most = np.maximum(_DEFAULT_POSITION_LIMIT, lower + _DEFAULT_POSITION_LIMIT)
-    lowest = np.where(lower >= -_LARGEST_LIMIT, lower, least)
-    ends = [(lowest, np.where(upper <= _LARGEST_LIMIT, upper, most))]
+    lowest = np.where(lower >= -_MAX_MEANINGFUL_LIMIT, lower, least)
+    ends = [(lowest, np.where(upper <= _MAX_MEANINGFUL_LIMIT, upper, most))]
     for name, unlimited in _DEFAULT_RATE_LIMITS.items():
         limit = description.limit(name)
-        rate = np.where(limit <= _LARGEST_LIMIT, limit, unlimited)
+        rate = np.where(limit <= _MAX_MEANINGFUL_LIMIT, limit, unlimited)
         ends.append((-rate, rate))
     return JointStates(*(rng.uniform(*both, (count, description.n)) for both in ends))

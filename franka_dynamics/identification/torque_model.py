@@ -9,7 +9,7 @@ import numpy as np
 
 from .base_parameters import base_parameters, BaseParameters
 from ..arm import ArmDescription, MaxwellSlipFriction, ViscousCoulombFriction
-from ..arm.friction import COULOMB_TANH_WIDTH_RAD_S, sliding_terms, slip_state_bounds
+from ..arm.friction import COULOMB_TANH_WIDTH_RAD_S, sliding_friction_terms, slip_state_bounds
 from ..arrays import Array, ArrayLike, NDArray
 from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import N_LINK_PARAMETERS, parameter_transform
@@ -84,7 +84,7 @@ class FrictionTerms:
         need recorded, not filtered positions.
         """
         velocity = np.asarray(dq, dtype=float)
-        viscous, coulomb = np.moveaxis(sliding_terms(velocity, self.tanh_width), -1, 0)
+        viscous, coulomb = np.moveaxis(sliding_friction_terms(velocity, self.tanh_width), -1, 0)
         terms = [viscous, coulomb, np.ones_like(velocity)]
         if self.slip_reaches:
             # A slip element's initial state is unknown: the mean of the columns for the initial

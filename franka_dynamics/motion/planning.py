@@ -303,18 +303,18 @@ class MotionPlanner:
 
 
 def braked_motion(
-    arm: ArmDescription, motion: Trajectory, begin: float, offset: Array | None = None
+    arm: ArmDescription, motion: Trajectory, begin: float, rest_offset: Array | None = None
 ) -> Trajectory:
     """
     Return the present motion, braked to rest from `begin` on [s after its `time_zero`].
 
-    With `offset`, (n,), it comes to rest so far from where it otherwise would, if limits allow.
+    With `rest_offset`, (n,), it rests so far from where it otherwise would, if limits allow.
     """
     moving = Trajectory(np.array([begin]), motion.states_at(begin)[None], motion.time_zero)
     stopped = moving.braked_to_rest(arm)
-    if offset is None:
+    if rest_offset is None:
         return stopped
-    states = stopped.states + np.stack((offset, 0.0 * offset, 0.0 * offset))
+    states = stopped.states + np.stack((rest_offset, 0.0 * rest_offset, 0.0 * rest_offset))
     with suppress(errors.LimitExceededError):
         moved = Trajectory(stopped.times, states, motion.time_zero)
         return moved.blended_from(arm, motion, begin)

@@ -20,7 +20,7 @@ from ..errors import ReferenceRefusedError
 
 # Points at least this far apart [s] that replace another motion are probably milliseconds: at 10
 # to 100 Hz points are 10 to 100 ms apart.
-_MIN_SUSPICIOUS_GAP_S = 10.0
+_MIN_SUSPICIOUS_POINT_GAP_S = 10.0
 _REPLACED_REASON = 'another reference took its place'
 
 _LOG = logging.getLogger(__name__)
@@ -239,7 +239,7 @@ class ReferenceFollower:
     def _warn_of_milliseconds(self, times: Array) -> None:
         """Log once if points that replace a motion have times, (k,) [s], as of milliseconds."""
         gap = np.diff(times).min() if len(times) > 1 else 0.0
-        if gap >= _MIN_SUSPICIOUS_GAP_S and self.has_open_motion and not self._has_warned:
+        if gap >= _MIN_SUSPICIOUS_POINT_GAP_S and self.has_open_motion and not self._has_warned:
             self._has_warned = True
             _LOG.warning('Points %g s apart replace a motion: milliseconds? Give seconds.', gap)
 

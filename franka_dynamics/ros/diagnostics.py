@@ -16,7 +16,7 @@ from .status import DiagnosticSubject, DurationWindow, StatusKey, StatusPublishe
 from .term_publishers import TermPublishers
 from .topics import DESCRIPTION_QOS, publisher_names
 from ..control.core_state import Status
-from ..control.ending import Ending, LOOP_ADVICE, Reason, ReasonCode
+from ..control.ending import Ending, PYTHON_LOOP_ADVICE, Reason, ReasonCode
 from ..control.feedforward import Feedforward, Remedy, State
 from ..motion.planning import MAX_START_DISTANCE_RAD
 from ..motion.reference import ReferenceEvent, ReferenceState
@@ -78,7 +78,7 @@ class StatusLog:
         if code is ReasonCode.RARE_STATES:
             return _RATE_ADVICE
         old = code in (ReasonCode.STALE, ReasonCode.STAMP_AHEAD, ReasonCode.STALE_AT_START)
-        return self._clock_advice() if old else LOOP_ADVICE.get(code)
+        return self._clock_advice() if old else PYTHON_LOOP_ADVICE.get(code)
 
     def _clock_advice(self) -> str:
         """Return advice about joint states with stamps that do not match the node's clock."""

@@ -231,7 +231,7 @@ class ArmSimulation:
         for _ in range(self._substep_count):
             if gears is not None:
                 drive_now = gears.step(drive, data.qpos, data.qvel, self.model.opt.timestep)
-            data.ctrl[:] = drive_now - self._split_friction()
+            data.ctrl[:] = drive_now - self._split_friction_into_damping()
             self._mujoco.mj_step(self.model, data)
         if gears is not None:
             self._effort = gears.gear_torque(data.qpos, data.qvel)
@@ -321,7 +321,7 @@ class ArmSimulation:
         self._mujoco.mj_forward(self._upright_model, self._upright_data)
         return np.array(self._upright_data.qfrc_bias)
 
-    def _split_friction(self) -> Array | float:
+    def _split_friction_into_damping(self) -> Array | float:
         """
         Set MuJoCo's joint damping; return the friction torque beyond that damping, (n,) [N m].
 

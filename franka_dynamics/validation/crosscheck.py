@@ -162,7 +162,7 @@ class CrosscheckResult:
         if self.description.urdf and not all(one.passed for one in self.urdf_differences):
             differing = ', '.join(f'{one}' for one in self.urdf_differences if not one.passed)
             urdf = self.description.urdf
-            reading = f"{urdf.words.reader}'s own reading of {urdf.source}"
+            reading = f"{urdf.words.reader}'s own reading of {urdf.name_in_messages}"
             found.append(f'It differs from {reading} in {differing}.')
         return tuple(found)
 

@@ -48,11 +48,11 @@ def pinocchio_terms(arm: ArmDescription, gravity: ArrayLike, states: JointStates
     """
     urdf = arm.urdf
     assert urdf is not None
-    model = pinocchio_model_of_urdf(urdf.text, urdf.source, with_mimic=True)
+    model = pinocchio_model_of_urdf(urdf.text, urdf.name_in_messages, with_mimic=True)
     model.gravity.linear = as_gravity_vector(gravity)
     tip = model.getFrameId(urdf.tip_link, pin.BODY)
-    if urdf.payload.parameters().any():
-        frame, payload = model.frames[tip], pinocchio_inertia(urdf.payload)
+    if urdf.added_payload.parameters().any():
+        frame, payload = model.frames[tip], pinocchio_inertia(urdf.added_payload)
         model.appendBodyToJoint(frame.parentJoint, payload, frame.placement)
     data = model.createData()
     rotors = np.diag([joint.rotor_inertia for joint in arm.joints])
@@ -122,7 +122,7 @@ def compare_with_urdf(
     mass, fastest = sum(link.mass for link in description.links), float(np.abs(dq).max())
     terms_of_file = pinocchio_terms
     if description.urdf.mjcf_text:
-        bare = description.with_payload(LinkInertia.zero() - description.urdf.payload)
+        bare = description.with_payload(LinkInertia.zero() - description.urdf.added_payload)
         ours, terms_of_file = NewtonEulerModel(bare, gravity), mujoco_terms
     M, coriolis, g, poses = terms_of_file(description, gravity, states)
     reach = float(np.linalg.norm(frames[..., :3, 3] - description.base[:3, 3], axis=-1).max())
@@ -161,7 +161,7 @@ def mujoco_terms(arm: ArmDescription, gravity: ArrayLike, states: JointStates) -
     urdf = arm.urdf
     assert urdf is not None
     path = None if urdf.mjcf_text.lstrip().startswith('<') else Path(urdf.mjcf_text)
-    mujoco, _, model = compile_mjcf(urdf.mjcf_text, urdf.source, path)
+    mujoco, _, model = compile_mjcf(urdf.mjcf_text, urdf.name_in_messages, path)
     for name in _LEFT_OUT_FIELDS:
         if hasattr(model, name):  # MuJoCo 3 has no polynomials
             getattr(model, name)[:] = 0.0

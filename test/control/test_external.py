@@ -203,7 +203,7 @@ def test_away_from_singular_poses_it_is_plain_least_squares():
     # A moment of 1 N m counts as 5 N, at a lever of 0.2 m.
     newtons = np.array([1.0, 1.0, 1.0, 5.0, 5.0, 5.0])
     largest = np.linalg.eigvalsh(estimate.covariance * np.outer(newtons, newtons))[-1] ** 0.5
-    assert estimate.max_std == pytest.approx(largest, rel=1e-7)
+    assert estimate.max_force_std == pytest.approx(largest, rel=1e-7)
     accuracy = f'standard deviation at most {largest:.1f} N in every direction'
     assert estimate.accuracy_text() == accuracy
 
@@ -315,7 +315,7 @@ def monitored(recording, more=0.0):
     states = recording.time.tolist(), recording.q, recording.dq, recording.effort + more
     for time, q, dq, effort in zip(*states):
         monitor.update(TERMS.terms_at(time, q, dq, None), effort, [], 0)
-        said.append(monitor.load_estimator.mass_text())
+        said.append(monitor.load_estimator.load_mass_text())
         shares.append(float((np.abs(monitor.external_torque) / monitor.running_bound).max()))
     return said, shares
 
@@ -350,10 +350,10 @@ def test_a_load_is_named_while_the_arm_moves_and_changes_no_torque(target, measu
     loop = Loop(Settings(target=target, **FIRM), measures=measures, **simulation).run(0.3)
     loop.arm.set_payload(Settings(payload=payload(0.7)).payload_inertia())
     loop.run(0.6)
-    assert not loop.controller.disturbances.load_estimator.mass_text()  # at rest
+    assert not loop.controller.disturbances.load_estimator.load_mass_text()  # at rest
     loop.follow(multisine(FER, 8.0, 0.3))
     loop.run(1.8)
-    assert not loop.controller.disturbances.load_estimator.mass_text()  # not yet
+    assert not loop.controller.disturbances.load_estimator.load_mass_text()  # not yet
     loop.run(2.4)
     assert loop.controller.state is State.RUNNING
     mass, deviation = map(float, SAID.search(loop.controller.status.why).groups())

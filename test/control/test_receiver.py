@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.limits import MAX_STEP_S, MIN_PERIOD_S
+from franka_dynamics.control.limits import MAX_STEP_S, MIN_STATE_PERIOD_S
 from franka_dynamics.control.receiver import ReceiverState, TorqueReceiver, TorqueRefusal
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.stopping import BRAKING_TIME_CONSTANT_S
@@ -146,7 +146,7 @@ def test_of_two_senders_with_near_numbers_one_is_followed_and_the_other_refused(
     receiver = fci_receiver()
     both = lambda k: [(5.0, 200 + k), (-5.0, 200 + k + ahead)][: 1 + (100 <= k)]  # noqa: E731
     applied, answers = played(receiver, 400, both)
-    near = 0 < ahead <= TIMEOUT_S / MIN_PERIOD_S
+    near = 0 < ahead <= TIMEOUT_S / MIN_STATE_PERIOD_S
     followed = [[None, OTHER], [OTHER, None]][near]
     assert all(one == followed for one in answers[102:])
     np.testing.assert_array_equal(applied[-1], np.full(7, -5.0 if near else 5.0))

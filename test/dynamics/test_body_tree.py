@@ -367,7 +367,7 @@ def test_five_bar_derivatives_by_twists_agree_with_differences(motion):
         return motor_torque(motion, np.zeros(6), FIVE_BAR.tree.with_twist_corrections(eta))
 
     expected = differences(torque, 18, STEP).reshape(2, 6, 3)
-    actual = fd.motor_derivatives(FIVE_BAR, motion).by_eta[..., 3:]
+    actual = fd.motor_derivatives(FIVE_BAR, motion).by_corrections[..., 3:]
     np.testing.assert_allclose(actual, expected, rtol=0.0, atol=ATOL)
     assert np.abs(actual[:, :5]).max() > 0.1
 
