@@ -154,10 +154,10 @@ def _joint_state_pattern(message: JointState, data: bytes) -> re.Pattern[bytes] 
     return pattern if found and [*found.groups()[1:]] == as_read else None
 
 
-def joint_state_template(names: Sequence[str]) -> MessageTemplate:
+def joint_state_template(joints: Sequence[str]) -> MessageTemplate:
     """Return a template for messages of joint states with positions, velocities and efforts."""
-    row = MessageTemplate.placeholder_row(len(names))
-    return MessageTemplate(JointState(name=list(names), position=row, velocity=row, effort=row))
+    row = MessageTemplate.placeholder_row(len(joints))
+    return MessageTemplate(JointState(name=list(joints), position=row, velocity=row, effort=row))
 
 
 class JointStateReader:

@@ -60,7 +60,7 @@ class _MotionReports:
     def store_message(self, message: DiagnosticArray) -> None:
         """Store the statuses of the node's motions from a diagnostic message."""
         statuses = map(NodeStatus.from_message, message.status)
-        for status in (status for status in statuses if status.node == self._node_name):
+        for status in (status for status in statuses if status.node_name == self._node_name):
             self.other_state = self.other_state or _FINISHED_STATE
             if status.subject == DiagnosticSubject.REFERENCE:
                 if status.values.get('frame_id') == self._motion_id:

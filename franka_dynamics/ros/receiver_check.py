@@ -191,11 +191,11 @@ class ReceiverCheck:
             self._set_permission(TorquePermission.REFUSED, self._other_senders_text(names))
         return True
 
-    def _other_senders_text(self, names: Sequence[str]) -> str:
+    def _other_senders_text(self, senders: Sequence[str]) -> str:
         """Return text that says that other nodes send torques, with the nodes' names."""
         return (
             f'somebody else commands {self.topic}, and two sources of torque take turns '
-            f'(publishers listed: {", ".join(names)}); stop the other one, or remap ~/command'
+            f'(publishers listed: {", ".join(senders)}); stop the other one, or remap ~/command'
         )
 
     @property

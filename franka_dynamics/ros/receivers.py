@@ -155,13 +155,13 @@ class ControllerManagerClient:
     controller_manager_msgs is missing, so that none can come.
     """
 
-    def __init__(self, node: Any, name: str) -> None:
+    def __init__(self, node: Any, manager_name: str) -> None:
         """Make the client of the manager with a full name, if it can be asked; ask nothing yet."""
-        self.name, self.client = name, None
-        self.problem = f'{name} {_NOT_INSTALLED_TEXT}'
+        self.name, self.client = manager_name, None
+        self.problem = f'{manager_name} {_NOT_INSTALLED_TEXT}'
         if ListControllers is not None:
-            self.problem = f'{name}/{_LIST_CONTROLLERS} has not answered yet'
-            self.client = node.create_client(ListControllers, f'{name}/{_LIST_CONTROLLERS}')
+            self.problem = f'{self.name}/{_LIST_CONTROLLERS} has not answered yet'
+            self.client = node.create_client(ListControllers, f'{self.name}/{_LIST_CONTROLLERS}')
         self.controllers: Mapping[str, Any] | None = None
         self._request: Any = None
         self._asked_at = -_REQUEST_PERIOD_S
@@ -201,9 +201,9 @@ class ReceiverFinder:
     target: str
     joint_names: Sequence[str]
 
-    def __init__(self, node: Any, topic: str) -> None:
+    def __init__(self, node: Any, torque_topic: str) -> None:
         """Store the node that queries the ROS graph, and the topic of torques."""
-        self._node, self._topic = node, topic
+        self._node, self._topic = node, torque_topic
         self._managers = dict[str, ControllerManagerClient]()
         self._last_names: Set[str] = set()  # names of the nodes that were found last
 
@@ -335,9 +335,9 @@ class ReceiverFinder:
         """Destroy the clients of all managers, with their answers."""
         self._remove_managers(set(self._managers))
 
-    def _remove_managers(self, names: Set[str]) -> None:
+    def _remove_managers(self, manager_names: Set[str]) -> None:
         """Destroy the clients of the managers with these names, with their answers."""
-        for name in names:
+        for name in manager_names:
             if (client := self._managers.pop(name).client) is not None:
                 self._node.destroy_client(client)
 

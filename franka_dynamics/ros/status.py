@@ -66,12 +66,12 @@ class NodeStatus(NamedTuple):
     """
     One diagnostic status of a node about a subject, as on /diagnostics.
 
-    This package names its statuses "node: subject". `node` is the node's full name without the
+    This package names its statuses "node: subject". `node_name` is its full name without the
     leading slash, or '' if the status's name contains no ': '. `level` is the status's severity,
     one of DIAGNOSTIC_LEVELS. Values that were received are text.
     """
 
-    node: str
+    node_name: str
     subject: str
     level: str
     message: str
@@ -80,7 +80,7 @@ class NodeStatus(NamedTuple):
     @property
     def name(self) -> str:
         """Name of this status in a diagnostic message, composed of node and subject."""
-        return f'{self.node}: {self.subject}' if self.node else self.subject
+        return f'{self.node_name}: {self.subject}' if self.node_name else self.subject
 
     @property
     def sentence(self) -> str:

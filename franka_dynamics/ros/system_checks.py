@@ -151,13 +151,13 @@ def _joint_state_checks(
     yield make_result('measured torque', states.has_effort, text, fix)
 
 
-def _other_state_topics(node: Any, topic: str) -> list[str]:
+def _other_state_topics(node: Any, state_topic: str) -> list[str]:
     """Return other published topics of joint states, the likeliest ones first."""
     topics = node.get_topic_names_and_types()
     # A feedforward node publishes its torques and matrices as JointState messages, too, on topics
     # below the node's name.
     own = {name.removesuffix('/gravity') for name, _ in topics if name.endswith('/gravity')}
-    found = [name for name, kinds in topics if _JOINT_STATE_TYPE in kinds and name != topic]
+    found = [name for name, kinds in topics if _JOINT_STATE_TYPE in kinds and name != state_topic]
     found = [name for name in found if name.rpartition('/')[0] not in own]
     others = filter(node.count_publishers, found)
     return sorted(others, key=lambda name: (not name.endswith('/joint_states'), name))
@@ -228,7 +228,7 @@ def _node_checks(seen: list[NodeSnapshot], running: Sequence[str] = ()) -> Itera
     for status in (snapshot.statuses[DiagnosticSubject.COMMAND] for snapshot in commanding):
         sends = status.values.get('state') == State.RUNNING.value
         level = levels.get(status.level, TO_DO) if sends else TO_DO
-        yield CheckResult('node', level, f'{status.node}: {status.sentence}')
+        yield CheckResult('node', level, f'{status.node_name}: {status.sentence}')
     for status in (status for snapshot in seen for status in snapshot.statuses.values()):
         if status.level not in levels and status.subject != DiagnosticSubject.COMMAND:
             yield CheckResult('diagnostics', TO_DO, f'{status.name}: {status.message}')

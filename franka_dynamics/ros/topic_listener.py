@@ -105,9 +105,9 @@ class TopicListener:
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         """Store the statuses of a diagnostic message by their nodes."""
-        for status in map(NodeStatus.from_message, message.status):
-            snapshot = self.heard_nodes().setdefault(status.node, NodeSnapshot(status.node))
-            snapshot.store_status(status, time.monotonic())
+        for one in map(NodeStatus.from_message, message.status):
+            snapshot = self.heard_nodes().setdefault(one.node_name, NodeSnapshot(one.node_name))
+            snapshot.store_status(one, time.monotonic())
 
     def package_nodes(self, namespaces: Collection[str] = ()) -> list[NodeSnapshot]:
         """
