@@ -14,7 +14,7 @@ from ..recordings.log_file import read_log
 from ..recordings.log_import import import_log
 from ..recordings.log_table import LogTable
 from ..recordings.options import ColumnMap, LOG_LAYOUTS
-from ..recordings.plausibility import plausibility_warnings, require_units
+from ..recordings.plausibility import plausibility_warnings, require_plausible_units
 from ..recordings.recording import write_recording
 from ..recordings.rosbag import DEFAULT_JOINT_STATE_TOPIC
 from ..report.elements import Header, Table
@@ -39,7 +39,7 @@ def run(arm: ArmChoice, reader: BagReader, columns: ColumnMap, options: Options)
         names = reader.joint_names_in_bag(description)
         topic = reader.topic or DEFAULT_JOINT_STATE_TOPIC
         recording = import_log(options.log, columns, names, topic=topic)
-        require_units(recording, description)
+        require_plausible_units(recording, description)
         warnings = plausibility_warnings(recording, description)
         bar.add_task(f'writing {bag}', total=None)
         write_recording(recording, bag)

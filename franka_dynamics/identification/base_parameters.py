@@ -53,7 +53,7 @@ _ELIMINATION_ORDER = {
 _SYMBOL_WITH_Y_Z_SWAPPED = {'YY': 'ZZ', 'ZZ': 'YY', 'XY': 'XZ', 'XZ': 'XY', 'mY': 'mZ', 'mZ': 'mY'}
 # Random states for the regressor: number per joint, smallest total number, and bound of positions
 # [rad, or in units of the arm's largest length], velocities and accelerations.
-_STATES_PER_JOINT, _MIN_RANDOM_STATE_COUNT, _MAX_STATE_VALUE = 8, 20, 2.0
+_RANDOM_STATES_PER_JOINT, _MIN_RANDOM_STATE_COUNT, _MAX_STATE_VALUE = 8, 20, 2.0
 # A column of unit length depends on earlier columns if its component orthogonal to them is below
 # _RANK_TOLERANCE. Independent columns have components down to 1e-5 in unusual geometries and 0.1
 # in real arms; rounding errors are 1e-15.
@@ -369,7 +369,7 @@ def gravity_directions(gravity: Array) -> Array:
 def _stacked_regressor(tree: BodyTree, gravity: Array, rotor_inertia: bool, seed: int) -> Array:
     """Return the regressor of `scaled_tree` at random states and unit gravities, as one matrix."""
     scaled, directions = scaled_tree(tree), gravity_directions(gravity)
-    count = max(_MIN_RANDOM_STATE_COUNT, _STATES_PER_JOINT * tree.n)
+    count = max(_MIN_RANDOM_STATE_COUNT, _RANDOM_STATES_PER_JOINT * tree.n)
     q, dq, ddq = _MAX_STATE_VALUE * np.random.default_rng(seed).uniform(-1, 1, (3, count, tree.n))
     rows = [
         torque_regressor(scaled, q, dq, ddq, direction, rotor_inertia=rotor_inertia)

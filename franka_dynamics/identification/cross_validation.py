@@ -324,9 +324,8 @@ class FoldFits:
         """
         if not self.counts_as_fault():
             return False
-        median = float(np.median(self.log_likelihood_ratios()))
-        most_folds = self.fault.is_temporary and median > 0.0
-        return (self.is_better() or most_folds) and self.log_bayes_factor > MIN_LOG_BAYES_FACTOR
+        most = self.fault.is_temporary and bool(np.median(self.log_likelihood_ratios()) > 0.0)
+        return (self.is_better() or most) and self.log_bayes_factor > MIN_LOG_BAYES_FACTOR
 
     def is_harmful(self) -> bool:
         """

@@ -210,7 +210,7 @@ def _usable_summaries(
     if tests and not unseen:
         raise RecordingError(f'No bag of --test can be used to test the result: {failures[-1]}')
     summary.require_distinct_recordings([one.note for one in used])
-    summary.require_motion(sum(one.moving_time for one in used[: len(used) - unseen]))
+    summary.require_enough_motion(sum(one.moving_time for one in used[: len(used) - unseen]))
     if any(one.signal != used[0].signal for one in used):
         raise IdentificationError(
             'The recordings were not prepared alike; prepare all with the same signal options.'

@@ -45,15 +45,15 @@ class PayloadEstimate:
 
     `values` (10,) are mass [kg], centre of mass [m] and inertia about the centre of mass (xx xy xz
     yy yz zz) [kg m^2] by least squares, not necessarily of a physical body; `std` (10,) are their
-    standard deviations. `inertia_shown` says whether the motion shows the inertia to better than
-    mass times (0.1 m)^2. `payload` (10,) is for the node's parameter `payload`, ordered like
+    standard deviations. `inertia_identified` says whether the motion shows the inertia to better
+    than mass times (0.1 m)^2. `payload` (10,) is for the node's parameter `payload`, ordered like
     `values`: a body of physical inertia, or a point mass if the motion does not show the inertia.
     `noise_std` (n,) is the standard deviation of each joint's residual [N m].
     """
 
     values: Array
     std: Array
-    inertia_shown: bool
+    inertia_identified: bool = field(metadata={'key': 'inertia_shown'})
     payload: Array
     noise_std: Array = field(metadata={'key': 'noise'})
 

@@ -22,7 +22,7 @@ from ..arrays import Array
 from ..errors import FrankaDynamicsError, IdentificationError, RecordingError
 from ..recordings import preprocessing
 from ..recordings.options import HEADER_STAMP, SignalOptions
-from ..recordings.plausibility import fatal_faults, minor_faults, require_units
+from ..recordings.plausibility import fatal_faults, minor_faults, require_plausible_units
 from ..recordings.preprocessing import Motion, to_motion
 from ..recordings.recording import read_recording, Recording, require_finite
 from ..recordings.replay import TorqueErrorUnit
@@ -118,7 +118,7 @@ def as_recording(source: AnyRecording, name: str, arm: ArmDescription) -> Record
     return recording
 
 
-def require_motion(moving_time: float) -> None:
+def require_enough_motion(moving_time: float) -> None:
     """Raise RecordingError if `moving_time`, for which an arm moved [s], is less than ten."""
     if moving_time < MIN_MOTION_DURATION_S:
         raise RecordingError(
@@ -220,7 +220,7 @@ def _recording_warnings(
             'plan makes.'
         )
     measured = preprocessing.without_idle_effort(recording)
-    require_units(measured, arm)
+    require_plausible_units(measured, arm)
     wrong = fatal_faults(measured, arm)
     if wrong and not accept_unsound:
         raise RecordingError(

@@ -42,7 +42,7 @@ from .torque_model import MAX_OFFSET_STD_COUNT, TorqueModel
 from ..arm import ArmDescription
 from ..arrays import Array
 from ..recordings.options import SignalOptions
-from ..recordings.plausibility import plausibility_warnings, require_units
+from ..recordings.plausibility import plausibility_warnings, require_plausible_units
 from ..recordings.preprocessing import Motion, seconds_at_rest, to_motion
 from ..recordings.recording import Recording
 from ..recordings.replay import rival_predictions, torque_predictions, TorquePrediction
@@ -307,7 +307,7 @@ def evaluate_replay(
     Raises RecordingError if the recording has other units, or too few samples.
     """
     recording = recording.with_scaled_effort(options.effort_scale)
-    require_units(recording, arms[0])
+    require_plausible_units(recording, arms[0])
     motion = to_motion(recording, signal)
     fits = torque_predictions(arms, motion, gravity=options.gravity)
     verdict = None

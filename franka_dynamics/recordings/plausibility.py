@@ -167,7 +167,7 @@ def _constant_effort_faults(recording: Recording, moving: NDArray[np.bool_]) -> 
         )
 
 
-def require_units(recording: Recording, arm: ArmDescription) -> None:
+def require_plausible_units(recording: Recording, arm: ArmDescription) -> None:
     """Raise RecordingError if positions or most efforts are far beyond limits, as in degrees."""
     for sentence in (*_position_faults(recording, arm), *_effort_size_faults(recording, arm)):
         raise RecordingError(f'{recording.source}: {sentence}.')

@@ -230,10 +230,10 @@ def conditioning_notes(arm: ArmDescription) -> Iterator[str]:
         )
 
 
-def implausible_value_tables(doubts: Sequence[ImplausibleValue], source: str) -> list[Table]:
+def implausible_value_tables(doubts: Sequence[ImplausibleValue], file_name: str) -> list[Table]:
     """Return a list of one table of implausible values of a file, empty if there are none."""
     rows = [(one.owner_text, one.entry, one.reason) for one in doubts]
-    title = f'numbers of {source} that an arm can hardly have'
+    title = f'numbers of {file_name} that an arm can hardly have'
     return [Table(title, ('of', 'entry', 'because'), rows)] if rows else []
 
 

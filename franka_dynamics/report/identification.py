@@ -79,7 +79,7 @@ def conclusion_text(result: Identification) -> str:
     worst = int(np.argmax(own.per_joint))
     best = result.best_published_errors
     judged = 'better' if gained.better else f'NOT better {_missed_improvement_text(result)}'
-    where = _test_phrase(result)
+    where = _test_data_phrase(result)
     sentences = [
         verdict_headline(result.verdict),
         f'{where} the identified arm has E = {own.E:.3f} {unit} over all joints, '
@@ -110,7 +110,7 @@ def tracking_error_sentence(result: Identification) -> str:
         1e3 * float(np.sqrt(np.mean((one.per_joint / kp) ** 2)))
         for one in (result.arm_errors.frictionless, result.arm_errors.test)
     )
-    where = _test_phrase(result)
+    where = _test_data_phrase(result)
     return (
         f"{where} a PD with franka_ros2's gains and a velocity reference would keep "
         f'{rigid:.2g} mrad with this C dq + M ddq, and {whole:.2g} mrad with this friction, too '
@@ -156,7 +156,7 @@ def _other_hand_sentences(result: Identification) -> Iterator[str]:
         )
 
 
-def _test_phrase(result: Identification) -> str:
+def _test_data_phrase(result: Identification) -> str:
     """Return the beginning of a sentence on E, such as 'On 2 unseen bags, learnt from 5,'."""
     unseen, count = result.recordings.test_count, len(result.recordings.names)
     if unseen:

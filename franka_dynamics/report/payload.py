@@ -35,7 +35,7 @@ def payload_table(estimate: PayloadEstimate) -> Table:
 
 def inertia_sentences(estimate: PayloadEstimate) -> list[str]:
     """Return a list of one sentence on why a payload's inertia is not as estimated, or []."""
-    if not estimate.inertia_shown:
+    if not estimate.inertia_identified:
         return [
             'The inertia cannot be identified from this motion, so the payload is a point mass. '
             'Move the wrist faster to identify it.'

@@ -20,7 +20,7 @@ from franka_dynamics.errors import ClusterError, IdentificationError, RecordingE
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.payload import _estimate, identify_payload
-from franka_dynamics.identification.summary import Bag, require_motion
+from franka_dynamics.identification.summary import Bag, require_enough_motion
 from franka_dynamics.identification.torque_model import SLIP_REACHES_RAD
 from franka_dynamics.identification.verdict import judge_motion
 from franka_dynamics.recordings.preprocessing import SignalOptions, to_motion
@@ -191,8 +191,8 @@ def test_four_runs_just_below_ten_seconds_count_together_and_are_the_folds(simul
     with refuses(RecordingError, '9.90 s', 'in all', '10 s'):
         fd.identify(recordings[:1], arm, options=SIMPLE)
     with refuses(RecordingError, ' 9.99 s', ' 10 s'):  # not said to be ten
-        require_motion(9.996)
-    require_motion(10.0)
+        require_enough_motion(9.996)
+    require_enough_motion(10.0)
 
 
 def still(recording, share=1.0):
@@ -316,7 +316,7 @@ def test_a_swung_kilogram_is_identified_with_its_inertia(simulate):
     assert np.abs((found.values - truth) / found.std).max() < 4.0  # of ten numbers
     assert found.values[0] == pytest.approx(1.0, rel=0.02)
     np.testing.assert_allclose(found.values[1:4], truth[1:4], rtol=0.0, atol=0.005)
-    assert found.inertia_shown and body_of(found).is_physical()
+    assert found.inertia_identified and body_of(found).is_physical()
 
 
 @pytest.mark.parametrize('known', [False, True])
@@ -345,7 +345,7 @@ def test_slow_work_gives_mass_and_centre_and_no_inertia_that_it_does_not_show():
     found, truth = identify_payload(*motions, FER), payload_array(ONE_KG)
     assert np.abs((found.values - truth) / found.std).max() < 3.0
     assert found.values[0] == pytest.approx(1.0, rel=0.02)
-    assert not found.inertia_shown and not any(found.payload[4:])
+    assert not found.inertia_identified and not any(found.payload[4:])
 
 
 def test_a_payload_is_found_with_another_arm_file(simulate):

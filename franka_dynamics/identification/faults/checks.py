@@ -103,11 +103,11 @@ def contact_mask(motion: Motion, residual: Array, noise: Array) -> tuple[NDArray
     return np.asarray(rms > bound)[second], float(motion.time[first[np.argmax(rms)]])
 
 
-def negative_friction(model: TorqueModel, thetas: Array, variances: Array) -> Sequence[Diagnosis]:
+def negative_friction(model: TorqueModel, thetas: Array, mse: Array) -> Sequence[Diagnosis]:
     """
     Return a list of one fault if friction drives joints by more than rms residuals, else ().
 
-    `thetas` (folds, c) are parameters fitted without each fold, `variances` (folds, n) the mean
+    `thetas` (folds, c) are parameters fitted without each fold, `mse` (folds, n) the mean
     squared residuals there [N^2 m^2].
     """
     b, count = len(model.base), model.friction.term_count
@@ -115,7 +115,7 @@ def negative_friction(model: TorqueModel, thetas: Array, variances: Array) -> Se
     signed = (COULOMB_SYMBOL, SLIP_SYMBOL)
     coulomb = [k for k, one in enumerate(model.friction.symbols) if one[:2] in signed]
     most = terms[..., coulomb].sum(axis=-1).max(axis=0)  # of all folds, (n,)
-    joints = np.flatnonzero(most < -np.sqrt(variances.mean(axis=0)))
+    joints = np.flatnonzero(most < -np.sqrt(mse.mean(axis=0)))
     return _diagnosis_of_joints(NegativeFriction, joints, most)
 
 
@@ -157,6 +157,7 @@ def unmeasured_efforts(gains: tuple[float, float], fault_suspected: bool) -> Seq
     return [Diagnosis(EffortsNotMeasured.kind, (), gains)] if little and 0.0 <= high < 1.0 else ()
 
 
-def unexplained_efforts(error: float) -> Sequence[Diagnosis]:
-    """Return a list of one fault if `error`, torque error E / rms effort, is large, else ()."""
-    return [Diagnosis(UnexplainedEfforts.kind, (), (error,))] if error > _MAX_ERROR_TO_RMS else ()
+def unexplained_efforts(relative_error: float) -> Sequence[Diagnosis]:
+    """Return a list of one fault if torque error E / rms effort is large, else ()."""
+    large = relative_error > _MAX_ERROR_TO_RMS
+    return [Diagnosis(UnexplainedEfforts.kind, (), (relative_error,))] if large else ()

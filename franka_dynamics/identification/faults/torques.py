@@ -241,9 +241,9 @@ class WrongGravity(Fault):
         return super().sentence(diagnosis, joints, effort_scales)
 
 
-def lacks_gravity(gravity: Sequence[float]) -> bool:
+def lacks_gravity(diagnosed: Sequence[float]) -> bool:
     """Return whether a diagnosed gravity vector is zero, because efforts lack gravity."""
-    return not any(gravity)
+    return not any(diagnosed)
 
 
 def gravity_axes(gravity: Array) -> Array:
