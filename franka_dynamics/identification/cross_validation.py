@@ -214,7 +214,7 @@ class FoldFits:
             found |= self._rigid_torque_coefficients((EffortGain.kind, *self.fault.column_names))
         return tuple(self.fault.reported_values(found, self.system.prior.model.gravity))
 
-    def _rigid_torque_coefficients(self, names: tuple[str, ...]) -> dict[str, float]:
+    def _rigid_torque_coefficients(self, column_names: tuple[str, ...]) -> dict[str, float]:
         """
         Return the named columns' coefficients in a fit to the rigid-body torque, the first less 1.
 
@@ -222,12 +222,12 @@ class FoldFits:
         """
         system, rigid = self.system, self.total_theta.copy()
         rigid[system.prior.model.friction_slice] = 0.0
-        columns = system.grams.column_indices(names)
+        columns = system.grams.column_indices(column_names)
         products = system.grams.gram_matrix(system.unit_factors**2)
         own = products[np.ix_(columns, columns)]  # singular for an arm's only joint
         found, *_ = np.linalg.lstsq(own, products[columns] @ rigid, rcond=None)
         found[0] -= 1.0  # of the starting set's torque, as the others are beside it
-        return dict(zip(names, found.tolist()))
+        return dict(zip(column_names, found.tolist()))
 
     def counts_as_fault(self) -> bool:
         """Return whether a fault of this kind can have the fitted values."""

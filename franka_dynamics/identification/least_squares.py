@@ -136,10 +136,10 @@ class GramStack:
         max_torque = np.maximum(self.max_torque, other.max_torque)
         return GramStack(self.matrices + other.matrices, counts, max_torque, self.column_names)
 
-    def merged_into_fold(self, number: int) -> 'GramStack':
-        """Return the Gram matrices with all samples moved to fold `number`, other folds empty."""
+    def merged_into_fold(self, fold_number: int) -> 'GramStack':
+        """Return the Gram matrices with all samples moved to fold `fold_number`, others empty."""
         matrices, counts = np.zeros_like(self.matrices), np.zeros_like(self.sample_counts)
-        matrices[number], counts[number] = self.matrices.sum(axis=0), self.sample_count
+        matrices[fold_number], counts[fold_number] = self.matrices.sum(axis=0), self.sample_count
         return replace(self, matrices=matrices, sample_counts=counts)
 
     def with_folds(self, numbers: Sequence[int]) -> 'GramStack':
@@ -270,17 +270,17 @@ def weighted_equations(grams: GramStack, prior: Prior, noise_std: Array) -> tupl
     return sqrt_equations(weighted, [*range(len(prior.std))], prior.std)
 
 
-def sqrt_equations(gram: Array, columns: list[int], scales: Array) -> tuple[Array, Array]:
+def sqrt_equations(gram: Array, indices: list[int], scales: Array) -> tuple[Array, Array]:
     """
     Return R (k, k), z (k,): R^T R is k columns' Gram matrix, R^T z their products with torque.
 
     Those are the blocks of the k chosen columns and, right of them, of the torque, which is the
     last column of `gram` (c, c). `scales` (k,) are sizes of the columns' coefficients.
     """
-    values, axes = np.linalg.eigh(gram[np.ix_(columns, columns)] * scales * scales[:, None])
+    values, axes = np.linalg.eigh(gram[np.ix_(indices, indices)] * scales * scales[:, None])
     roots = np.sqrt(np.maximum(values, 0.0))
     known = roots > 1e-7 * roots[-1]
-    right = axes.T @ (scales * gram[columns, -1])
+    right = axes.T @ (scales * gram[indices, -1])
     triangle = (axes * roots).T / scales
     return triangle, np.where(known, right / np.where(known, roots, 1.0), 0.0)
 

@@ -33,17 +33,17 @@ class Relation:
 
 
 def relations(
-    standard_names: Sequence[str], columns: Sequence[int], matrix: NDArray[np.float64]
+    standard_names: Sequence[str], kept_indices: Sequence[int], matrix: NDArray[np.float64]
 ) -> tuple[Relation, ...]:
     """
     Return each base parameter's relation, from the map from standard to base parameters.
 
-    `standard_names` are p, such as XX_1. `columns` has for each base parameter the index of the
+    `standard_names` are p, such as XX_1. `kept_indices` has for each base parameter that of the
     standard one whose column it keeps and which comes first in the relation. `matrix` (b, p) is
     the map from standard to base parameters.
     """
     found = []
-    for column, row in zip(columns, matrix):
+    for column, row in zip(kept_indices, matrix):
         others = [int(k) for k in np.flatnonzero(row) if k != column]
         # As in Gautier and Khalil 1990, the kept parameter comes first, then the others in the
         # order of `standard_names`.

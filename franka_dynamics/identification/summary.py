@@ -243,12 +243,12 @@ def summarise_motion(motion: Motion, model: TorqueModel, note: RecordingNote) ->
 
 
 def _harmful_contact(
-    motion: Motion, prior: Prior, grams: GramStack, total_theta: Array, name: str
+    motion: Motion, prior: Prior, grams: GramStack, total_theta: Array, recording_name: str
 ) -> Diagnosis | None:
     """
     Return a contact that would make the identified arm wrong, or None.
 
-    `total_theta` (p,) are parameters fitted to all of the motion, which is called `name`.
+    `total_theta` (p,) are parameters fitted to all of the motion, called `recording_name`.
     """
     model, theta = prior.model, total_theta
     for _ in range(_MAX_CONTACT_SEARCHES):
@@ -260,7 +260,7 @@ def _harmful_contact(
         theta = fit_theta(rest, prior)
     unit = TorqueErrorUnit.for_arm(model.arm)
     before, after = (rest.torque_errors(one, unit).E for one in (total_theta, theta))
-    found = Diagnosis(Contact.kind, (), (worst,), before, after, recording=name)
+    found = Diagnosis(Contact.kind, (), (worst,), before, after, recording=recording_name)
     return found if before > MIN_HARMFUL_ERROR_RATIO * after else None
 
 

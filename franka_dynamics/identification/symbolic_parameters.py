@@ -145,11 +145,11 @@ def _symbol_rows(rows: Sequence[KhalilDH]) -> tuple[list[KhalilDH], dict[sp.Symb
     return found, values
 
 
-def _as_symbol(number: float, values: dict[sp.Symbol, float]) -> sp.Expr:
+def _as_symbol(number: float, symbol_values: dict[sp.Symbol, float]) -> sp.Expr:
     """Return a number as the integer, symbol or minus symbol that it equals, else as a float."""
     if number == round(number):
         return round(number)
-    for letter, value in values.items():
+    for letter, value in symbol_values.items():
         if abs(abs(value) - abs(number)) <= _SYMBOL_TOLERANCE:
             return letter if value * number > 0.0 else -letter
     return sp.Float(number)

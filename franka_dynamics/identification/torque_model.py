@@ -113,16 +113,16 @@ class FrictionTerms:
         return np.array([not name.startswith(OFFSET_SYMBOL) for name in self.parameter_names])
 
     def friction_model(
-        self, values: ArrayLike, covariance: Array
+        self, parameters: ArrayLike, covariance: Array
     ) -> ViscousCoulombFriction | MaxwellSlipFriction:
         """
         Return the friction model, for an arm's description, that has the given parameters.
 
-        `values` (n terms,) are the parameters in the order of `parameter_names`, `covariance` (n
+        `parameters` (n terms,) are in the order of `parameter_names`, `covariance` (n
         terms, n terms) theirs, of which each joint's own block is kept. Slip elements whose
         amplitude is zero at all joints are left out.
         """
-        table = np.asarray(values, dtype=float).reshape(self.n, -1).T
+        table = np.asarray(parameters, dtype=float).reshape(self.n, -1).T
         used = [k for k, amplitude in enumerate(table) if k < 3 or amplitude.any()]
         starts = range(0, len(covariance), self.term_count)
         own = np.array([covariance[np.ix_(k, k)] for k in (np.add(used, one) for one in starts)])

@@ -166,13 +166,13 @@ def _fault_verdict(
 
 
 def judge_motion(
-    motion: Motion, model: TorqueModel, published: Sequence[ArmDescription], name: str
+    motion: Motion, model: TorqueModel, published: Sequence[ArmDescription], recording_name: str
 ) -> RecordingVerdict:
-    """Return the verdict on the recording of one motion, called `name` in texts."""
+    """Return the verdict on the recording of one motion, called `recording_name` in texts."""
 
     def verdict_by(model: TorqueModel) -> RecordingVerdict:
         """Return the verdict on the motion, judged with a torque model."""
-        one = summarise_motion(motion, model, RecordingNote(name))
+        one = summarise_motion(motion, model, RecordingNote(recording_name))
         assert one.grams is not None
         most = one.grams.max_torque
         prior, *others = (Prior.centered_at(each, model, most) for each in (model.arm, *published))

@@ -135,9 +135,9 @@ def _read_text_table(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]
         yield name, one[first:last, 0] if one.shape[1] == 1 else one[first:last]
 
 
-def _require_distinct_names(names: list[str], file: Path) -> None:
+def _require_distinct_names(column_names: list[str], file: Path) -> None:
     """Raise RecordingError if two columns have the same name."""
-    repeated = [name for name in names if names.count(name) > 1]
+    repeated = [name for name in column_names if column_names.count(name) > 1]
     if repeated:
         raise RecordingError(f'{file} names the column {repeated[0]!r} twice; rename one.')
 

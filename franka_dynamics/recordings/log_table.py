@@ -140,10 +140,10 @@ class LogTable:
         return ', '.join(shown) + (f' and {more} more' if more else '')
 
 
-def episode_hint(numbers: Sequence[float] | Array) -> str:
+def episode_hint(episode_numbers: Sequence[float] | Array) -> str:
     """Return text that lists the episodes of a log and names the option that chooses one."""
-    first, last = int(min(numbers)), int(max(numbers))
-    several = f' to {last} ({len(numbers)} in all)' if last > first else ''
+    first, last = int(min(episode_numbers)), int(max(episode_numbers))
+    several = f' to {last} ({len(episode_numbers)} in all)' if last > first else ''
     return f'the episodes are {first}{several}; they are not joined: choose one by --episode N.'
 
 

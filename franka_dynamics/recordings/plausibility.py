@@ -38,7 +38,7 @@ _MIN_JUMP_SPEED_TO_LIMIT = 3.0
 # Efforts beyond this many torque limits in most messages are not in N m; the node's bound, too.
 _MAX_MEDIAN_EFFORT_TO_LIMIT = 10.0
 # Shorter intervals count as this long: stamps are not exact times of measurement.
-_MIN_INTERVAL_S = 0.02
+_MIN_TIME_STEP_S = 0.02
 # Velocities or stamps have another unit if the median, over the joints that move, of the ratio of
 # velocity to the rate of change of the position is within the factor _UNIT_TOLERANCE_FACTOR of a
 # ratio in _UNIT_MISTAKES.
@@ -132,7 +132,7 @@ def _clipping_faults(recording: Recording, moving: NDArray[np.bool_]) -> Iterato
 
 def _freeze_faults(recording: Recording, quantity: str, values: Array) -> Iterator[str]:
     """Yield a message for each joint whose `values` stay constant while it moves, then jump."""
-    time, lag = recording.time, int(np.searchsorted(recording.time, _MIN_INTERVAL_S, 'right'))
+    time, lag = recording.time, int(np.searchsorted(recording.time, _MIN_TIME_STEP_S, 'right'))
     for joint, name in enumerate(recording.joint_names):
         column, dq = values[:, joint], recording.dq[:, joint]
         end = np.flatnonzero(np.diff(column)) + 1  # of stretches with one value
@@ -275,6 +275,6 @@ def _effort_size_faults(recording: Recording, arm: ArmDescription) -> Iterator[s
 
 def _speed_to_limit_ratios(recording: Recording, arm: ArmDescription) -> Array:
     """Return speeds from positions (a step lasts >= 0.02 s) over limits, (messages - 1, n)."""
-    step, limit = np.maximum(np.diff(recording.time), _MIN_INTERVAL_S), arm.limit('velocity')
+    step, limit = np.maximum(np.diff(recording.time), _MIN_TIME_STEP_S), arm.limit('velocity')
     rate = np.abs(np.diff(recording.q, axis=0)) / step[:, None]
     return np.asarray(rate / np.where(limit > 0.0, limit, np.inf))

@@ -34,7 +34,7 @@ _MIN_IDLE_DURATION_S = 0.1  # efforts that are exactly zero for so long were not
 # Efforts are held at a steady rate if this part of their values lasts as many messages as the
 # usual one, or one more or less: 0.95 of a Sawyer's, which come at 100 Hz; of those of ten logs,
 # rounded to 0.1 to 2 N m, up to 0.85 where they are held at all.
-_MIN_STEADY_FRACTION = 0.9
+_MIN_STEADY_HOLD_FRACTION = 0.9
 # Slower joints rest [rad/s or m/s]. Sensors with 1 mrad/s of noise make a resting arm's filtered
 # velocity less than 1e-3; no sample of the two FER recordings, which never rest, is slower.
 _MAX_REST_SPEED_RAD_S = 0.005
@@ -252,7 +252,7 @@ def with_interpolated_effort(recording: Recording) -> Recording:
     rows = np.flatnonzero(new)
     held = np.diff(rows)
     usual = float(np.median(held)) if len(held) else 1.0
-    if usual < 2.0 or np.mean(np.abs(held - usual) <= 1.0) < _MIN_STEADY_FRACTION:
+    if usual < 2.0 or np.mean(np.abs(held - usual) <= 1.0) < _MIN_STEADY_HOLD_FRACTION:
         return recording
     # What is held for longer is constant until one period before it changes.
     before = rows[1:] - round(usual)

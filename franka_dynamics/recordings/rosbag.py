@@ -214,13 +214,13 @@ def closed_copy(path: Path) -> Iterator[Path]:
         yield copy
 
 
-def _end_of_records(file: BinaryIO) -> int:
+def _end_of_records(mcap_file: BinaryIO) -> int:
     """Return the position [bytes] in an MCAP file after its last complete record of data."""
-    size, end = file.seek(0, 2), file.seek(len(_MCAP_MAGIC))
-    while len(head := file.read(_MCAP_RECORD_HEAD.size)) == _MCAP_RECORD_HEAD.size:
+    size, end = mcap_file.seek(0, 2), mcap_file.seek(len(_MCAP_MAGIC))
+    while len(head := mcap_file.read(_MCAP_RECORD_HEAD.size)) == _MCAP_RECORD_HEAD.size:
         operation, length = _MCAP_RECORD_HEAD.unpack(head)
         after = end + _MCAP_RECORD_HEAD.size + length
         if operation in (_MCAP_DATA_END, _MCAP_FOOTER) or after > size:
             break
-        end = file.seek(after)
+        end = mcap_file.seek(after)
     return end

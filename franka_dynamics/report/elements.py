@@ -269,12 +269,12 @@ def figure_of_size(size_inches: tuple[float, float]) -> Any:
 
 
 def torque_figure(
-    motion: 'Motion', predicted: Array, label: str, joint_names: Sequence[str], title: str
+    motion: 'Motion', predicted: Array, model_label: str, joint_names: Sequence[str], title: str
 ) -> Any:
     """
     Return a figure of every joint's measured torque, predicted torque and their difference.
 
-    `predicted` (samples, n) is the torque of a model [N m]; `label` is its name in the legend.
+    `predicted` (samples, n) is the torque of a model [N m]; `model_label` names it in the legend.
     """
     n = motion.q.shape[1]
     figure = figure_of_size((12.0, 1.7 * n + 0.8))
@@ -285,7 +285,7 @@ def torque_figure(
     for (left, right), name, effort, model in zip(axes, joint_names, motion.effort.T, predicted.T):
         residual = effort - model
         left.plot(time, curve(effort), MEASURED_COLOR, lw=1.6, label='measured, filtered')
-        left.plot(time, curve(model), PREDICTED_COLOR, lw=1.0, ls='--', label=label)
+        left.plot(time, curve(model), PREDICTED_COLOR, lw=1.0, ls='--', label=model_label)
         right.axhline(0.0, color='#aaaaaa', lw=0.6)
         right.plot(time, curve(residual), RESIDUAL_COLOR, lw=1.0)
         # The difference's root mean square is written above the axes, where it covers no curve.
