@@ -68,7 +68,7 @@ def arm_and_urdf_from_parameters(
         return reference, None
     name, hand = source, parameters['hand']
     urdf: Any = expanded_path(source)
-    if source == tables.ROBOT_DESCRIPTION:
+    if source == tables.ROBOT_DESCRIPTION_TOPIC:
         name, urdf = _wait_for_robot_description(node, should_stop)
     arm, verdict = checked_arm_from_urdf(
         urdf,
@@ -188,7 +188,7 @@ def _wait_for_robot_description(node: Any, should_stop: Callable[[], bool]) -> t
     The subscription belongs to a node of its own, because a transition runs in a callback, and no
     executor serves this node's subscriptions meanwhile.
     """
-    topic, came = node.resolve_topic_name(tables.ROBOT_DESCRIPTION), list[Any]()
+    topic, came = node.resolve_topic_name(tables.ROBOT_DESCRIPTION_TOPIC), list[Any]()
     options = {'context': node.context, 'use_global_arguments': False, 'enable_rosout': False}
     waiting = Node(f'{node.get_name()}_description', start_parameter_services=False, **options)
     waiting.create_subscription(String, topic, came.append, DESCRIPTION_QOS)

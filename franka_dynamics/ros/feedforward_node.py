@@ -101,9 +101,9 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         options = {'qos_profile': STATE_QOS, 'callback_group': states}
         on_state = self.cycle.on_joint_state
         subscribe_numbered(self, JointState, 'joint_states', on_state, **options)
-        if self.get_parameter('model_source').value == tables.ROBOT_DESCRIPTION:
+        if self.get_parameter('model_source').value == tables.ROBOT_DESCRIPTION_TOPIC:
             self.create_subscription(
-                String, tables.ROBOT_DESCRIPTION, self._on_robot_description, DESCRIPTION_QOS
+                String, tables.ROBOT_DESCRIPTION_TOPIC, self._on_robot_description, DESCRIPTION_QOS
             )
 
     @property

@@ -22,7 +22,7 @@ from ..parameter_schema import LIVE_PARAMETER_FILES, ParameterSpec, specs_in_fil
 DataclassType = TypeVar('DataclassType')
 
 # Values of the parameter model_source.
-ARM_MODEL_SOURCE, ROBOT_DESCRIPTION = 'description', 'robot_description'  # or a URDF's path
+ARM_MODEL_SOURCE, ROBOT_DESCRIPTION_TOPIC = 'description', 'robot_description'  # or a URDF's path
 
 _PARAMETER_FILES = {
     'feedforward': ('arm', 'model', *LIVE_PARAMETER_FILES, 'feedforward'),

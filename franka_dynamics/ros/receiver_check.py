@@ -25,7 +25,7 @@ _MIN_HEARD_STATE_COUNT = 50
 # How long a receiver must be wrong until it is refused, because its topics are discovered singly:
 # while torques flow, before the first one, and if a controller that is certainly wrong appears.
 _REFUSAL_DELAY_S = 2.0
-_FIRST_REFUSAL_DELAY_S = 10.0
+_REFUSAL_DELAY_AT_START_S = 10.0
 _CERTAIN_REFUSAL_DELAY_S = 0.2
 # Kinds of receivers that are certainly wrong if the target expects another.
 _CERTAINLY_WRONG_KINDS = (
@@ -175,7 +175,7 @@ class ReceiverCheck:
     def _refusal_delay_s(self) -> float:
         """Return how long [s] wrong receivers must be present before torques are refused."""
         if self.permission is not TorquePermission.GRANTED or not self.has_receiver:
-            return _FIRST_REFUSAL_DELAY_S
+            return _REFUSAL_DELAY_AT_START_S
         certain = any(one.kind in _CERTAINLY_WRONG_KINDS for one in self.receivers.values())
         return _CERTAIN_REFUSAL_DELAY_S if certain else _REFUSAL_DELAY_S
 

@@ -218,7 +218,7 @@ def judged(probe, name, target='mujoco'):
     publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
     looking = receiver_check.ReceiverCheck(probe, publisher)
     with closing(looking), pytest.MonkeyPatch.context() as patch:
-        for one in ('MIN_LISTENING_TIME_S', 'MIN_HEARD_STATE_COUNT', 'FIRST_REFUSAL_DELAY_S'):
+        for one in ('MIN_LISTENING_TIME_S', 'MIN_HEARD_STATE_COUNT', 'REFUSAL_DELAY_AT_START_S'):
             patch.setattr(receiver_check, f'_{one}', 0)
         patch.setattr(probe, 'get_subscriptions_info_by_topic', lambda _: there)
         looking.on_activation(target, 'joint_states', FER.joint_names)
