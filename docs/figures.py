@@ -215,7 +215,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('changes by less than {} N m per cycle', (1e-3 * limits.MAX_TORQUE_RATE_NM_S,)),
             (
                 'by {} N m at joints 1 to 4 and {} N m at 5 to 7',
-                tuple(robot_model.MAX_GRAVITY_DIFFERENCE_NM[[0, -1]]),
+                tuple(robot_model.MAX_GRAVITY_TORQUE_DIFFERENCE_NM[[0, -1]]),
             ),
             ('at {} random states', (robot_model.COMPARED_STATE_COUNT,)),
         ],
@@ -228,7 +228,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 "relative to the arm's largest torque, may be at most {}",
                 (crosscheck.MAX_RELATIVE_DIFFERENCE,),
             ),
-            ('rounded within {}', (float(f'{compare_files.TABLE_ROUNDING:.1g}'),)),
+            ('rounded within {}', (float(f'{compare_files.MAX_TABLE_ROUNDING:.1g}'),)),
         ],
         'docs/howto/watch.md': [
             (

@@ -156,8 +156,8 @@ def array_text(values: object) -> str:
 def as_joint_values(
     values: ArrayLike | None,
     name: str,
-    joints: Sequence[str],
-    arm: str = '',
+    joint_names: Sequence[str],
+    arm_name: str = '',
     *,
     allow_stack: bool = True,
     finite: bool = True,
@@ -171,9 +171,9 @@ def as_joint_values(
         One value for each joint.
     name : str
         Name of the values in error messages.
-    joints : sequence of str, length n
+    joint_names : sequence of str, length n
         The joints in order.
-    arm : str
+    arm_name : str
         Name of the arm in error messages; they name no arm if it is empty.
     allow_stack : bool
         Whether `values` may have leading axes; otherwise their shape must be (n,).
@@ -188,20 +188,20 @@ def as_joint_values(
 
     """
     try:
-        vector, n = np.asarray(_real_array(values), dtype=float), len(joints)
+        vector, n = np.asarray(_real_array(values), dtype=float), len(joint_names)
     except (TypeError, ValueError) as error:
         raise JointVectorError(
             f'{name} cannot be read as numbers ({short_text(str(error))}); give one number per '
-            f'joint{arm and f" of {arm}"}, ordered {", ".join(joints)}.'
+            f'joint{arm_name and f" of {arm_name}"}, ordered {", ".join(joint_names)}.'
         ) from error
     fits = vector.shape[-1:] == (n,) and (allow_stack or vector.ndim == 1)
     if fits and (not finite or np.isfinite(vector).all()):
         return vector
     if not fits:
         expected = f'(..., {n})' if allow_stack else f'({n},)'
-        raise _shape_error(name, vector.shape, expected, joints, arm)
+        raise _shape_error(name, vector.shape, expected, joint_names, arm_name)
     at = tuple(np.argwhere(~np.isfinite(vector))[0])
-    joint = f'{arm and "joint "}{joints[at[-1]]}'
+    joint = f'{arm_name and "joint "}{joint_names[at[-1]]}'
     raise JointVectorError(f'{name} of {joint} is {vector[at]}; each must be finite.')
 
 

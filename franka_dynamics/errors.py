@@ -42,9 +42,9 @@ def list_text(names: Sequence[object]) -> str:
     return listed if len(names) <= _MAX_LISTED_NAMES else f'{listed}, ... ({len(names)} in all)'
 
 
-def distinct_texts(value: float | str, bound: float | str, digits: int = 3) -> tuple[str, ...]:
+def distinct_texts(value: float | str, bound: float | str, min_digits: int = 3) -> tuple[str, ...]:
     """Return two values as texts, with as many digits as distinguish unequal numbers."""
-    for k in range(digits, 18):
+    for k in range(min_digits, 18):
         texts = tuple(one if isinstance(one, str) else f'{one:.{k}g}' for one in (value, bound))
         if texts[0] != texts[1] or value == bound:
             break
@@ -77,7 +77,7 @@ def as_enum(enum_type: type[_Member], value: object, name: str, error: type[Exce
 
 
 class ArgumentError(FrankaDynamicsError, TypeError):
-    """An argument of a function is of another type than the function takes."""
+    """An argument of a function is of the wrong type, as a text in place of a number."""
 
 
 class DescriptionError(FrankaDynamicsError, ValueError):

@@ -32,7 +32,7 @@ def read_text(path: Path, errors: str = 'strict') -> str:
     return data.decode('utf-16' if data.startswith(_UTF16_MARKS) else 'utf-8-sig', errors)
 
 
-def encoding_advice(path: Path) -> str:
+def utf16_advice(path: Path) -> str:
     """Return advice on converting a UTF-16 file to UTF-8; '' for a file in any other encoding."""
     if not path.read_bytes().startswith(_UTF16_MARKS):
         return ''
@@ -69,7 +69,7 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
         If `path` is a folder, its folder cannot be created or written to, or the disk is full.
 
     """
-    target = writable_file(path)
+    target = writable_path(path)
     if target.exists() and not target.is_file():
         with name_file_in_errors(target):
             yield target
@@ -91,7 +91,7 @@ def write_text(path: str | Path, text: str) -> None:
         scratch.write_text(text, encoding='utf-8')
 
 
-def writable_file(path: str | Path) -> Path:
+def writable_path(path: str | Path) -> Path:
     """
     Return a file's path with ~ expanded; raise OutputError if it cannot be written.
 

@@ -56,11 +56,11 @@ class ParameterSpec:
 
 
 @functools.cache
-def specs_in_files(*names: str) -> tuple[ParameterSpec, ...]:
-    """Return the parameters declared in config/parameters/NAME.yaml for each NAME in `names`."""
+def specs_in_files(*file_names: str) -> tuple[ParameterSpec, ...]:
+    """Return the parameters declared in config/parameters/NAME.yaml for each of `file_names`."""
     folder = share_directory() / 'config' / 'parameters'
-    texts = ((folder / f'{name}.yaml').read_text(encoding='utf-8') for name in names)
-    files = zip(names, map(yaml.safe_load, texts))
+    texts = ((folder / f'{name}.yaml').read_text(encoding='utf-8') for name in file_names)
+    files = zip(file_names, map(yaml.safe_load, texts))
     return tuple(spec for name, file in files for spec in _specs_of_group(file[name]))
 
 

@@ -14,11 +14,11 @@ class Constraint(NamedTuple):
     """
     The constraint that constant (k,) + slope (k, N) x is in a cone, for unknowns x (N,).
 
-    `clarabel_class` is the name of Clarabel's class.
+    `clarabel_cone` is the name of Clarabel's class.
     """
 
-    clarabel_class: str
-    class_arguments: tuple[int, ...]
+    clarabel_cone: str
+    cone_arguments: tuple[int, ...]
     constant: Array
     slope: Array
 
@@ -49,7 +49,7 @@ def exponential_cone(lower_index: int, upper_index: int, unknown_count: int) -> 
     return Constraint('ExponentialConeT', (), np.array([0.0, 1.0, 0.0]), slope)
 
 
-def minimiser(
+def quadratic_minimiser(
     hessian: Array, linear: Array, constraints: list[Constraint], *, allow_inaccurate: bool = True
 ) -> Array | None:
     """
@@ -69,7 +69,7 @@ def minimiser(
         linear,
         csc_matrix(np.concatenate([-one.slope for one in constraints])),
         np.concatenate([one.constant for one in constraints]),
-        [getattr(solver, one.clarabel_class)(*one.class_arguments) for one in constraints],
+        [getattr(solver, one.clarabel_cone)(*one.cone_arguments) for one in constraints],
         settings,
     )
     solution = problem.solve()

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..arrays import Array, ArrayLike, as_array, freeze_arrays
 from ..errors import InertiaError
-from ..semidefinite import minimiser, nonnegative_cone, psd_cone
+from ..semidefinite import nonnegative_cone, psd_cone, quadratic_minimiser
 from ..spatial import as_rigid_transform, hat
 
 # Smallest eigenvalue of a repaired pseudo-inertia, as a multiple of `rounding`: large enough to
@@ -284,7 +284,7 @@ def repaired_link(link: LinkInertia, rounding: float, *, name: str = 'the link')
     least = link.pseudo_inertia() / rounding - _MIN_EIGENVALUE_TO_ROUNDING * np.eye(4)
     within = nonnegative_cone(1.0, np.concatenate([np.eye(10), -np.eye(10)]))
     constraints = [psd_cone(least, np.stack(units, axis=-1)), within]
-    moves = minimiser(2.0 * np.eye(10), np.zeros(10), constraints)
+    moves = quadratic_minimiser(2.0 * np.eye(10), np.zeros(10), constraints)
     if moves is not None:
         moved = rounding * np.clip(moves, -1.0, 1.0)
         repaired = LinkInertia.from_parameters(link.parameters() + moved)

@@ -16,7 +16,7 @@ from typing import Any
 
 from . import numpy_arrays
 from .generated_model import EquationsKey, GeneratedModel
-from .kernel import available_thread_count, DeviceKernel, Kernel
+from .kernel import available_thread_count, GpuKernel, Kernel
 from .libraries import adapter_of, are_kernel_inputs
 from ..arm import ArmDescription
 from ..arrays import ArrayLike
@@ -95,7 +95,7 @@ class BatchModel(GeneratedModel):
 
     def evaluate(self, quantity: Quantity, *arguments: Any, **options: Any) -> Any:
         """Return a quantity at states (..., n); `options` are those of `customised_equations`."""
-        key, n = self._key_of(quantity, len(arguments), options), self.description.n
+        key, n = self._make_key(quantity, len(arguments), options), self.description.n
         if are_kernel_inputs(arguments, n, numpy_arrays.KERNEL_INPUT_TYPES):
             return self.kernel(key, arguments[0].dtype)(arguments, self.threads)
         library = adapter_of(arguments)
@@ -105,7 +105,7 @@ class BatchModel(GeneratedModel):
         return library.evaluate(self, key, *states)
 
     def kernel(self, key: EquationsKey, dtype: Any, gpu: int | None = None) -> Any:
-        """Return the `Kernel` of a quantity for the CPU, or its `DeviceKernel` for a GPU."""
+        """Return the `Kernel` of a quantity for the CPU, or its `GpuKernel` for a GPU."""
         known = key, dtype, gpu
         kernel = self._kernels.get(known)
         if kernel is None:
@@ -125,7 +125,7 @@ def _shared_kernel(
     key: EquationsKey,
     dtype: Any,
     gpu: int | None,
-) -> Kernel | DeviceKernel:
+) -> Kernel | GpuKernel:
     """Return the kernel of a quantity, shared by all models of the same arm and gravity."""
     equations = key.equations(description, gravity)
-    return Kernel(equations, dtype) if gpu is None else DeviceKernel(equations, dtype, gpu)
+    return Kernel(equations, dtype) if gpu is None else GpuKernel(equations, dtype, gpu)

@@ -85,7 +85,7 @@ class GeneratedModel(ABC):
 
         """
 
-    def _key_of(self, quantity: Quantity, arity: int, options: dict[str, Any]) -> EquationsKey:
+    def _make_key(self, quantity: Quantity, arity: int, options: dict[str, Any]) -> EquationsKey:
         """
         Return the `EquationsKey` of a quantity that takes `arity` arrays, and its options.
 
@@ -179,7 +179,7 @@ class GeneratedModel(ABC):
         """Return the kinetic energy 1/2 dq^T M dq, rotors included, shape (...) [J]."""
         library = self.library(q, dq)
         (q, rates), _ = self._real_states(Quantity.CORIOLIS, (q, dq), library.as_array)
-        q, rates = _common_type_or_nan(library.xp, q, rates)
+        q, rates = _masked_to_common_type(library.xp, q, rates)
         return 0.5 * (rates * (self.mass_matrix(q) * rates[..., None, :]).sum(-1)).sum(-1)
 
     def potential_energy(self, q: Any) -> Any:
@@ -285,11 +285,11 @@ class GeneratedModel(ABC):
                 'flange, in the axes of the space frame.'
             )
         broadcast_leading_shape({'q': tuple(q.shape), 'wrench': shape})
-        q, forces = _common_type_or_nan(library.xp, q, forces)
+        q, forces = _masked_to_common_type(library.xp, q, forces)
         return q, (self.jacobian(q) * forces[..., None]).sum(-2)
 
 
-def _common_type_or_nan(xp: Any, q: Any, other: Any) -> tuple[Any, Any]:
+def _masked_to_common_type(xp: Any, q: Any, other: Any) -> tuple[Any, Any]:
     """
     Return positions, NaN where `other` is not finite, and `other`, in their common number type.
 
@@ -345,7 +345,7 @@ class TracedModel(GeneratedModel):
 
     def evaluate(self, quantity: Quantity, *arguments: Any, **options: Any) -> Any:
         """Return a quantity at states (..., n); `options` are those of `customised_equations`."""
-        key = self._key_of(quantity, len(arguments), options)
+        key = self._make_key(quantity, len(arguments), options)
         if key not in self._functions:
             equations = key.equations(self.description, self._gravity)
             self._functions[key] = python_callable(equations, self.xp), equations.shape

@@ -38,27 +38,27 @@ def evaluate(model: Any, key: Any, arrays: Sequence[Any], batch_shape: tuple[int
     return function(*(array.astype(kind) for array in alike)).astype(dtype)
 
 
-def _differentiable_function(model: Any, key: Any) -> Any:
+def _differentiable_function(model: Any, equations_key: Any) -> Any:
     """Return a quantity of arrays (..., n) as a function that JAX can differentiate once."""
-    if key in model.jax_functions:
-        return model.jax_functions[key]
+    if equations_key in model.jax_functions:
+        return model.jax_functions[equations_key]
 
     @jax.custom_jvp
     def quantity(*arrays: Any) -> Any:
         """Return the quantity at arrays (..., n)."""
-        return _compute_quantity(model, key, arrays)
+        return _compute_quantity(model, equations_key, arrays)
 
     @quantity.defjvp
     def quantity_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
         """Return the quantity and its change along tangents; JointVectorError for second ones."""
-        if key.derivatives:
+        if equations_key.derivatives:
             raise second_derivative_error('jax.numpy')
-        found = _differentiable_function(model, key._replace(derivatives=True))(*primals)
+        found = _differentiable_function(model, equations_key._replace(derivatives=True))(*primals)
         letters = 'abc'[: found.ndim - primals[0].ndim]
         change = jnp.concatenate(tangents, axis=-1)
         return quantity(*primals), jnp.einsum(f'...{letters}k,...k->...{letters}', found, change)
 
-    model.jax_functions[key] = quantity
+    model.jax_functions[equations_key] = quantity
     return quantity
 
 

@@ -33,7 +33,7 @@ else:
         llvm = None  # too old: its LLVM is from before opaque pointers
 
 MIN_STATES_PER_THREAD = 4000
-_MAX_CACHED_FILES = 1000  # the oldest are deleted; a kernel has 20 to 300 kB
+_MAX_CACHED_KERNEL_FILES = 1000  # the oldest are deleted; a kernel has 20 to 300 kB
 _NUMPY_BLOCK_STATE_COUNT = 4096  # states that NumPy works on at a time, within the caches
 
 # Computes the results of inputs (N, n) each into an output (N, *shape).
@@ -156,7 +156,7 @@ def _vector_register_bits() -> int:
     return 256 if features.get('avx2') else 128
 
 
-def _load_machine_code(text: str) -> tuple[Any, int]:
+def _load_machine_code(llvm_text: str) -> tuple[Any, int]:
     """Link LLVM assembly; return objects that keep the code alive, and the address of `run`."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -167,43 +167,43 @@ def _load_machine_code(text: str) -> tuple[Any, int]:
 
     def emit_object_code() -> bytes:
         """Return the object code that LLVM makes of the assembly."""
-        module = llvm.parse_assembly(text)
+        module = llvm.parse_assembly(llvm_text)
         module.triple = machine.triple
         return bytes(machine.emit_object(module))
 
-    key = f'{text}{llvm.get_host_cpu_name()} {features}, LLVM {llvm.llvm_version_info}'
+    key = f'{llvm_text}{llvm.get_host_cpu_name()} {features}, LLVM {llvm.llvm_version_info}'
     builder = llvm.JITLibraryBuilder().add_object_img(cached_object_code(key, emit_object_code))
     jit = llvm.create_lljit_compiler()
     library = builder.export_symbol('run').link(jit, 'equations')
     return (jit, library), library['run']
 
 
-def cached_object_code(key: str, compiler: Callable[[], bytes]) -> bytes:
+def cached_object_code(cache_key: str, compile_code: Callable[[], bytes]) -> bytes:
     """
-    Return the object code stored under `key` in the cache folder, made by `compiler` if absent.
+    Return the object code stored under `cache_key`, made by `compile_code` if absent.
 
-    `key` is all that determines the code, compiler and processor included. The folder is
+    `cache_key` is all that determines the code, compiler and processor included. The folder is
     franka_dynamics in XDG_CACHE_HOME or else ~/.cache; where it cannot be written, or the user has
     no home, nothing is kept. A file begins with the hash of the rest, and a damaged one counts as
     absent.
     """
     folder = Path(os.environ.get('XDG_CACHE_HOME') or '~/.cache', 'franka_dynamics')
-    path = folder / f'{hashlib.sha256(key.encode()).hexdigest()}.o'
+    path = folder / f'{hashlib.sha256(cache_key.encode()).hexdigest()}.o'
     with suppress(OSError, RuntimeError):
         digest, code = (text := path.expanduser().read_bytes())[:32], text[32:]
         if hashlib.sha256(code).digest() == digest:
             return code
-    code = compiler()
+    code = compile_code()
     with suppress(OSError, RuntimeError):
         with atomic_write(path.expanduser()) as scratch:
             scratch.write_bytes(hashlib.sha256(code).digest() + code)
         files = sorted(folder.expanduser().glob('*.o'), key=os.path.getmtime)
-        for old in files[:-_MAX_CACHED_FILES]:
+        for old in files[:-_MAX_CACHED_KERNEL_FILES]:
             old.unlink()
     return code
 
 
-class DeviceKernel:
+class GpuKernel:
     """
     A callable that computes one quantity at N states in the memory of a GPU.
 
@@ -231,7 +231,7 @@ class DeviceKernel:
 
         try:
             arch = f'sm_{core.Device(gpu).arch}'
-            with self._device_context():
+            with self._current_gpu():
                 code = cached_object_code(f'{text}{arch}, cuda-core {core.__version__}', compiler)
                 self._kernel = core.ObjectCode.from_cubin(code).get_kernel(kernel_name(equations))
         except Exception as error:  # of cuda-core or its bindings, also where no driver is found
@@ -241,7 +241,7 @@ class DeviceKernel:
             ) from error
 
     @contextmanager
-    def _device_context(self) -> Iterator[None]:
+    def _current_gpu(self) -> Iterator[None]:
         """Make the kernel's GPU the current one of this thread inside the block."""
         before = self._cuda_core.Device()
         self._cuda_core.Device(self._gpu).set_current()
@@ -252,7 +252,7 @@ class DeviceKernel:
                 before.set_current()
 
     def __call__(
-        self, stream: int, state_count: int, input_rows: Sequence[tuple[int, int]], out: int
+        self, stream: int, state_count: int, addresses: Sequence[tuple[int, int]], out_address: int
     ) -> None:
         """
         Start the computation of the quantity at N states on a CUDA stream.
@@ -263,17 +263,17 @@ class DeviceKernel:
             Address of a CUDA stream.
         state_count : int
             Number N of states.
-        input_rows : sequence of tuple of int
+        addresses : sequence of tuple of int
             Of each input, in the kernel's precision, the address of its first state, and the
             number of values from one state to the next.
-        out : int
+        out_address : int
             Address of the results: N rows that follow each other.
 
         """
         if state_count:
-            inputs = [number for at, step in input_rows for number in (at, np.int64(step))]
+            inputs = [number for at, step in addresses for number in (at, np.int64(step))]
             blocks = self._blocks_per_state_group * -(-state_count // THREADS_PER_BLOCK)
             config = self._cuda_core.LaunchConfig(grid=blocks, block=THREADS_PER_BLOCK)
-            arguments = (np.int64(state_count), *inputs, out)
-            with self._device_context():
+            arguments = (np.int64(state_count), *inputs, out_address)
+            with self._current_gpu():
                 self._cuda_core.launch(self._as_stream(stream), config, self._kernel, *arguments)

@@ -16,7 +16,7 @@ from ..errors import JointVectorError
 
 # Autograd's nodes take longer than a kernel; without gradients they are left out, unless
 # torch.func transforms a function, whose tensors have no memory.
-_is_transforming = getattr(torch._C, '_are_functorch_transforms_active', lambda: True)
+_is_functorch_active = getattr(torch._C, '_are_functorch_transforms_active', lambda: True)
 _NUMPY_DTYPES = {torch.float32: np.dtype(np.float32), torch.float64: np.dtype(np.float64)}
 xp = torch
 KERNEL_INPUT_TYPES = torch.Tensor, _NUMPY_DTYPES
@@ -53,7 +53,7 @@ def evaluate(model: Any, key: Any, tensors: Sequence[Any], batch_shape: Sequence
     if any(tensor.shape[:-1] != batch_shape for tensor in tensors):
         tensors = torch.broadcast_tensors(*tensors)
     backward = torch.is_grad_enabled() and any(one.requires_grad for one in tensors)
-    if backward or _is_transforming() or any(map(_has_tangent, tensors)):
+    if backward or _is_functorch_active() or any(map(_has_tangent, tensors)):
         return _QuantityFunction.apply(model, key, *tensors)
     return _compute_quantity(model, key, tensors)
 
@@ -76,28 +76,28 @@ def _gpu_index(device: Any) -> int | None:
     return number
 
 
-def _compute_quantity(model: Any, key: Any, tensors: Sequence[Any]) -> Any:
+def _compute_quantity(model: Any, equations_key: Any, tensors: Sequence[Any]) -> Any:
     """Return a quantity at tensors (..., n) of one shape."""
     if are_kernel_inputs(tensors, n := model.description.n, KERNEL_INPUT_TYPES):
-        return _compute_rows(model, key, tensors)
+        return _compute_rows(model, equations_key, tensors)
     dtype = functools.reduce(torch.promote_types, (tensor.dtype for tensor in tensors))
     kind = dtype if dtype in _NUMPY_DTYPES else torch.float64
     batch_shape = tensors[0].shape[:-1]
     rows = [tensor.to(kind).reshape(math.prod(batch_shape), n) for tensor in tensors]
-    found = _compute_rows(model, key, rows)
+    found = _compute_rows(model, equations_key, rows)
     return found.reshape(*batch_shape, *found.shape[1:]).to(dtype)
 
 
-def _compute_rows(model: Any, key: Any, rows: Sequence[Any]) -> Any:
+def _compute_rows(model: Any, equations_key: Any, rows: Sequence[Any]) -> Any:
     """Return a quantity at tensors (N, n) of one type."""
     device, dtype, states = rows[0].device, rows[0].dtype, len(rows[0])
     rows = [row.detach().resolve_neg() for row in rows]  # signs that are only noted, as of .imag
     gpu = _gpu_index(device)
     if gpu is None:
-        kernel = model.kernel(key, _NUMPY_DTYPES[dtype])
+        kernel = model.kernel(equations_key, _NUMPY_DTYPES[dtype])
         return torch.from_numpy(kernel([row.numpy() for row in rows], model.threads))
     with torch.cuda.device(device):
-        kernel = model.kernel(key, _NUMPY_DTYPES[dtype], gpu)
+        kernel = model.kernel(equations_key, _NUMPY_DTYPES[dtype], gpu)
         found = torch.empty((states, *kernel.result_shape), dtype=dtype, device=device)
         rows = [row if row.stride(1) == 1 else row.contiguous() for row in rows]
         places = [(row.data_ptr(), row.stride(0)) for row in rows]

@@ -16,7 +16,7 @@ from ._choices import ArmChoice, BagReader
 from ._command import with_xacro_arguments
 from ..constants import AS_LISTED, GRAVITY
 from ..errors import OutputError
-from ..files import share_directory, writable_file, writable_folder
+from ..files import share_directory, writable_folder, writable_path
 from ..recordings.options import HEADER_STAMP, SignalOptions, STAMP_KINDS
 from ..ros import COMMAND_TOPIC
 
@@ -204,7 +204,7 @@ effort_scale_option = option(
 
 def picture_path(text: str) -> Path:
     """Return a picture's path; raise OutputError if not writable, or no .png, .svg or .pdf."""
-    path = writable_file(text)
+    path = writable_path(text)
     if path.suffix.lower() not in _PICTURE_SUFFIXES:
         suffixes = ', '.join(_PICTURE_SUFFIXES)
         raise OutputError(f'{path} is no picture; the name must end in {suffixes}.')
@@ -225,16 +225,16 @@ def new_bag_path(text: str) -> Path:
 
 def new_file_path(text: str) -> Path:
     """Return a path for a new file; raise OutputError if it exists or cannot be written."""
-    return _require_new_path(writable_file(text), 'remove it, or choose another name.')
+    return _require_new_path(writable_path(text), 'remove it, or choose another name.')
 
 
 def _json_path(text: str) -> Path:
     """Return --json as a path, '-' for standard output; raise OutputError if not writable."""
-    return STDOUT_PATH if text == f'{STDOUT_PATH}' else writable_file(text)
+    return STDOUT_PATH if text == f'{STDOUT_PATH}' else writable_path(text)
 
 
 # Types of options for outputs.
-OUT_FILE_TYPE = OutputPath(writable_file)
+OUT_FILE_TYPE = OutputPath(writable_path)
 OUT_DIR_TYPE = OutputPath(writable_folder)
 PICTURE_TYPE = OutputPath(picture_path)
 NEW_BAG_TYPE = OutputPath(new_bag_path)

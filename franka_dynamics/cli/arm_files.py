@@ -34,7 +34,7 @@ from ..report import arm as report
 from ..spatial import JointKind
 from ..urdf.generated_files import robot_file_text
 from ..urdf.importer import import_urdf
-from ..validation.source_models import compare_with_urdf, MAX_READING_DIFFERENCE_RATIO
+from ..validation.source_models import compare_with_urdf, MAX_FILE_DIFFERENCE_RATIO
 
 _FULL_TURN_RAD = 2.0 * np.pi  # [rad]; beyond it a position is taken for degrees
 # Largest rounding error that regrouping may cause in an entry of a regressor whose columns have
@@ -161,7 +161,7 @@ def import_arm(options: Options) -> int:
     differences = ', '.join(f'{one}' for one in found)
     echo(
         f"the arm file against {arm.urdf.words.reader}'s own reading of it: largest differences "
-        f'{differences} (tolerance {MAX_READING_DIFFERENCE_RATIO:.0e} of the size of each)',
+        f'{differences} (tolerance {MAX_FILE_DIFFERENCE_RATIO:.0e} of the size of each)',
         'pass' if passed else 'MISMATCH',
     )
     if not (passed or options.anyway):

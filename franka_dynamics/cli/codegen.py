@@ -16,7 +16,7 @@ from ..codegen.equations import customised_equations
 from ..codegen.file_comments import as_identifier, operation_count, require_distinct_quantities
 from ..codegen.python_code import python_module
 from ..constants import ParameterMode, Quantity
-from ..cpp_package.package import copy_package
+from ..cpp_package.package import copy_controller_package
 from ..errors import SettingsError
 from ..report.elements import Table
 
@@ -64,5 +64,5 @@ def _copy_cpp_package(output: Path | None) -> int:
     forbid_options(why, *sorted(set(click.get_current_context().params) - {'package', 'output'}))
     if output is None:
         raise SettingsError('--package needs a folder: add --output FOLDER.')
-    echo(f'wrote {copy_package(output)}; put it into the src of a colcon workspace')
+    echo(f'wrote {copy_controller_package(output)}; put it into the src of a colcon workspace')
     return 0

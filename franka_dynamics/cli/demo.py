@@ -58,7 +58,7 @@ def run(arm: ArmChoice, options: Options) -> int:
         show_progress('drawing', 0.8)
         reports.plot_exact_model_run(metrics, session.recording, folder / 'demo.png')
         second = _simulate_inexact_model(plan, folder, show_progress)
-        reports.write_json(report, session.timing, second, folder / 'demo.json')
+        reports.write_demo_json(report, session.timing, second, folder / 'demo.json')
     exact = f'{description.name} ({description.inertial_set}) in MuJoCo, plant = model, over DDS'
     print_rich(report.table(exact))
     echo(report.caption)
@@ -75,7 +75,7 @@ def _simulate_inexact_model(
     """Write bag and plot of an arm unlike its model; return a report, empty if impossible."""
     motion = plan.motion_duration, plan.amplitude
     try:
-        recording, errors = compare_controllers(plan.arm, *motion, progress=progress)
+        recording, errors = compare_controllers(plan.arm, *motion, on_progress=progress)
     except IdentificationError as error:  # such as too little room about home
         echo(f'no second part: {error}', 'note')
         return reports.DemoReport(())

@@ -15,7 +15,7 @@ from ..constants import AS_LISTED, NO_HAND
 from ..errors import FrankaDynamicsError
 from ..ros import ROS_INSTALL_HINT
 from ..ros.machine_checks import CheckResult, GOOD, machine_checks, NOTE, SIMULATOR_SUBJECT, TO_DO
-from ..validation.robot_model import compare_with_robot, POSE_SUBJECT, read_robot_state
+from ..validation.robot_model import compare_with_robot, POSE_SUBJECT, read_robot_state_and_model
 
 _LEVEL_STYLES = {GOOD: 'green', NOTE: 'yellow', TO_DO: 'red'}
 _LISTENING_TIME_S = 2.0  # time to listen to the running system
@@ -45,7 +45,7 @@ def _robot_checks(choice: ArmChoice, robot_address: str) -> Iterator[CheckResult
     hand = AS_LISTED if is_urdf_or_mjcf(choice.arm) else NO_HAND
     bare = replace(choice, hand=hand, payload=None).load()
     try:
-        for result in compare_with_robot(*read_robot_state(robot_address), arm, bare):
+        for result in compare_with_robot(*read_robot_state_and_model(robot_address), arm, bare):
             # A wrong pose has the level NOTE, because the flange pose that franka-sim serves
             # is 0.1 m off although its Jacobians are correct.
             wrong = NOTE if result.subject == POSE_SUBJECT else TO_DO

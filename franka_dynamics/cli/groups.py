@@ -17,7 +17,7 @@ from ._command import Group, with_xacro_arguments
 from ._options import choice_or_flag, CommaList, flag, Number, option, OutputPath
 from ..constants import AS_LISTED, Convention, EXPORT_FORMATS, GRAVITY_DIRECTIONS
 from ..errors import OutputError
-from ..files import writable_file
+from ..files import writable_path
 from ..identification import options as of
 from ..recordings import options as logs
 
@@ -191,7 +191,7 @@ def _csv_path(text: str) -> Path:
     """Return --external as a path; raise OutputError unless it is writable and ends in .csv."""
     if Path(text).suffix.lower() != '.csv':
         raise OutputError(f'{text}: the name must end in .csv.')
-    return writable_file(text)
+    return writable_path(text)
 
 
 @bag.command('replay')

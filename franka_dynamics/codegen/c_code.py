@@ -15,15 +15,15 @@ from ..constants import PRECISIONS, Quantity
 from ..errors import OutputError
 
 
-def c_functions(equations: Equations, prefix: str, qualifiers: str = 'static inline') -> str:
+def c_functions(equations: Equations, name_prefix: str, qualifiers: str = 'static inline') -> str:
     """
     Return C99 functions that evaluate equations at one state and, if any, set run-time parameters.
 
     Input arrays have n numbers, a wrench six. With parameters at run time, the text begins with a
     struct of prepared values and a function that fills the struct. The names of functions and
-    struct begin with `prefix`, an identifier, and an underscore.
+    struct begin with `name_prefix`, an identifier, and an underscore.
     """
-    program, name = equations.program, f'{prefix}_{equations.function_name}'
+    program, name = equations.program, f'{name_prefix}_{equations.function_name}'
     output = f'double {equations.output_name}' + ''.join(f'[{size}]' for size in equations.shape)
     arguments = [
         f'const double {array}[{TWIST_SIZE if array == "wrench" else equations.n}]'
@@ -34,12 +34,12 @@ def c_functions(equations: Equations, prefix: str, qualifiers: str = 'static inl
     body = [f'  (void) {array};' for array, elements in program.inputs.items() if not elements]
     body += [f'  const double {line};' for line in program.body_lines('parameters->p')]
     body += [f'  {line};' for line in program.result_lines(equations.output_name, '][')]
-    if not equations.parameters:
+    if not equations.run_time_parameters:
         return _function_text(f'{qualifiers} void {name}', [*arguments, output], body)
     if not program.prepared_names:
         body.insert(0, '  (void) parameters;')
     struct = f'{name}_parameters'
-    read = program.preparation_lines(equations.parameters)
+    read = program.preparation_lines(equations.run_time_parameters)
     prepare = [f'  const double {line};' for line in read]
     prepare += [f'  parameters->p[{k}] = {one};' for k, one in enumerate(program.prepared_names)]
     prepare += [] if program.prepared_names else ['  (void) X;', '  parameters->p[0] = 0.0;']
@@ -47,8 +47,8 @@ def c_functions(equations: Equations, prefix: str, qualifiers: str = 'static inl
         [
             f'typedef struct {{ double p[{max(1, len(program.prepared_names))}]; }} {struct};\n',
             _function_text(
-                f'{qualifiers} void {prefix}_prepare_{equations.function_name}',
-                [f'const double X[{len(equations.parameters)}]', f'{struct} *parameters'],
+                f'{qualifiers} void {name_prefix}_prepare_{equations.function_name}',
+                [f'const double X[{len(equations.run_time_parameters)}]', f'{struct} *parameters'],
                 prepare,
             ),
             _function_text(
@@ -122,9 +122,9 @@ def comment_block(lines: Sequence[str]) -> str:
     return '\n'.join(['/*', *(f' * {one}'.rstrip().replace('*/', '* /') for one in lines), ' */'])
 
 
-def guarded_header(heading: Sequence[str], name: str, lines: Sequence[str]) -> str:
+def guarded_header(heading: Sequence[str], guard_name: str, lines: Sequence[str]) -> str:
     """Return the text of a C header with a comment and an include guard around `lines`."""
-    guard = name.upper()
+    guard = guard_name.upper()
     opening = [comment_block(heading), f'#ifndef {guard}', f'#define {guard}', '']
     return '\n'.join([*opening, *lines, '#endif', ''])
 
@@ -134,7 +134,7 @@ def guarded_header(heading: Sequence[str], name: str, lines: Sequence[str]) -> s
 THREADS_PER_BLOCK = 64
 _SHARED_VALUES_PER_STATE = 49
 _GRADIENT_QUANTITIES = (Quantity.DERIVATIVES, Quantity.CORIOLIS_MATRIX, Quantity.REGRESSOR)
-_USAGE_COMMENT = (
+_KERNEL_USAGE = (
     'A kernel NAME_states computes any number of states, one in each thread, in blocks of\n'
     f'{THREADS_PER_BLOCK} threads: `parts` blocks for every {THREADS_PER_BLOCK} states. Of each '
     'input array it takes the address\nof the first state and the number of values from one state '
@@ -162,13 +162,13 @@ def cuda_source(
     head, prefix = file_heading(listed), as_identifier(name or listed[0].arm_name)
     text = []
     for each in listed:
-        if each.parameters:
+        if each.run_time_parameters:
             raise OutputError('CUDA code has its parameters baked in; leave out run_time.')
         function = c_functions(each, prefix, 'static __device__ __forceinline__')
         code = convert_precision(f'{function}\n{_kernel_text(each, prefix)}\n', precision)
         summary = f'{quantity_summary(each)} parts: {blocks_per_state_group(each)}.'
         text += [comment_block([summary]), code]
-    return guarded_header([*head, '', *_USAGE_COMMENT.split('\n')], f'{prefix}_dynamics_cuh', text)
+    return guarded_header([*head, '', *_KERNEL_USAGE.split('\n')], f'{prefix}_dynamics_cuh', text)
 
 
 def kernel_name(equations: Equations, prefix: str = '') -> str:
@@ -183,24 +183,24 @@ def blocks_per_state_group(equations: Equations) -> int:
     A row of gradients is a reverse sweep of its own, and all together need more registers than a
     thread has: each row has a block.
     """
-    return len(_outputs_by_block(equations))
+    return len(_output_indices_by_block(equations))
 
 
-def _outputs_by_block(equations: Equations) -> list[list[tuple[int, ...]]]:
+def _output_indices_by_block(equations: Equations) -> list[list[tuple[int, ...]]]:
     """Return the sorted indices of the output elements that each CUDA block computes."""
     if equations.quantity not in _GRADIENT_QUANTITIES and not equations.has_derivatives:
-        return [sorted(place for one in equations.outputs for place in one.indices)]
+        return [sorted(place for one in equations.outputs for place in one.element_indices)]
     axis = 1 if equations.quantity is Quantity.DERIVATIVES else 0
     parts: list[list[tuple[int, ...]]] = [[] for _ in range(equations.shape[axis])]
     for one in equations.outputs:
-        parts[one.indices[0][axis]] += one.indices
+        parts[one.element_indices[0][axis]] += one.element_indices
     return [sorted(part) for part in parts if part]
 
 
 def _kernel_text(equations: Equations, prefix: str) -> str:
     """Return the text of a CUDA kernel that computes a quantity at one state in each thread."""
     arrays, output = equations.input_names, equations.output_name
-    parts = _outputs_by_block(equations)
+    parts = _output_indices_by_block(equations)
     rows = [f'const double *__restrict__ {one}_rows, const long long {one}_step' for one in arrays]
     arguments = ['const long long states', *rows, f'double *__restrict__ {output}_rows']
     group = 'blockIdx.x' if len(parts) == 1 else f'(blockIdx.x / {len(parts)})'

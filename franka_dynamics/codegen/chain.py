@@ -134,7 +134,7 @@ def build_chain(
     description: ArmDescription | BodyTree,
     gravity: ScalarArray,
     graph: Graph | None = None,
-    frame: Frame = FLANGE,
+    tip_frame: Frame = FLANGE,
 ) -> SymbolicChain:
     """
     Return the chain of an arm or tree, with inertial parameters as numbers or as symbols.
@@ -148,11 +148,11 @@ def build_chain(
     graph : Graph, optional
         Graph in which the inertial parameters become symbols, about the origins of the
         description's own frames. Without a graph they are the description's numbers.
-    frame : int or str
+    tip_frame : int or str
         Frame that is the tip; FLANGE is a tree's tool.
 
     """
-    tree, tip_body, tip = tree_and_frame(description, frame)
+    tree, tip_body, tip = tree_and_frame(description, tip_frame)
     moves = np.array([_joint_axis_frame(twist) for twist in tree.twists])
     backs = np.array([*map(inverse_transform, moves), np.eye(4)])  # the last of BASE_BODY
     placements = backs[list(tree.parents)] @ tree.placements @ moves
@@ -162,7 +162,7 @@ def build_chain(
     roots: dict[int, ScalarArray] = {}
     bodies = zip(tree.parents, placements, tree.inertias)
     for i, (parent, placement, link) in enumerate(bodies):
-        axes, theta = _axes_and_angle(placement[:3, :3])
+        axes, theta = _split_off_z_rotation(placement[:3, :3])
         origin = np.where(np.abs(placement[:3, 3]) > _MAX_ROUNDOFF * reach, placement[:3, 3], 0.0)
         J = _symbolic_pseudo_inertia(graph, i + 1) if graph else link.pseudo_inertia().astype('O')
         J = moved_pseudo_inertia(J, backs[i, :3, :3], backs[i, :3, 3])
@@ -218,11 +218,11 @@ def moved_pseudo_inertia(J: ScalarArray, R: ScalarArray, p: ScalarArray) -> Scal
     return pseudo_inertia(R @ S @ R.T + shifted + shifted.T, h + p * m, m)
 
 
-def pseudo_inertia(sigma: ScalarArray, h: ScalarArray, mass: Scalar) -> ScalarArray:
+def pseudo_inertia(second_moment: ScalarArray, h: ScalarArray, mass: Scalar) -> ScalarArray:
     """Return the pseudo-inertia (4, 4) of second moment (3, 3), first moment (3,) and mass."""
     # Of the second moment only the upper triangle is read.
     out = np.empty((4, 4), dtype=object)
-    out[:3, :3], out[:3, 3], out[3, 3] = sigma, h, mass
+    out[:3, :3], out[:3, 3], out[3, 3] = second_moment, h, mass
     below = np.tril_indices(4, -1)
     out[below] = out.T[below]
     return out
@@ -236,7 +236,7 @@ def _symbolic_pseudo_inertia(graph: Graph, link: int) -> ScalarArray:
     return pseudo_inertia(np.array(second, dtype=object), np.array(first), mass)
 
 
-def _axes_and_angle(rotation: ScalarArray) -> tuple[ScalarArray, float]:
+def _split_off_z_rotation(rotation: ScalarArray) -> tuple[ScalarArray, float]:
     """
     Return factor E and angle theta of a rotation E Rz(theta), with E = Rz(gamma) Rx(alpha).
 

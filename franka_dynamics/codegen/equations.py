@@ -31,7 +31,7 @@ class Equations:
     The equations of one quantity of an arm or tree, as expressions of a graph.
 
     `outputs` are expressions of `graph` in the elements of the `input_names`; `shape` is the
-    output array's. `parameters` names the parameters that are set at run time; if there are any,
+    output array's. `run_time_parameters` names those that are set at run time; if there are any,
     gravity is one of them, and `gravity` in the space frame [m/s^2] is not used. Pose, Jacobian
     and wrench are those of `frame`.
     """
@@ -43,7 +43,7 @@ class Equations:
     outputs: tuple[OutputValue, ...]
     input_names: tuple[str, ...]
     shape: tuple[int, ...]
-    parameters: tuple[str, ...]
+    run_time_parameters: tuple[str, ...]
     frame: Frame = FLANGE
 
     @property
@@ -162,7 +162,7 @@ def customised_equations(
     chains = tuple(build_chain(description, values, symbols, one) for one in tips)
     own_parameters = classical or quantity is Quantity.REGRESSOR
     axes = model.require_reference_frame(reference_frame)
-    writer = quantities.ChainWriter(graph, chains, wrench, own_parameters, columns, axes)
+    writer = quantities.QuantityWriter(graph, chains, wrench, own_parameters, columns, axes)
     outputs = quantities.outputs_of(quantity, writer, derivatives=derivatives)
     arrays = quantities.INPUT_NAMES[quantity]
     if quantity is Quantity.FORWARD_DYNAMICS and not at_run_time:

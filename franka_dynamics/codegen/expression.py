@@ -263,7 +263,7 @@ def gradient(graph: Graph, value: Expression, variables: Sequence[Expression]) -
     """
     adjoints: dict[int, Expression] = {value.node.index: graph.expression(float(value.sign))}
 
-    def accumulate(node: Node, contribution: Expression) -> None:
+    def add_term(node: Node, contribution: Expression) -> None:
         """Add a contribution to a node's adjoint, unless the node is constant."""
         if not node.is_const:
             adjoints[node.index] = adjoints.get(node.index, graph.zero) + contribution
@@ -274,19 +274,19 @@ def gradient(graph: Graph, value: Expression, variables: Sequence[Expression]) -
             continue
         first, last = node.operands[0], node.operands[-1]
         if node.kind in (NodeKind.ADD, NodeKind.SUBTRACT):
-            accumulate(first, adjoint)
-            accumulate(last, adjoint if node.kind == NodeKind.ADD else -adjoint)
+            add_term(first, adjoint)
+            add_term(last, adjoint if node.kind == NodeKind.ADD else -adjoint)
         elif node.kind == NodeKind.MULTIPLY:
-            accumulate(first, adjoint * Expression(graph, 1, last))
-            accumulate(last, adjoint * Expression(graph, 1, first))
+            add_term(first, adjoint * Expression(graph, 1, last))
+            add_term(last, adjoint * Expression(graph, 1, first))
         elif node.kind == NodeKind.RECIPROCAL:
             value = Expression(graph, 1, node)
-            accumulate(first, -(adjoint * (value * value)))
+            add_term(first, -(adjoint * (value * value)))
         elif node.kind == NodeKind.SQRT:
-            accumulate(first, adjoint * (0.5 * graph.reciprocal(Expression(graph, 1, node))))
+            add_term(first, adjoint * (0.5 * graph.reciprocal(Expression(graph, 1, node))))
         else:
             sine, cosine = graph.sin_cos(Expression(graph, 1, first))
-            accumulate(first, adjoint * cosine if node.kind == NodeKind.SIN else -(adjoint * sine))
+            add_term(first, adjoint * cosine if node.kind == NodeKind.SIN else -(adjoint * sine))
     return [one.sign * adjoints.get(one.node.index, graph.zero) for one in variables]
 
 

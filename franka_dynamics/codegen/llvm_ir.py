@@ -134,10 +134,10 @@ class _AssemblyWriter:
         self.lines.append(f'  {name} = {text}')
         return name
 
-    def _emit_operation(self, name: str, a: str, b: str) -> str:
+    def _emit_operation(self, instruction: str, a: str, b: str) -> str:
         """Append a floating-point operation on two vectors, and return the name of its value."""
         # `contract` allows LLVM to fuse a product and a sum, and nothing else.
-        return self._emit(f'{name} contract {self.vector} {a}, {b}')
+        return self._emit(f'{instruction} contract {self.vector} {a}, {b}')
 
     def _constant_vector(self, value: float) -> str:
         """Return the text of a vector constant with a number in every lane."""
@@ -150,13 +150,13 @@ class _AssemblyWriter:
         """Return the text of a vector constant with the same element in every lane."""
         return '<' + ', '.join([element] * self.lanes) + '>'
 
-    def _emit_nan_mask(self, elements: Mapping[str, Sequence[str]]) -> str:
+    def _emit_nan_mask(self, inputs: Mapping[str, Sequence[str]]) -> str:
         """Append a vector of zeros, NaN for states with invalid inputs, and return its name."""
         largest = np.finfo(np.float32 if self.single_precision else float).max
         scale = self._constant_vector(float(largest / self.sine_constants[-1]))
         # A position beyond the limit becomes infinite here, and times 0 NaN.
-        scaled = [self._emit_operation('fmul', value, scale) for value in elements['q']]
-        rates = [value for name, each in elements.items() if name != 'q' for value in each]
+        scaled = [self._emit_operation('fmul', value, scale) for value in inputs['q']]
+        rates = [value for name, each in inputs.items() if name != 'q' for value in each]
         total, *others = (*scaled, *rates)
         for value in others:
             total = self._emit_operation('fadd', total, value)
@@ -249,7 +249,7 @@ class _AssemblyWriter:
             held = self.value_names[output.value.node.index]
             name = 'fadd' if output.value.sign > 0 else 'fsub'
             value = self._emit_operation(name, nan_mask, held)
-            for place in output.indices:
+            for place in output.element_indices:
                 flat = 0
                 for index, size in zip(place, shape):
                     flat = flat * size + index

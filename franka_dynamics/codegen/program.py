@@ -24,7 +24,7 @@ _INPUT_PATTERN = re.compile(r'([a-z]+)(\d+)')
 class OutputValue(NamedTuple):
     """An expression, and the indices of all elements of the output array that are equal to it."""
 
-    indices: tuple[tuple[int, ...], ...]
+    element_indices: tuple[tuple[int, ...], ...]
     value: Expression
 
 
@@ -71,7 +71,7 @@ class Program:
                 lines = self.preparation if node.is_const else self.statements
                 lines.append(self._statement(node))
         self.inputs = {array: sorted(elements) for array, elements in found.items()}
-        self.results = [(one.indices, self._signed_text(one.value)) for one in outputs]
+        self.results = [(one.element_indices, self._signed_text(one.value)) for one in outputs]
         self.prepared_names = [self._variable_names[number] for number in self._prepared_indices]
 
     def body_lines(self, prepared_array: str) -> list[str]:
@@ -81,10 +81,10 @@ class Program:
         read += [f'{name} = {prepared_array}[{k}]' for k, name in enumerate(self.prepared_names)]
         return [*read, *self.statements]
 
-    def preparation_lines(self, parameters: Sequence[str]) -> list[str]:
+    def preparation_lines(self, names: Sequence[str]) -> list[str]:
         """Return lines that read run-time parameters and compute values from these alone."""
         words = {*self.prepared_names, *re.findall(r'\w+', ' '.join(self.preparation))}
-        read = [f'{name} = X[{k}]' for k, name in enumerate(parameters) if name in words]
+        read = [f'{name} = X[{k}]' for k, name in enumerate(names) if name in words]
         return [*read, *self.preparation]
 
     def result_lines(self, output: str, separator: str) -> list[str]:
@@ -138,9 +138,9 @@ class Program:
         inner = _SUM_KINDS if node.kind == NodeKind.SUBTRACT else ()
         return f'{self._node_text(first)} {node.kind} {self._operand_text(second, *inner)}'
 
-    def _operand_text(self, node: Node, *enclosed_kinds: str) -> str:
+    def _operand_text(self, node: Node, *parenthesized_kinds: str) -> str:
         """Return an operand's text, in parentheses if no variable and of an enclosed kind."""
-        inline = node.index not in self._variable_names and node.kind in enclosed_kinds
+        inline = node.index not in self._variable_names and node.kind in parenthesized_kinds
         return f'({self._node_text(node)})' if inline else self._node_text(node)
 
     def _signed_text(self, value: Expression) -> str:
@@ -165,7 +165,7 @@ class Program:
         return ''
 
 
-def _angle_name(text: str) -> str:
+def _angle_name(angle_text: str) -> str:
     """Return an angle as part of a name, q2_q3 for q2 + q3 and q7_offset for q7 + 0.36."""
-    parts = [part if part[0].isalpha() else 'offset' for part in re.split(r' [+-] ', text)]
+    parts = [part if part[0].isalpha() else 'offset' for part in re.split(r' [+-] ', angle_text)]
     return '_'.join(parts)

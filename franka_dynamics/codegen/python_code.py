@@ -19,12 +19,12 @@ def python_function(equations: Equations, docstring: str = '') -> str:
     """
     program = equations.program
     body = [*program.body_lines('p'), *program.result_lines(equations.output_name, ', ')]
-    prepared = ['p'] if equations.parameters else []
+    prepared = ['p'] if equations.run_time_parameters else []
     arguments = [*equations.input_names, *prepared, equations.output_name]
     text = _function_text(equations.function_name, arguments, docstring, body)
-    if not equations.parameters:
+    if not equations.run_time_parameters:
         return text
-    prepare = program.preparation_lines(equations.parameters)
+    prepare = program.preparation_lines(equations.run_time_parameters)
     prepare += [f'p[{k}] = {name}' for k, name in enumerate(program.prepared_names)]
     name, docstring = f'prepare_{equations.function_name}', 'Fill p from the parameters X.'
     return f'{text}\n\n{_function_text(name, ["X", "p"], docstring, prepare)}'

@@ -38,7 +38,7 @@ TWIST_SIZE = 6  # numbers of a twist or a wrench
 
 
 @dataclass(frozen=True)
-class ChainWriter:
+class QuantityWriter:
     """
     Writes the inputs, torques and mass matrix of a chain as expressions of a graph.
 
@@ -84,7 +84,7 @@ class ChainWriter:
         if self.with_wrench and chain.tip_body != BASE_BODY:
             wrench = np.array(self.input_elements('wrench', TWIST_SIZE))
             at_tip = wrench_in_tip_frame(self.graph, chain, self.q, wrench)
-            inputs = replace(inputs, wrench=at_tip)
+            inputs = replace(inputs, tip_wrench=at_tip)
         return inverse_dynamics(self.graph, chain, inputs)
 
     def mass_matrix(self) -> dict[tuple[int, int], Expression]:
@@ -96,35 +96,35 @@ class ChainWriter:
 ElementsByIndex = dict[tuple[int, ...], Scalar]
 
 
-_QuantityWriter = Callable[[ChainWriter], ElementsByIndex | ScalarArray | Sequence[Scalar]]
+_QuantityFunction = Callable[[QuantityWriter], ElementsByIndex | ScalarArray | Sequence[Scalar]]
 
 
-def _torques(*nonzero: str, weightless: bool = False) -> _QuantityWriter:
-    """Return a function of a ChainWriter that gives torques; dq, ddq not in `nonzero` are zero."""
+def _torques(*nonzero: str, weightless: bool = False) -> _QuantityFunction:
+    """Return a function of a QuantityWriter that gives torques, dq and ddq 0 unless `nonzero`."""
     return lambda writer: writer.torques(*nonzero, weightless=weightless)
 
 
-def _tip_writer(write: Callable[..., ScalarArray], *input_names: str) -> _QuantityWriter:
+def _tip_function(quantity: Callable[..., ScalarArray], *input_names: str) -> _QuantityFunction:
     """Return a function that calls `write` with a writer's graph, chain and inputs."""
-    return lambda one: write(one.graph, one.chain, *map(one.input_elements, input_names))
+    return lambda one: quantity(one.graph, one.chain, *map(one.input_elements, input_names))
 
 
-def _mass_matrix(writer: ChainWriter) -> ElementsByIndex:
+def _mass_matrix(writer: QuantityWriter) -> ElementsByIndex:
     """Return the elements (i, j), i <= j, of the mass matrix, row by row."""
     return dict(sorted(writer.mass_matrix().items()))
 
 
-def _frames(writer: ChainWriter) -> ScalarArray:
+def _frame_poses(writer: QuantityWriter) -> ScalarArray:
     """Return the poses of all frames as expressions; each frame is the tip of one chain."""
     return np.array([tip_pose(writer.graph, chain, writer.q) for chain in writer.chains])
 
 
-def _jacobian(writer: ChainWriter) -> ScalarArray:
+def _jacobian(writer: QuantityWriter) -> ScalarArray:
     """Return the tip's Jacobian in the reference frame."""
     return jacobian(writer.graph, writer.chain, writer.q, writer.reference_frame)
 
 
-def _torque_derivatives(writer: ChainWriter) -> ElementsByIndex:
+def _torque_derivatives(writer: QuantityWriter) -> ElementsByIndex:
     """Return D[0] = dtau/dq, D[1] = dtau/d(dq) and D[2] = dtau/d(ddq) = M, which is symmetric."""
     torques, joints = writer.torques('dq', 'ddq'), range(writer.chain.n)
     arrays = [writer.input_elements(name) for name in ('q', 'dq', 'ddq')]
@@ -134,7 +134,7 @@ def _torque_derivatives(writer: ChainWriter) -> ElementsByIndex:
     return {(k, i, j): slopes[i][k * len(joints) + j] for i, k, j in places}
 
 
-def _coriolis_matrix(writer: ChainWriter) -> ScalarArray:
+def _coriolis_matrix(writer: QuantityWriter) -> ScalarArray:
     """Return the elements of the Coriolis matrix of Christoffel symbols."""
     # Each element of C dq is a quadratic form of dq, whose symmetric coefficients are the
     # Christoffel symbols of the first kind (Siciliano et al. 2009, "Robotics", eq. 7.45): half
@@ -144,7 +144,7 @@ def _coriolis_matrix(writer: ChainWriter) -> ScalarArray:
     return 0.5 * np.array(rows)
 
 
-def _regressor(writer: ChainWriter) -> ScalarArray:
+def _regressor(writer: QuantityWriter) -> ScalarArray:
     """Return the torque regressor's elements in the writer's `regressor_columns`."""
     # The torques are linear in the parameters, so their gradients by the parameters are the rows
     # of the regressor.
@@ -155,14 +155,14 @@ def _regressor(writer: ChainWriter) -> ScalarArray:
     return np.array(rows, dtype=object).reshape(len(rows), len(parameters))
 
 
-def _forward_dynamics(writer: ChainWriter) -> list[Expression]:
+def _forward_dynamics(writer: QuantityWriter) -> list[Expression]:
     """Return the accelerations M^-1 (tau - C dq - g)."""
     right = [tau - rest for tau, rest in zip(writer.input_elements('tau'), writer.torques('dq'))]
     factors = ldl_factors(writer.graph, writer.mass_matrix(), writer.chain.joint_names)
     return solve_ldl(writer.graph, *factors, right)
 
 
-def _operational_space_inertia(writer: ChainWriter) -> ElementsByIndex:
+def _operational_space_inertia(writer: QuantityWriter) -> ElementsByIndex:
     """Return elements (i, j), i <= j, of the tip's (J M^-1 J^T)^-1 in {S}; or InertiaError."""
     graph = writer.graph
     if len(writer.chain.joints_to_tip()) < TWIST_SIZE:
@@ -192,7 +192,7 @@ class _QuantitySpec(NamedTuple):
     input_names: str
     output_name: str
     shape: str
-    write: _QuantityWriter
+    write: _QuantityFunction
     parameter_kinds: str = 'mass gravity'
 
 
@@ -206,16 +206,16 @@ _QUANTITY_SPECS = {
     Quantity.FORWARD_DYNAMICS: _QuantitySpec('q dq tau', 'ddq', 'n', _forward_dynamics),
     Quantity.CORIOLIS_MATRIX: _QuantitySpec('q dq', 'C', 'n n', _coriolis_matrix, 'mass'),
     Quantity.REGRESSOR: _QuantitySpec('q dq ddq', 'H', 'n columns', _regressor),
-    Quantity.FLANGE_POSE: _QuantitySpec('q', 'T', '4 4', _tip_writer(tip_pose, 'q'), ''),
+    Quantity.FLANGE_POSE: _QuantitySpec('q', 'T', '4 4', _tip_function(tip_pose, 'q'), ''),
     Quantity.JACOBIAN: _QuantitySpec('q', 'J', '6 n', _jacobian, ''),
     Quantity.BIAS_ACCELERATION: _QuantitySpec(
-        'q dq', 'a', '6', _tip_writer(bias_acceleration, 'q', 'dq'), ''
+        'q dq', 'a', '6', _tip_function(bias_acceleration, 'q', 'dq'), ''
     ),
     Quantity.OPERATIONAL_SPACE_INERTIA: _QuantitySpec(
         'q', 'A', '6 6', _operational_space_inertia, 'mass'
     ),
-    Quantity.FRAMES: _QuantitySpec('q', 'T', 'frames 4 4', _frames, ''),
-    Quantity.FIRST_MOMENT: _QuantitySpec('q', 'h', '3', _tip_writer(first_moment, 'q'), 'mass'),
+    Quantity.FRAMES: _QuantitySpec('q', 'T', 'frames 4 4', _frame_poses, ''),
+    Quantity.FIRST_MOMENT: _QuantitySpec('q', 'h', '3', _tip_function(first_moment, 'q'), 'mass'),
 }
 # In a formula {tip} stands for the name of a frame.
 FORMULAS = {
@@ -253,7 +253,7 @@ def output_shape(
 
 
 def outputs_of(
-    quantity: Quantity, writer: ChainWriter, *, derivatives: bool = False
+    quantity: Quantity, writer: QuantityWriter, *, derivatives: bool = False
 ) -> list[OutputValue]:
     """
     Return a quantity's elements, or their derivatives, as expressions of the writer's graph.
@@ -274,7 +274,7 @@ def outputs_of(
         return outputs
     variables = [one for array in INPUT_NAMES[quantity] for one in writer.input_elements(array)]
     return [
-        OutputValue(tuple((*place, k) for place in output.indices), slope)
+        OutputValue(tuple((*place, k) for place in output.element_indices), slope)
         for output in outputs
         for k, slope in enumerate(gradient(writer.graph, output.value, variables))
     ]

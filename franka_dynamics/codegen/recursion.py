@@ -32,7 +32,7 @@ class JointInputs:
     """
     Expressions of joint positions, velocities and accelerations, and of the wrench at the tip.
 
-    Inputs that are zero cost no operations. `wrench` is the force and the moment, (3,), that the
+    Inputs that are zero cost no operations. `tip_wrench` is force and moment, (3,), that the
     surroundings exert on the link with the tip, about the origin and in the axes of that link's
     frame. `weightless` leaves gravity out.
     """
@@ -40,7 +40,7 @@ class JointInputs:
     q: Sequence[Expression]
     dq: Sequence[Expression]
     ddq: Sequence[Expression]
-    wrench: Wrench | None = None
+    tip_wrench: Wrench | None = None
     weightless: bool = False
 
 
@@ -48,14 +48,14 @@ class SymbolicMotion(NamedTuple):
     """
     Expressions of a link's angular velocity and acceleration, and its frame's acceleration.
 
-    `domega` is the time derivative of omega, U is [domega] + [omega][omega], `acceleration`
-    that of the frame's origin.
+    `domega` is the time derivative of omega, `U_matrix` is [domega] + [omega][omega],
+    `origin_acceleration` that of the frame's origin.
     """
 
     omega: ScalarArray
     domega: ScalarArray
-    U: ScalarArray
-    acceleration: ScalarArray
+    U_matrix: ScalarArray
+    origin_acceleration: ScalarArray
 
 
 def link_motions(graph: Graph, chain: SymbolicChain, inputs: JointInputs) -> list[SymbolicMotion]:
@@ -69,15 +69,15 @@ def link_motions(graph: Graph, chain: SymbolicChain, inputs: JointInputs) -> lis
         else:
             last = motions[parent]
         turn, _ = _rotation_and_inertia(graph, chain, inputs, j)
-        at_joint = last.acceleration + last.U @ joint.frame_origin(inputs.q[j])
+        at_joint = last.origin_acceleration + last.U_matrix @ joint.frame_origin(inputs.q[j])
         graph.set_component_names(f'aP{j + 1}', at_joint)
         acceleration = turn.T @ (joint.fixed_rotation.T @ at_joint)
         motion = _link_motion(joint, turn, last, acceleration, inputs.dq[j], inputs.ddq[j])
         graph.set_component_names(f'w{j + 1}', motion.omega)
         graph.set_component_names(f'dw{j + 1}', motion.domega)
-        for row, axis in zip(motion.U, 'xyz'):
+        for row, axis in zip(motion.U_matrix, 'xyz'):
             graph.set_component_names(f'U{j + 1}{axis}', row)
-        graph.set_component_names(f'a{j + 1}', motion.acceleration)
+        graph.set_component_names(f'a{j + 1}', motion.origin_acceleration)
         motions.append(motion)
     return motions
 
@@ -98,8 +98,8 @@ def _link_motion(
 
     omega, domega = in_link_axes(parent.omega), in_link_axes(parent.domega)
     if not joint.is_revolute:  # omega does not change
-        straight = _is_axis_permutation(joint.fixed_rotation) and _is_axis_permutation(rotation)
-        U = in_link_axes(in_link_axes(parent.U).T).T if straight else _U_matrix(omega, domega)
+        exact = _is_axis_permutation(joint.fixed_rotation) and _is_axis_permutation(rotation)
+        U = in_link_axes(in_link_axes(parent.U_matrix).T).T if exact else _U_matrix(omega, domega)
         twice = 2.0 * dq
         sliding = np.array([twice * omega[1], -(twice * omega[0]), ddq])
         return SymbolicMotion(omega, domega, U, acceleration + sliding)
@@ -108,7 +108,7 @@ def _link_motion(
         domega = domega + np.array([y * dq, -(x * dq), ddq])
         U = _U_matrix((x, y, z), domega)
         return SymbolicMotion(np.array([x, y, z]), domega, U, acceleration)
-    xz_axis, yz_axis, zz_axis = in_link_axes(parent.U @ joint.fixed_rotation[:, 2])
+    xz_axis, yz_axis, zz_axis = in_link_axes(parent.U_matrix @ joint.fixed_rotation[:, 2])
     xy, xz, yz, xx, zz = x * y, x * z, y * z, x * x, z * z
     spin_x, spin_y, spin_z = yz - yz_axis, xz_axis - xz, domega[2] + ddq
     U = np.array(
@@ -149,7 +149,7 @@ def _rotation_and_inertia(
     takes fewer operations to rotate its pseudo-inertia than its motion, which no other link needs.
     """
     joint, turn = chain.joints[j], chain.joints[j].rotation(graph, inputs.q[j])
-    alone = j not in chain.parents and (j != chain.tip_body or inputs.wrench is None)
+    alone = j not in chain.parents and (j != chain.tip_body or inputs.tip_wrench is None)
     if joint.is_revolute and alone and chain.parents[j] != BASE_BODY:
         return np.eye(3), _rotated_pseudo_inertia(joint.pseudo_inertia, turn)
     return turn, joint.pseudo_inertia
@@ -161,8 +161,8 @@ def inverse_dynamics(graph: Graph, chain: SymbolicChain, inputs: JointInputs) ->
     # The wrench that each link exerts on the bodies beyond the link and, at the tip, on the
     # surroundings.
     beyond = [(none, none)] * chain.n
-    if inputs.wrench is not None:
-        force, moment = inputs.wrench
+    if inputs.tip_wrench is not None:
+        force, moment = inputs.tip_wrench
         beyond[chain.tip_body] = -force, -moment
     torques = [graph.zero] * chain.n
     for j in reversed(range(chain.n)):
@@ -182,7 +182,7 @@ def inverse_dynamics(graph: Graph, chain: SymbolicChain, inputs: JointInputs) ->
 
 def _inertial_wrench(inertia: ScalarArray, motion: SymbolicMotion) -> Wrench:
     """Return force and moment about the frame's origin that a link's motion and weight need."""
-    h, mass, U = inertia[:3, 3], inertia[3, 3], motion.U
+    h, mass, U = inertia[:3, 3], inertia[3, 3], motion.U_matrix
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia[:3, :3]
     zz_yy, xx_zz = U[2, 2] - U[1, 1], U[0, 0] - U[2, 2]
     # The axial vector of U S, with S the second moment.
@@ -191,8 +191,8 @@ def _inertial_wrench(inertia: ScalarArray, motion: SymbolicMotion) -> Wrench:
         zz * U[0, 2] - xx * U[2, 0] + yz * U[0, 1] - xy * U[2, 1] + xz * xx_zz,
         xx * U[1, 0] - yy * U[0, 1] + xz * U[1, 2] - yz * U[0, 2] - xy * (zz_yy + xx_zz),
     ]
-    force = U @ h + motion.acceleration * mass
-    return force, np.array(couple) + np.cross(h, motion.acceleration)
+    force = U @ h + motion.origin_acceleration * mass
+    return force, np.array(couple) + np.cross(h, motion.origin_acceleration)
 
 
 def _wrench_on_parent(
@@ -303,7 +303,7 @@ def bias_acceleration(
     inputs = JointInputs(q, dq, [graph.zero] * chain.n, (still, still), weightless=True)
     tip = link_motions(graph, chain, inputs)[chain.tip_body]
     rotation, _ = _frames_to_tip(graph, chain, q)[chain.tip_body]
-    acceleration = tip.acceleration + tip.U @ chain.tip_pose[:3, 3]
+    acceleration = tip.origin_acceleration + tip.U_matrix @ chain.tip_pose[:3, 3]
     return np.array([*rotation @ acceleration, *rotation @ tip.domega])
 
 

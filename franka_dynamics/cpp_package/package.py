@@ -19,13 +19,13 @@ from ..errors import DescriptionError, FrictionError, OutputError
 from ..files import share_directory
 from ..spatial import JointKind
 
-PACKAGE_NAME = 'franka_dynamics_controllers'
+CONTROLLER_PACKAGE_NAME = 'franka_dynamics_controllers'
 MAX_JOINT_COUNT = 12
 _LIMIT_NAMES = ('lower', 'upper', 'velocity', 'acceleration', 'effort', 'effort_rate')
 _FORBIDDEN_NAME_CHARACTERS = re.compile(r'[\s#,:\[\]"]')
 
 
-def copy_package(output_folder: Path) -> Path:
+def copy_controller_package(output_folder: Path) -> Path:
     """
     Copy the ament_cmake package into a folder, and return its own folder there.
 
@@ -35,7 +35,7 @@ def copy_package(output_folder: Path) -> Path:
         If there is such a folder already, or it cannot be written; nothing is left then.
 
     """
-    folder = output_folder / PACKAGE_NAME
+    folder = output_folder / CONTROLLER_PACKAGE_NAME
     if folder.exists():
         raise OutputError(f'{folder} exists already; remove it first, or choose another --output.')
     try:
@@ -43,7 +43,7 @@ def copy_package(output_folder: Path) -> Path:
         with tempfile.TemporaryDirectory(dir=output_folder) as beside:
             # A build in the source tree is no part of the package.
             ignored = shutil.ignore_patterns('build', 'install', 'log')
-            whole = Path(beside, PACKAGE_NAME)
+            whole = Path(beside, CONTROLLER_PACKAGE_NAME)
             shutil.copytree(share_directory() / 'cpp', whole, ignore=ignored)
             whole.rename(folder)
     except OSError as error:
@@ -79,10 +79,10 @@ def controller_arm_text(arm: ArmDescription) -> str:
     free_load_kg = (arm.rated_load or math.inf) - arm.carried_mass
     return '\n'.join(
         (
-            f'# The arm {_yaml_word(arm.name)} for franka_dynamics_controllers, written by',
+            f'# The arm {_yaml_name(arm.name)} for franka_dynamics_controllers, written by',
             '# franka-dynamics arm export. SI units; a row for each joint.',
             f'# Contents: {arm.contents_text}.',
-            f'name: {_yaml_word(arm.name)}',
+            f'name: {_yaml_name(arm.name)}',
             f'joints: [{", ".join(arm.joint_names)}]',
             '# Whether the joint is prismatic; its placement in the frame of the joint before, z',
             '# its axis (rotation by rows, position); mass, first moment and inertia (xx, xy, xz,',
@@ -180,6 +180,6 @@ def _yaml_number(value: float) -> str:
     return repr(float(value) + 0.0)
 
 
-def _yaml_word(name: str) -> str:
+def _yaml_name(name: str) -> str:
     """Return a name with _ in place of each character that the YAML file cannot contain."""
     return _FORBIDDEN_NAME_CHARACTERS.sub('_', name)

@@ -29,9 +29,9 @@ from ..recordings.recording import Recording
 from ..simulation.arm_simulation import ArmSimulation
 from ..simulation.mujoco_model import TIMESTEP_S
 
-_MAX_DAMPING_RATE_PER_S = 300.0  # of velocities by the PD; torques act a millisecond late
+_MAX_VELOCITY_DAMPING_PER_S = 300.0  # of velocities by the PD; torques act a millisecond late
 EXCITATION_PERIOD_COUNT = 2  # of the motion for identification
-RANDOM_MOTION_COUNT = 30  # random motions of which the most informative one is chosen
+CANDIDATE_MOTION_COUNT = 30  # random motions of which the most informative one is chosen
 _SETTLING_TIME_S = 1.0
 _FIRST_STAMP_NS = 1_700_000_000_000_000_000
 
@@ -40,7 +40,7 @@ def compare_controllers(
     published: ArmDescription,
     duration: float = 10.0,
     amplitude: float = 0.5,
-    progress: OnProgress = lambda *_: None,
+    on_progress: OnProgress = lambda *_: None,
 ) -> tuple[Recording, dict[str, TrackingErrorSeries]]:
     """
     Return a recording of a randomly drawn arm, and tracking errors of four controllers on it.
@@ -50,13 +50,13 @@ def compare_controllers(
 
     `published` is the arm near which the plant is drawn. The motion to follow, which is not used
     for identification, lasts `duration` seconds and deflects a joint by at most `amplitude` [rad].
-    `progress` is called with the step that begins and the progress of the trial, 0 to 1. Raises
+    `on_progress` is called with the step that begins and the progress of the trial, 0 to 1. Raises
     SettingsError, with the reason, if the simulated arm runs away or the controller stops it, or
     `published` has no home pose.
     """
     request, plant = multisine(published, duration, amplitude), random_plant(published)
-    recording = record_plant(published, progress)
-    progress('identifying it', 0.4)
+    recording = record_plant(published, on_progress)
+    on_progress('identifying it', 0.4)
     identified = identify([recording], published).arm
     controllers = {
         'PD + g': (published, Terms(coriolis=False, inertia=False)),
@@ -66,7 +66,7 @@ def compare_controllers(
     }
     errors = {}
     for share, (name, (arm, terms)) in enumerate(controllers.items()):
-        progress(f'following with {name}', 0.5 + 0.12 * share)
+        on_progress(f'following with {name}', 0.5 + 0.12 * share)
         _, errors[name] = _follow_motion(plant, _weak_controller(arm, published, terms), request)
     return recording, errors
 
@@ -81,12 +81,12 @@ def record_plant(published: ArmDescription, progress: OnProgress = lambda *_: No
 
 
 def _excitation_motion(arm: ArmDescription) -> TrajectoryRequest:
-    """Return the most informative of RANDOM_MOTION_COUNT random periodic motions."""
+    """Return the most informative of CANDIDATE_MOTION_COUNT random periodic motions."""
     # A margin to the limits, as a weak PD with a wrong gravity torque errs by tenths of a radian.
     problem = ExcitationProblem(arm, ExcitationLimits(fraction=0.5, position_margin=0.4))
     rng = np.random.default_rng(0)
     home, period = arm.home_position, 10.0
-    drawn = [random_trajectory(problem, home, period, rng) for _ in range(RANDOM_MOTION_COUNT)]
+    drawn = [random_trajectory(problem, home, period, rng) for _ in range(CANDIDATE_MOTION_COUNT)]
     best = min(drawn, key=lambda motion: problem.criterion(*motion.states_over_period(100)))
     # At 50 points per second the quintics between points err far less than an encoder's noise.
     duration = EXCITATION_PERIOD_COUNT * period
@@ -96,7 +96,7 @@ def _excitation_motion(arm: ArmDescription) -> TrajectoryRequest:
 
 def _weak_controller(arm: ArmDescription, tuned_arm: ArmDescription, terms: Terms) -> Feedforward:
     """Return a controller with the model of `arm` and weak gains computed for `tuned_arm`."""
-    kp, kd = (tuple(gain) for gain in low_gains(tuned_arm, _MAX_DAMPING_RATE_PER_S))
+    kp, kd = (tuple(gain) for gain in low_gains(tuned_arm, _MAX_VELOCITY_DAMPING_PER_S))
     return Feedforward(arm, 'mujoco', terms=terms, kp=kp, kd=kd)
 
 

@@ -10,7 +10,7 @@ from ..motion.planning import TrajectoryRequest
 
 # Cycles per motion of each joint's two sines. No two of seven joints have the same pair, so that
 # no two joints move in proportion.
-_CYCLE_COUNTS = ((2, 3), (3, 5), (4, 5), (3, 7), (5, 6), (4, 7), (6, 7))
+_SINE_CYCLE_COUNTS = ((2, 3), (3, 5), (4, 5), (3, 7), (5, 6), (4, 7), (6, 7))
 _FADE_TIME_TO_DURATION = 0.2  # fraction of the duration, at each end, in which the amplitude fades
 _USABLE_FRACTION_OF_LIMITS = 0.8  # usable fraction of every limit
 POINT_RATE_HZ = 25.0
@@ -37,7 +37,7 @@ def multisine(arm: ArmDescription, duration: float, amplitude: float) -> Traject
     share = time / duration
     x = np.minimum(1.0, np.minimum(share, 1.0 - share) / _FADE_TIME_TO_DURATION)
     fade = x**3 * (10.0 - 15.0 * x + 6.0 * x**2)
-    cycles = np.resize(_CYCLE_COUNTS, (arm.n, 2)).astype(float)
+    cycles = np.resize(_SINE_CYCLE_COUNTS, (arm.n, 2)).astype(float)
     waves = 0.5 * np.sin(2.0 * np.pi * share[:, None, None] * cycles).sum(axis=-1)
     position = fade[:, None] * waves
     velocity = np.gradient(position, time, axis=0)

@@ -22,7 +22,7 @@ RELATIVE_INERTIA_STD = 0.1
 _VISCOUS_FRICTION_NM_S_PER_RAD = (0.05, 0.11, 0.06, 0.10, 0.07, 0.005, 0.065)
 _COULOMB_FRICTION_NM = (0.22, 0.17, 0.19, 0.48, 0.25, 0.16, 0.21)
 _FRICTION_OFFSET_NM = (-0.13, -0.02, 0.09, -0.09, -0.01, 0.08, -0.002)
-_UNDECLARED_LOAD = LinkInertia.from_center_of_mass(0.2, (0.05, 0.0, 0.05), np.zeros(6))
+_UNDECLARED_PAYLOAD = LinkInertia.from_center_of_mass(0.2, (0.05, 0.0, 0.05), np.zeros(6))
 # Vibration of joint 2 of a real FER between 15 and 40 Hz, per band of 5 Hz [N m rms].
 _VIBRATION_RMS_NM = 0.5
 _FRANKA_JOINT_COUNT = 7  # number of joints of the arms whose gears are known
@@ -68,7 +68,7 @@ def random_plant(
     viscous, coulomb, offset = (np.resize(row, n) for row in values)
     friction = ViscousCoulombFriction(viscous, coulomb, offset)
     settings = SimulationSettings(
-        payload=_UNDECLARED_LOAD,
+        payload=_UNDECLARED_PAYLOAD,
         friction=True,
         vibration_rms=_VIBRATION_RMS_NM,
         elasticity=franka_elasticity(published) if n == _FRANKA_JOINT_COUNT else None,

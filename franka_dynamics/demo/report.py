@@ -22,7 +22,7 @@ _STEPS_PER_PLOT_POINT = 10  # a hundred points per second
 # Bound on the tracking error with feedforward, relative to the error of the same weak PD with
 # gravity alone. On an idle machine the error with feedforward is less than 1/100 of the error with
 # gravity alone.
-MAX_FEEDFORWARD_TO_GRAVITY_ERROR = 1.0 / 3.0
+MAX_FEEDFORWARD_TO_GRAVITY_ONLY_ERROR = 1.0 / 3.0
 # Bound on the tracking error with the identified model, relative to the error with the published
 # model. For nine random arms the relative error was 9 to 55 %.
 MAX_IDENTIFIED_TO_PUBLISHED_ERROR = 2.0 / 3.0
@@ -165,7 +165,7 @@ def demo_report(metrics: DemoMetrics, run: DemoResult) -> DemoReport:
     rows = (
         _bounded_row('cross-check residual', run.model_difference, MAX_RELATIVE_DIFFERENCE, 'N m'),
         _bounded_row('drift while holding without feedback', drift, MAX_HOLDING_DRIFT_RAD, 'rad'),
-        *_tracking_rows(metrics.tracking_errors, MAX_FEEDFORWARD_TO_GRAVITY_ERROR),
+        *_tracking_rows(metrics.tracking_errors, MAX_FEEDFORWARD_TO_GRAVITY_ONLY_ERROR),
         ReportRow('update rate', new, f'{new:.0f} Hz'),
         ReportRow('cycles without a new command', rates.missed, missed),
         ReportRow('stop sequences before the end', rates.stops, f'{rates.stops}'),
@@ -178,14 +178,14 @@ def demo_report(metrics: DemoMetrics, run: DemoResult) -> DemoReport:
     return DemoReport(rows, run.errors, run.has_failed, f'{pacing} on {rates.machine}')
 
 
-def write_json(report: DemoReport, rates: DemoTiming, second_part: DemoReport, path: Path) -> None:
+def write_demo_json(exact: DemoReport, rates: DemoTiming, inexact: DemoReport, path: Path) -> None:
     """Write the reports on both parts of the demonstration, and the rates, to a JSON file."""
     content = {
-        'passed': report.passed and second_part.passed,
-        'figures': {row.name: row for row in report.rows},
+        'passed': exact.passed and inexact.passed,
+        'figures': {row.name: row for row in exact.rows},
         'machine': rates,
-        'errors': report.errors,
-        'inexact_model': {row.name: row for row in second_part.rows},
+        'errors': exact.errors,
+        'inexact_model': {row.name: row for row in inexact.rows},
     }
     write_text(path, json_text(content))
 
@@ -212,16 +212,16 @@ def _plot_errors(
     axes.grid(alpha=0.3)
 
 
-def plot_inexact_model_errors(errors: Mapping[str, TrackingErrorSeries], path: Path) -> None:
+def plot_inexact_model_errors(errors: Mapping[str, TrackingErrorSeries], image_path: Path) -> None:
     """Save a plot of each controller's tracking error over time, with an inexact model."""
     figure = elements.figure_of_size((9.0, 4.5))
     title = 'An arm that differs from the model: the same weak PD'
     colours = elements.MEASURED_COLOR, elements.RESIDUAL_COLOR, '#009e73', elements.PREDICTED_COLOR
     _plot_errors(figure.subplots(), errors, title, colours)
-    elements.save_figure(figure, path)
+    elements.save_figure(figure, image_path)
 
 
-def plot_exact_model_run(metrics: DemoMetrics, steps: Recording, path: Path) -> None:
+def plot_exact_model_run(metrics: DemoMetrics, recording: Recording, image_path: Path) -> None:
     """Save a plot of tracking errors with and without feedforward, the motion and torques."""
     figure = elements.figure_of_size((9.0, 8.0))
     axes = figure.subplot_mosaic([['error'] * 2, ['motion', 'torque']], height_ratios=(3, 2))
@@ -234,14 +234,14 @@ def plot_exact_model_run(metrics: DemoMetrics, steps: Recording, path: Path) -> 
     *_, (time, _) = metrics.tracking_errors.values()
     lines = motion.plot(time, metrics.desired_q, linewidth=0.8)
     every = slice(None, None, _STEPS_PER_PLOT_POINT)
-    torque.plot(steps.time[every], steps.effort[every], linewidth=0.8)
+    torque.plot(recording.time[every], recording.effort[every], linewidth=0.8)
     motion.set(title='the motion', xlabel='time [s]', ylabel='position [rad]')
     torque.set(title='torque over the whole run', xlabel='time [s]', ylabel='torque [N m]')
-    short = [name.rpartition('_')[2] for name in steps.joint_names]
+    short = [name.rpartition('_')[2] for name in recording.joint_names]
     figure.legend(lines, short, loc='outside lower center', ncols=len(short), fontsize='small')
     for axes in (motion, torque):
         axes.grid(alpha=0.3)
-    elements.save_figure(figure, path)
+    elements.save_figure(figure, image_path)
 
 
 def _bounded_row(name: str, value: float, bound: float, unit: str) -> ReportRow:

@@ -170,7 +170,7 @@ def _minimum_point(
     """
     for one in (cost_scale, 1.0):
         cost = one * hessian, one * linear
-        found = sdp.minimiser(*cost, constraints, allow_inaccurate=one == 1.0)
+        found = sdp.quadratic_minimiser(*cost, constraints, allow_inaccurate=one == 1.0)
         if found is not None:
             return found
     raise IdentificationError(

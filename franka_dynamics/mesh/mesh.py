@@ -298,7 +298,7 @@ def load_mesh(path: str | Path, *, unit: str | None = None) -> MeshFile:
     """
     raw, notes = _read_mesh(expanded_path(path))
     size = float(np.ptp(np.asarray(raw.vertices), axis=0).max())
-    unit, sentence = _unit_of_length(unit, size, path)
+    unit, sentence = _length_unit(unit, size, path)
     notes += _require_solid(raw, path)
     mesh = TriangleMesh(np.asarray(raw.vertices) * METRES_PER_UNIT[unit], np.asarray(raw.faces))
     return MeshFile(mesh, unit, (sentence, *notes))
@@ -364,7 +364,7 @@ def _read_mesh(path: Path) -> tuple[Any, list[str]]:
     return raw, notes
 
 
-def _unit_of_length(unit: str | None, extent: float, path: str | Path) -> tuple[str, str]:
+def _length_unit(unit: str | None, extent: float, path: str | Path) -> tuple[str, str]:
     """Return a mesh file's unit, given or by its `extent`, and a note; MeshError if unclear."""
     if unit is not None:
         if unit not in METRES_PER_UNIT:

@@ -46,7 +46,7 @@ _MAX_DAMPING_RATE_PER_S = 50.0
 # the other joints' motion.
 _MIN_GAIN_INERTIA_KG_M2 = 3e-4
 # Largest accepted fraction of cycles without a new torque in real time. At a fraction of 0.5 the
-# tracking error is near its bound (demo.report.MAX_FEEDFORWARD_TO_GRAVITY_ERROR); at a fraction of
+# tracking error is near its bound (MAX_FEEDFORWARD_TO_GRAVITY_ONLY_ERROR); at a fraction of
 # 0.1 it is a hundredth of the bound.
 _MAX_MISSED_CYCLE_RATIO = 0.1
 # Of the start, and how much longer than expected other waits may last: with a dozen busy processes

@@ -24,7 +24,7 @@ import yaml
 from . import SIMULATION_NAMESPACE
 from ..arm import ArmDescription
 from ..cpp_package.package import controller_arm_text
-from ..cpp_package.package import PACKAGE_NAME as BRAKING_PACKAGE
+from ..cpp_package.package import CONTROLLER_PACKAGE_NAME as BRAKING_PACKAGE
 from ..errors import SettingsError
 from ..files import expanded_path, share_directory
 from ..simulation.gazebo import holding_torque, xacro_numbers

@@ -24,7 +24,7 @@ JOINT_SYMBOLS = ('theta1', 'd2', 'theta3')
 _JOINT_KINDS = (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.REVOLUTE)
 # Rounding error that is allowed: in a height relative to a3, in a squared distance relative to
 # a1^2, in a joint position beyond its limit relative to the joint's range.
-_EDGE_TOLERANCE_RATIO = 1e-12
+_WORKSPACE_EDGE_TOLERANCE = 1e-12
 _MIN_JOINT_RANGE = 1e-6  # [rad or m], of a joint that is held in one position
 
 
@@ -120,13 +120,13 @@ class RprKinematics:
         """
         x, y, z = target = as_joint_values(position, 'position', 'xyz', allow_stack=False)
         rise = (z - self.d0) / self.a3
-        if abs(rise) > 1.0 + _EDGE_TOLERANCE_RATIO:
+        if abs(rise) > 1.0 + _WORKSPACE_EDGE_TOLERANCE:
             raise UnreachableError(
                 f'{_position_text(target)} is out of reach: its height above the shoulder, '
                 f'{z - self.d0:.6g} m, exceeds a3 = {self.a3:g} m.'
             )
         squared = x * x + y * y - self.a1**2
-        if squared < -_EDGE_TOLERANCE_RATIO * self.a1**2:
+        if squared < -_WORKSPACE_EDGE_TOLERANCE * self.a1**2:
             raise UnreachableError(
                 f'{_position_text(target)} is out of reach: it is {np.hypot(x, y):.6g} m from the '
                 f'vertical axis, nearer than a1 = {abs(self.a1):g} m.'
@@ -177,7 +177,7 @@ class RprKinematics:
         margins /= np.maximum(high - low, _MIN_JOINT_RANGE)
         worst = margins.min(axis=1)
         order = np.argsort(-worst, kind='stable')
-        kept = order[worst[order] >= -_EDGE_TOLERANCE_RATIO]
+        kept = order[worst[order] >= -_WORKSPACE_EDGE_TOLERANCE]
         if not kept.size:
             nearest = int(order[0])
             joint = int(margins[nearest].argmin())

@@ -5,8 +5,8 @@ Symbolic kinematics and dynamics of the RPR manipulator of Busellato 2023, corre
 
 S_i and C_i are sine and cosine of theta_i, D is d2bar + d2. The equations of motion follow from
 the energies T and U of the three links alone (Lagrange), so that every numeric model can be
-compared with them. `Model(load('rpr'))` has the numbers. `rpr_report` returns all formulas of the
-report (sections 1.2 to 3), which `python_text` and `latex_text` write.
+compared with them. `Model(load('rpr'))` has the numbers. `rpr_report_sections` has all formulas of
+the report (sections 1.2 to 3), which `python_text` and `latex_text` write.
 """
 
 from collections.abc import Mapping, Sequence
@@ -139,7 +139,7 @@ def _collect_by_mass(value: sp.Expr) -> sp.Expr:
 ReportSection = tuple[str, str, Mapping[str, sp.Expr | sp.Matrix]]
 
 
-def rpr_report() -> list[ReportSection]:
+def rpr_report_sections() -> list[ReportSection]:
     """Return the RPR report's sections, the paper's errors corrected (docs/theory/errata.md)."""
     return [*_kinematics_sections(), *_dynamics_sections()]
 

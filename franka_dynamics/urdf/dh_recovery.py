@@ -29,10 +29,10 @@ from ..spatial import inverse_transform, JointKind, rpy_from_rotation, snapped_a
 # [rad] Axes with a smaller angle between them get Hayati's parameters, because their common normal
 # may lie kilometres away. Some URDFs write pi as 3.14, which is 1.6e-3 off.
 MAX_NEARLY_PARALLEL_ANGLE_RAD = 0.1
-# [m] Parallel axes at most COINCIDENCE_TOLERANCE_M apart count as one line, which has no common
-# normal.
+# [m] Parallel axes at most COINCIDENT_AXES_TOLERANCE_M apart count as one line, which has no
+# common normal.
 COINCIDENT_AXES_TOLERANCE_M = 1e-13
-# Angles [rad] within _ANGLE_NOISE_RAD of a multiple of 45 degrees become the multiple; lengths [m]
+# Angles [rad] within _ANGLE_ERROR_RAD of a multiple of 45 degrees become the multiple; lengths [m]
 # are rounded to _LENGTH_DECIMAL_COUNT.
 _ANGLE_ERROR_RAD = 1e-11
 _LENGTH_DECIMAL_COUNT = 14

@@ -22,7 +22,7 @@ from .mjcf_notes import notes_on_left_out_parts
 from ..arm.arm_fields import JointLimits
 from ..arrays import Array
 from ..errors import list_text, require_extra, UrdfError
-from ..files import encoding_advice
+from ..files import utf16_advice
 from ..spatial import exp6, joint_twist, JointKind
 
 # Names of what has none in the MJCF, with its number there.
@@ -73,7 +73,7 @@ def compile_mjcf(text: str, source_name: str, path: Path | None) -> tuple[Any, A
     except UrdfError:  # a ValueError, too
         raise
     except (ValueError, OSError) as error:
-        reason = (path and encoding_advice(path)) or ' '.join(str(error).split())
+        reason = (path and utf16_advice(path)) or ' '.join(str(error).split())
         raise UrdfError(f'{source_name}: MuJoCo cannot read this MJCF: {reason}.') from error
 
 

@@ -14,7 +14,7 @@ from .mjcf import is_mjcf_text, read_mjcf
 from .urdf_parser import parse_urdf_text
 from ..arm.arm_file import is_xml_text
 from ..errors import DescriptionError, list_text, NoLinksError, unreadable_file_message, UrdfError
-from ..files import encoding_advice, expanded_path, read_text
+from ..files import expanded_path, read_text, utf16_advice
 
 _XACRO_LOCK = Lock()  # xacro's search for packages is one for the process
 # Where a folder above the file may have packages: itself, and two levels of a workspace.
@@ -145,7 +145,7 @@ def expand_xacro(path: Path, arguments: Mapping[str, object]) -> str:
             text = str(xacro.process_file(str(path), mappings=values).toxml())
     except Exception as error:
         found = error.__context__ if type(error.__context__) is LookupError else error
-        reason = encoding_advice(path) or ' '.join(str(found).split()) or type(error).__name__
+        reason = utf16_advice(path) or ' '.join(str(found).split()) or type(error).__name__
         if 'Undefined substitution argument' in reason:
             reason += ', which has no default; give it as NAME:=VALUE, in Python xacro={NAME: ...}'
         raise UrdfError(f'{path}: xacro cannot expand it: {reason}.') from error

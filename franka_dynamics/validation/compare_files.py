@@ -32,12 +32,12 @@ from ..urdf.serial_chain import read_chain, SerialChain
 
 # Two links are the same if mass, moments and tensors differ by at most half a unit of the fourth
 # decimal, to which the coarsest published table is rounded, and a tensor by at most
-# TENSOR_ROUNDING_RATIO of its largest element.
-TABLE_ROUNDING = 5.0001e-5  # [kg, kg m, kg m^2]
-TENSOR_ROUNDING_RATIO = 0.02
+# MAX_TENSOR_ROUNDING_RATIO of its largest element.
+MAX_TABLE_ROUNDING = 5.0001e-5  # [kg, kg m, kg m^2]
+MAX_TENSOR_ROUNDING_RATIO = 0.02
 _MASS_TOLERANCE_RATIO = 1e-6  # a larger mass may differ by this share
 # The limits that URDF can express.
-URDF_LIMITS = ('lower', 'upper', 'velocity', 'effort')
+URDF_LIMIT_NAMES = ('lower', 'upper', 'velocity', 'effort')
 
 
 class NearestSet(NamedTuple):
@@ -45,13 +45,13 @@ class NearestSet(NamedTuple):
     The published inertial set nearest to an arm's links, with the distance of each link.
 
     `published_arm` is an arm with the published set and a hand or none; str() names arm, set and
-    hand. For each link, `matches` says whether it is the same within rounding, `distances` has the
-    largest difference of the ten parameters (kg, kg m, kg m^2).
+    hand. For each link, `link_matches` says whether it is the same within rounding, and
+    `link_distances` the largest difference of the ten parameters (kg, kg m, kg m^2).
     """
 
     published_arm: ArmDescription
-    matches: tuple[bool, ...]
-    distances: tuple[float, ...]
+    link_matches: tuple[bool, ...]
+    link_distances: tuple[float, ...]
 
     def __str__(self) -> str:
         """Return arm, set and hand in words."""
@@ -61,20 +61,20 @@ class NearestSet(NamedTuple):
     @property
     def largest_distance(self) -> float:
         """The largest difference of an inertial parameter of any link [kg, kg m, kg m^2]."""
-        return max(self.distances)
+        return max(self.link_distances)
 
 
-def agree_within_rounding(link: LinkInertia, other: LinkInertia) -> bool:
+def links_agree_to_table_digits(link: LinkInertia, other: LinkInertia) -> bool:
     """Return whether two links' inertial parameters agree within published tables' rounding."""
-    if abs(link.mass - other.mass) > max(TABLE_ROUNDING, _MASS_TOLERANCE_RATIO * other.mass):
+    if abs(link.mass - other.mass) > max(MAX_TABLE_ROUNDING, _MASS_TOLERANCE_RATIO * other.mass):
         return False
     fields = {'center_of_mass': 'inertia_at_center_of_mass', 'first_moment': 'inertia'}
     for vector, tensor in fields.items():
         expected = getattr(other, tensor)
-        change = _largest_entry(getattr(link, tensor) - expected)
-        moved = _largest_entry(getattr(link, vector) - getattr(other, vector))
-        bound = min(TABLE_ROUNDING, TENSOR_ROUNDING_RATIO * _largest_entry(expected))
-        if moved <= TABLE_ROUNDING and change <= bound:
+        change = _largest_magnitude(getattr(link, tensor) - expected)
+        moved = _largest_magnitude(getattr(link, vector) - getattr(other, vector))
+        bound = min(MAX_TABLE_ROUNDING, MAX_TENSOR_ROUNDING_RATIO * _largest_magnitude(expected))
+        if moved <= MAX_TABLE_ROUNDING and change <= bound:
             return True
     return False
 
@@ -105,19 +105,19 @@ def nearest_set(links: Sequence[LinkInertia], candidates: Sequence[ArmDescriptio
     def compare_with(candidate: ArmDescription) -> NearestSet:
         """Return a candidate's NearestSet: which links match `links`, and their distances."""
         pairs = list(zip(links, candidate.links))
-        matches = tuple(agree_within_rounding(a, b) for a, b in pairs)
-        distances = (_largest_entry(a.parameters() - b.parameters()) for a, b in pairs)
+        matches = tuple(links_agree_to_table_digits(a, b) for a, b in pairs)
+        distances = (_largest_magnitude(a.parameters() - b.parameters()) for a, b in pairs)
         return NearestSet(candidate, matches, tuple(distances))
 
-    def sort_key(candidate: NearestSet) -> tuple[int, float, float]:
-        """Return the sort key of a candidate; the smallest key is that of the nearest one."""
-        apart = sum(apart for apart, same in zip(candidate.distances, candidate.matches) if same)
-        return candidate.matches.count(False), apart, sum(candidate.distances)
+    def sort_key(one: NearestSet) -> tuple[int, float, float]:
+        """Return the sort key of a one; the smallest key is that of the nearest one."""
+        apart = sum(apart for apart, same in zip(one.link_distances, one.link_matches) if same)
+        return one.link_matches.count(False), apart, sum(one.link_distances)
 
     return min(map(compare_with, candidates), key=sort_key)
 
 
-def _largest_entry(values: Array) -> float:
+def _largest_magnitude(values: Array) -> float:
     """Return the largest absolute value of an array."""
     return float(np.abs(values).max())
 
@@ -175,7 +175,7 @@ def with_urdf_second(first: ArmLike, second: ArmLike) -> tuple[ArmLike, ArmLike]
     return (second, first) if swapped else (first, second)
 
 
-def _is_xacro(arm: object) -> bool:
+def _is_xacro_path(arm: object) -> bool:
     """Return whether an arm is given by the path of a xacro file."""
     return str(arm).endswith('.xacro')
 
@@ -207,14 +207,14 @@ def read_pair(
         If there is no such arm.
 
     """
-    if xacro and not any(map(_is_xacro, (first, second))):
+    if xacro and not any(map(_is_xacro_path, (first, second))):
         given = list_text([*xacro])
         raise DescriptionError(f'Neither arm is a xacro file with arguments; leave {given} out.')
 
     def load_compared_arm(arm: ArmLike) -> ArmDescription:
         """Return a loaded arm, with the given set and hand if it is a shipped arm or arm file."""
         if is_urdf_or_mjcf(arm):
-            return load_arm(f'{arm}', xacro=xacro if _is_xacro(arm) else None)
+            return load_arm(f'{arm}', xacro=xacro if _is_xacro_path(arm) else None)
         if isinstance(arm, (str, Path)):
             return load_arm(arm, inertial_set, hand=hand)
         return as_description(arm)
@@ -222,7 +222,7 @@ def read_pair(
     reference = load_compared_arm(first)
     if not is_urdf_or_mjcf(second):
         return reference, load_compared_arm(second)
-    document = read_document(f'{second}', arguments=xacro if _is_xacro(second) else None)
+    document = read_document(f'{second}', arguments=xacro if _is_xacro_path(second) else None)
     names = joint_names_of_arm(document, reference, prefix)
     arm = arm_of_chain(read_chain(document, names), reference)
     shipped = use_nearest_set and not (is_urdf_or_mjcf(first) or is_file_path(f'{first}'))
@@ -244,7 +244,7 @@ def arm_of_chain(chain: SerialChain, reference: ArmDescription) -> ArmDescriptio
     arm = description_from_chain(chain, reference.convention)
     joints = []
     for joint, own in zip(reference.joints, arm.joints):
-        stated = {name: getattr(own.limits, name) for name in URDF_LIMITS}
+        stated = {name: getattr(own.limits, name) for name in URDF_LIMIT_NAMES}
         limits = replace(joint.limits, **stated)
         joints.append(replace(own, limits=limits, rotor_inertia=joint.rotor_inertia))
     changed = reference.shared_fields()

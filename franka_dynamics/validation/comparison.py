@@ -35,7 +35,7 @@ MAX_TEXT_ROUNDING, MAX_GEOMETRY_ROUNDING = 1e-6, 1e-5
 class _ValuePair(NamedTuple):
     """A parameter's values in the first and the second arm; NaN where an arm does not state it."""
 
-    name: str
+    parameter: str
     unit: str
     first: float | str
     second: float | str
@@ -85,9 +85,9 @@ def compare_descriptions(
         )
     collector = _DifferenceCollector(first, second, gravity)
     for i in range(first.n):
-        collector.add_joint(i)
-    collector.add_flange()
-    collector.add_friction()
+        collector.add_joint_differences(i)
+    collector.add_flange_difference()
+    collector.add_friction_differences()
     collector.differences.sort(key=lambda one: -one.torque_effect)
     spaces = collector.first_space, collector.second_space
     return Comparison(first, second, tuple(collector.differences), collector.total_effect, spaces)
@@ -108,7 +108,7 @@ class _DifferenceCollector:
         self.first_space, self.second_space = map(SpaceFrameArm.at_zero, (first, second))
         self.total_effect = self._probe.effect(self.second_space, self.first_space, other=second)
 
-    def _add_pairs(
+    def _add_differing(
         self, kind: str, owner: str, pairs: list[_ValuePair], changed: SpaceFrameArm | None = None
     ) -> bool:
         """
@@ -135,33 +135,33 @@ class _DifferenceCollector:
         room = self._axis_bound if is_geometric else self._value_bound
         return a == b or (math.isnan(a) and math.isnan(b)) or abs(a - b) <= room
 
-    def add_joint(self, i: int) -> None:
+    def add_joint_differences(self, i: int) -> None:
         """Add the differences of joint i and its link between the two arms."""
         name, joint, its = self.first.joint_names[i], self.first.joints[i], self.second.joints[i]
         here, there = self.first_space, self.second_space
         against = False
         if joint.kind is not its.kind:
             kinds = [_ValuePair('kind', '', joint.kind.value, its.kind.value)]
-            self._add_pairs('geometry', name, kinds, here.with_joint(i, there, 'twists'))
+            self._add_differing('geometry', name, kinds, here.with_joint(i, there, 'twists'))
         else:
             motion = here.displacement_to(there, i, self._axis_bound, with_flange=self._has_flange)
             if not here.axes_agree(there, i, self._axis_bound) or self._is_link_moved(motion, i):
-                self._add_axis(motion, i, name)
+                self._add_axis_displacement(motion, i, name)
             here = self.first_space
             against = bool(here.axis(i)[0] @ there.axis(i)[0] < 0.0)
         if against:
             signs = [_ValuePair('direction of the axis', '', '+', '-')]
             backwards = replace(here, twists=-here.twists)
-            self._add_pairs('geometry', name, signs, here.with_joint(i, backwards, 'twists'))
+            self._add_differing('geometry', name, signs, here.with_joint(i, backwards, 'twists'))
         unit = 'kg m^2' if joint.kind is JointKind.REVOLUTE else 'kg'
         rotors = [_ValuePair('rotor inertia', unit, joint.rotor_inertia, its.rotor_inertia)]
-        self._add_pairs('geometry', name, rotors, here.with_joint(i, there, 'rotor_inertias'))
+        self._add_differing('geometry', name, rotors, here.with_joint(i, there, 'rotor_inertias'))
         inertias = [*_inertia_pairs(here.inertias[i], there.inertias[i])]
-        self._add_pairs('link', name, inertias, here.with_joint(i, there, 'inertias'))
+        self._add_differing('link', name, inertias, here.with_joint(i, there, 'inertias'))
         limits = its.limits
         if against:
             limits = replace(limits, lower=-limits.upper, upper=-limits.lower)
-        self._add_pairs('limits', name, [*_limit_pairs(joint.limits, limits)])
+        self._add_differing('limits', name, [*_limit_pairs(joint.limits, limits)])
 
     def _is_link_moved(self, motion: Array | None, i: int) -> bool:
         """Return whether link i's inertia equals the second arm's only once moved by `motion`."""
@@ -171,36 +171,36 @@ class _DifferenceCollector:
         here, brought = (all(map(self._are_equal, _inertia_pairs(one, other))) for one in links)
         return brought and not here
 
-    def _add_axis(self, motion: Array | None, i: int, name: str) -> None:
+    def _add_axis_displacement(self, motion: Array | None, i: int, name: str) -> None:
         """Add the displacement of joint axis i or, by `motion`, of joints i to n, moving them."""
         (d, p), (e, q) = self.first_space.axis(i), self.second_space.axis(i)
         if motion is None:
             changed = self.first_space.with_joint(i, self.second_space, 'twists')
             e = np.copysign(1.0, d @ e) * e
             pairs = _vector_pairs('axis', '', d, e) + _vector_pairs('axis position', 'm', p, q)
-            self._add_pairs('geometry', name, pairs, changed)
+            self._add_differing('geometry', name, pairs, changed)
             return
         changed = self.first_space.with_moved_joints(motion, i)
         pairs = _vector_pairs('position', 'm', p, motion[:3, :3] @ p + motion[:3, 3])
         pairs += _vector_pairs('turn about', 'rad', np.zeros(3), log3(motion[:3, :3]))
-        self._add_pairs('geometry', name if i else 'base', pairs, changed)
+        self._add_differing('geometry', name if i else 'base', pairs, changed)
         self.first_space = changed
 
-    def add_flange(self) -> None:
+    def add_flange_difference(self) -> None:
         """Add the difference of flange poses (no effect on torques) if the second is no guess."""
         if self._has_flange:
             one, other = self.first_space.tool_pose, self.second_space.tool_pose
             turn = log3(other[:3, :3] @ one[:3, :3].T)
             pairs = _vector_pairs('position', 'm', one[:3, 3], other[:3, 3])
             pairs += _vector_pairs('turn about', 'rad', np.zeros(3), turn)
-            self._add_pairs('geometry', 'flange', pairs)
+            self._add_differing('geometry', 'flange', pairs)
 
-    def add_friction(self) -> None:
+    def add_friction_differences(self) -> None:
         """Add the differences of friction coefficients by joint, or of the types of models."""
         frictions, names = (self.first.friction, self.second.friction), self.first.joint_names
         one, other = map(_friction_model_name, frictions)
         kinds = [_ValuePair('friction model', '', one, other)]
-        if self._add_pairs('friction', 'arm', kinds) or frictions[0] is None:
+        if self._add_differing('friction', 'arm', kinds) or frictions[0] is None:
             return
         found = dict[str, list[_ValuePair]]()
         for part in fields(frictions[0]):  # type: ignore[arg-type]
@@ -212,7 +212,7 @@ class _DifferenceCollector:
                     pair = _ValuePair(f'friction {part.name}{element}', '', here, there)
                     found.setdefault(names[at[-1]] if at else 'arm', []).append(pair)
         for place, pairs in found.items():
-            self._add_pairs('friction', place, pairs)
+            self._add_differing('friction', place, pairs)
 
 
 def _friction_model_name(friction: object) -> str:
@@ -222,9 +222,9 @@ def _friction_model_name(friction: object) -> str:
     return f'{type(friction).__name__}{elements}' if friction else 'none'
 
 
-def _limit_pairs(limits: JointLimits, other: JointLimits) -> Iterator[_ValuePair]:
+def _limit_pairs(limits: JointLimits, other_limits: JointLimits) -> Iterator[_ValuePair]:
     """Yield a pair of values for each limit of two joints; a limit that is not stated is NaN."""
-    for (name, a), b in zip(vars(limits).items(), vars(other).values()):
+    for (name, a), b in zip(vars(limits).items(), vars(other_limits).values()):
         first, second = (math.nan if value is None else value for value in (a, b))
         yield _ValuePair(f'limit {name}', '', first, second)
 

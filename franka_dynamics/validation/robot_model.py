@@ -27,7 +27,7 @@ from ..errors import require_extra, RobotInterfaceError
 MAX_ROBOT_MODEL_DIFFERENCE_RATIO = 0.3
 # Largest allowed difference of the gravity torque [N m], joint by joint. On two real FERs the
 # measured torque at rest differs from the best published g(q) by up to 1.6 N m.
-MAX_GRAVITY_DIFFERENCE_NM = np.array([4.0, 4.0, 4.0, 4.0, 1.5, 1.5, 1.5])
+MAX_GRAVITY_TORQUE_DIFFERENCE_NM = np.array([4.0, 4.0, 4.0, 4.0, 1.5, 1.5, 1.5])
 # Largest allowed difference of the Jacobian [m/rad or 1] and of the end effector's position [m].
 # With the same geometry Jacobian and position agree to rounding; with another flange they differ
 # by centimetres.
@@ -39,7 +39,7 @@ POSE_SUBJECT = 'pose of the end effector'
 # libfranka waits for ever for a robot that another client is connected to, so a child process,
 # which can be ended, connects first. The child repeats the connection if a busy machine misses the
 # first state, for which libfranka waits a second.
-_PROBE_SCRIPT = """
+_CONNECTION_PROBE_SCRIPT = """
 import sys, pylibfranka
 while True:
     try:
@@ -59,7 +59,7 @@ class RobotDifference(NamedTuple):
     is_allowed: bool
 
 
-def read_robot_state(address: str, timeout: float = 10.0) -> tuple[Any, Any]:
+def read_robot_state_and_model(address: str, timeout: float = 10.0) -> tuple[Any, Any]:
     """
     Return a robot's pylibfranka RobotState and Model, read over FCI, or raise RobotInterfaceError.
 
@@ -77,7 +77,7 @@ def read_robot_state(address: str, timeout: float = 10.0) -> tuple[Any, Any]:
     with require_extra("the robot's control interface", 'fci'):
         import pylibfranka
     try:
-        probe = [sys.executable, '-c', _PROBE_SCRIPT, address]
+        probe = [sys.executable, '-c', _CONNECTION_PROBE_SCRIPT, address]
         answer = subprocess.run(probe, timeout=timeout, capture_output=True, encoding='utf-8')
     except subprocess.TimeoutExpired as error:
         raise RobotInterfaceError(
@@ -110,7 +110,7 @@ def compare_with_robot(
     The load that is set on the robot is compared by its gravity torques: g of `bare_arm` with this
     load, and g of `arm`.
 
-    `read_robot_state` returns `state` and `robot_model`. `arm` has the hand and payload that
+    `read_robot_state_and_model` returns the first two. `arm` has the hand and payload that
     should be set on the robot, `bare_arm` neither. The models are compared at random states within
     the joint limits.
 
@@ -135,10 +135,10 @@ def compare_with_robot(
     compared: tuple[tuple[str, str, Any, Array, Array], ...] = (
         ('M', 'kg m^2', None, mass, model.mass_matrix(q)),
         ('C dq', 'N m', None, coriolis, model.coriolis(q, dq)),
-        ('g', 'N m', MAX_GRAVITY_DIFFERENCE_NM, gravity, own),
+        ('g', 'N m', MAX_GRAVITY_TORQUE_DIFFERENCE_NM, gravity, own),
         ('Jacobian', 'm', MAX_JACOBIAN_DIFFERENCE, jacobian, _jacobian_of_tool(model, q, tool)),
         # With the load that is set on the robot, then with hand and payload.
-        (known, 'N m', MAX_GRAVITY_DIFFERENCE_NM, loaded.gravity(q), own),
+        (known, 'N m', MAX_GRAVITY_TORQUE_DIFFERENCE_NM, loaded.gravity(q), own),
     )
     sentence = f'{distance:.3g} m apart ({MAX_POSITION_DIFFERENCE_M:g} allowed)'
     pose = RobotDifference(POSE_SUBJECT, sentence, bool(distance <= MAX_POSITION_DIFFERENCE_M))
@@ -166,9 +166,9 @@ def _terms_of_robot(state: Any, robot_model: Any, q: Array, dq: Array) -> tuple[
     return mass.reshape(-1, n, n), coriolis, gravity, jacobian.reshape(-1, n, 6).swapaxes(1, 2)
 
 
-def _jacobian_of_tool(model: PinocchioModel, q: Array, tool: Array) -> Array:
-    """Return the Jacobians of an end effector with the pose `tool` in the flange, (S, 6, n)."""
-    jacobian, lever = model.jacobian(q), model.frames(q)[:, -1, :3, :3] @ tool[:3, 3]
+def _jacobian_of_tool(model: PinocchioModel, q: Array, tool_pose: Array) -> Array:
+    """Return the Jacobians of an end effector at `tool_pose` in the flange, (S, 6, n)."""
+    jacobian, lever = model.jacobian(q), model.frames(q)[:, -1, :3, :3] @ tool_pose[:3, 3]
     jacobian[:, :3] += np.cross(jacobian[:, 3:], lever[..., None], axis=1)
     return jacobian
 

@@ -27,7 +27,7 @@ from ..urdf.pinocchio_reading import pinocchio_model_of_urdf
 # Largest allowed difference of a quantity, relative to its size (`FileDifference`). The DH rows of
 # an import round angles within 1e-11 rad of a multiple of 45 degrees to it, which changes a pose
 # or a torque by some 1e-11 of its size for each joint.
-MAX_READING_DIFFERENCE_RATIO = 1e-9
+MAX_FILE_DIFFERENCE_RATIO = 1e-9
 COMPARED_STATE_COUNT = 50
 _MIN_TERM_SIZE = 1e-12  # smallest size that a difference is compared with, of an arm without mass
 
@@ -94,8 +94,8 @@ class FileDifference(NamedTuple):
 
     @property
     def passed(self) -> bool:
-        """Whether the difference is at most MAX_READING_DIFFERENCE_RATIO, which a NaN never is."""
-        return self.difference <= MAX_READING_DIFFERENCE_RATIO
+        """Whether the difference is at most MAX_FILE_DIFFERENCE_RATIO, which a NaN never is."""
+        return self.difference <= MAX_FILE_DIFFERENCE_RATIO
 
     def __str__(self) -> str:
         """Return the difference as part of a sentence."""
@@ -144,7 +144,7 @@ def compare_with_urdf(
 
 
 # What MuJoCo adds to the dynamics of rigid bodies, as its model names it.
-_LEFT_OUT_FIELDS = tuple(
+_ZEROED_MUJOCO_FIELDS = tuple(
     'dof_armature dof_damping dof_dampingpoly dof_frictionloss jnt_stiffness jnt_stiffnesspoly '
     'body_gravcomp tendon_armature tendon_damping tendon_dampingpoly tendon_stiffness '
     'tendon_stiffnesspoly actuator_damping actuator_dampingpoly'.split()
@@ -162,7 +162,7 @@ def mujoco_terms(arm: ArmDescription, gravity: ArrayLike, states: JointStates) -
     assert urdf is not None
     path = None if urdf.mjcf_text.lstrip().startswith('<') else Path(urdf.mjcf_text)
     mujoco, _, model = compile_mjcf(urdf.mjcf_text, urdf.name_in_messages, path)
-    for name in _LEFT_OUT_FIELDS:
+    for name in _ZEROED_MUJOCO_FIELDS:
         if hasattr(model, name):  # MuJoCo 3 has no polynomials
             getattr(model, name)[:] = 0.0
     model.opt.density = model.opt.viscosity = 0.0

@@ -22,8 +22,8 @@ _IDENTITY_ROTATION_WEIGHT = 1e-9  # by which of several rotations that fit the l
 # Torque differences up to MAX_TORQUE_ROUNDING_RATIO, relative to the largest torque, are
 # rounding errors.
 MAX_TORQUE_ROUNDING_RATIO = 1e-11
-_STATE_COUNT = 200
-_PATH_SAMPLE_COUNT, _PATH_STEP_S = 500, 0.01
+_RANDOM_STATE_COUNT = 200
+_FRICTION_PATH_COUNT, _FRICTION_PATH_STEP_S = 500, 0.01
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -118,7 +118,7 @@ class TorqueEffect:
             return 'none in any motion'
         return (
             f'up to {self.largest:.3g} N m (at {self.joint}), {self.rms:.3g} N m rms over '
-            f'the joint vector, at {_STATE_COUNT} random states within the limits'
+            f'the joint vector, at {_RANDOM_STATE_COUNT} random states within the limits'
         )
 
 
@@ -176,7 +176,7 @@ class TorqueSensitivity:
     def __init__(self, reference: ArmDescription, gravity: ArrayLike) -> None:
         """Draw states within the limits of `reference`; bound rounding by its largest torque."""
         self._reference, self._gravity = reference, as_gravity_vector(gravity)
-        self._states = sample_states(reference, _STATE_COUNT)
+        self._states = sample_states(reference, _RANDOM_STATE_COUNT)
         largest = np.abs(self._rigid_body_torque(SpaceFrameArm.at_zero(reference))).max()
         self._rounding_torque = MAX_TORQUE_ROUNDING_RATIO * float(largest)
 
@@ -185,13 +185,13 @@ class TorqueSensitivity:
     ) -> TorqueEffect:
         """Return the TorqueEffect from `arm` to `changed`, with friction's to `other` if given."""
         rigid = self._rigid_body_torque(changed) - self._rigid_body_torque(arm)
-        change = np.vstack([rigid, np.zeros((_PATH_SAMPLE_COUNT, self._reference.n))])
+        change = np.vstack([rigid, np.zeros((_FRICTION_PATH_COUNT, self._reference.n))])
         if other is not None:
             change += self._friction_torque(other) - self._friction_torque(self._reference)
         change[np.abs(change) <= self._rounding_torque] = 0.0
         worst = np.abs(change).max(axis=0)
         joint = self._reference.joint_names[int(worst.argmax())]
-        rms = float(np.sqrt(np.mean(np.sum(change[:_STATE_COUNT] ** 2, axis=1))))
+        rms = float(np.sqrt(np.mean(np.sum(change[:_RANDOM_STATE_COUNT] ** 2, axis=1))))
         return TorqueEffect(float(worst.max()), joint, rms)
 
     def _rigid_body_torque(self, arm: SpaceFrameArm) -> Array:
@@ -201,9 +201,9 @@ class TorqueSensitivity:
     def _friction_torque(self, arm: ArmDescription) -> Array:
         """Return friction at the random states, then on a motion to and fro; 0 without a model."""
         if arm.friction is None:
-            return np.zeros((_STATE_COUNT + _PATH_SAMPLE_COUNT, arm.n))
-        amplitude = np.geomspace(1e-3, 1.0, _PATH_SAMPLE_COUNT)  # [rad or m]
-        sine = np.sin(np.linspace(0.0, 16.0 * math.tau, _PATH_SAMPLE_COUNT))
+            return np.zeros((_RANDOM_STATE_COUNT + _FRICTION_PATH_COUNT, arm.n))
+        amplitude = np.geomspace(1e-3, 1.0, _FRICTION_PATH_COUNT)  # [rad or m]
+        sine = np.sin(np.linspace(0.0, 16.0 * math.tau, _FRICTION_PATH_COUNT))
         q = np.outer(amplitude * sine, np.ones(arm.n))
-        along = friction_along(arm.friction, q, np.gradient(q, _PATH_STEP_S, axis=0))
+        along = friction_along(arm.friction, q, np.gradient(q, _FRICTION_PATH_STEP_S, axis=0))
         return np.vstack([arm.friction.torque(self._states.dq), along])

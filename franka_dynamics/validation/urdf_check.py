@@ -32,7 +32,7 @@ class UrdfVerdict:
     """
     A verdict on whether a URDF describes the reference arm, and on its inertials' source.
 
-    `source` is the URDF's name in sentences, `arm_name` the described arm's. `nearest_set` is the
+    `urdf_name` is that in sentences, `arm_name` the described arm's. `nearest_set` is the
     published set nearest to the URDF's inertials (None if the geometry differs);
     `has_same_inertias` says whether the URDF's inertials equal `nearest_set` within rounding, or
     differ without effect on torques. `findings` are the differences for which the URDF is refused,
@@ -40,7 +40,7 @@ class UrdfVerdict:
     text.
     """
 
-    source: str
+    urdf_name: str
     arm_name: str
     nearest_set: NearestSet | None = None
     has_same_inertias: bool = False
@@ -65,24 +65,24 @@ class UrdfVerdict:
         inertials = f'the inertials of {self.nearest_set}, within rounding'
         if not self.has_same_inertias:
             inertials = f'inertials of no published set, accepted; nearest is {self.nearest_set}'
-        elif not all(self.nearest_set.matches):
+        elif not all(self.nearest_set.link_matches):
             without = 'but for differences without effect on torques'
             inertials = f'the inertials of {self.nearest_set}, {without}'
         return (
-            f'{self.source} has the geometry of {self.arm_name} and {inertials} (largest '
+            f'{self.urdf_name} has the geometry of {self.arm_name} and {inertials} (largest '
             f'difference {self.nearest_set.largest_distance:.2g}; kg, kg m, kg m^2).'
         )
 
 
 # [kg, kg m or kg m^2] Largest difference from a published set without a note.
-_MAX_UNNOTED_DISTANCE = 1e-6
+_MAX_UNNOTED_INERTIAL_DIFFERENCE = 1e-6
 # [m/s^2] Gravity of a base tilted about two axes: a parameter that affects a torque in some
 # mounting of the arm affects one in this mounting.
 _TILTED_GRAVITY_M_S2 = (3.0, -5.0, -7.9)
 
 
 def checked_arm_from_urdf(
-    xml: str | Path,
+    urdf: str | Path,
     reference: ArmDescription,
     *,
     source: str = 'robot_description',
@@ -96,7 +96,7 @@ def checked_arm_from_urdf(
 
     Parameters
     ----------
-    xml : str or Path
+    urdf : str or Path
         The text of the URDF or MJCF, or its path.
     reference : ArmDescription
         The described arm, its joint names prefixed as the URDF's are. The URDF's inertials are
@@ -131,9 +131,9 @@ def checked_arm_from_urdf(
         If geometry or inertials differ; its `verdict` has all findings.
 
     """
-    document = read_document(xml, source) if isinstance(xml, Path) else parse_robot(xml, source)
+    document = read_document(urdf, source) if isinstance(urdf, Path) else parse_robot(urdf, source)
     chain = read_chain(document, joint_names or reference.joint_names, held_positions=held)
-    _require_masses(chain)
+    _require_link_masses(chain)
     arm = compare_files.arm_of_chain(chain, reference)
     reference = compare_files.reference_on_mount_of(reference, arm)
     links = compare_files.links_in_frames_of(reference, arm)
@@ -189,7 +189,7 @@ def _inertial_findings(
     probe = TorqueSensitivity(comparison.first, _TILTED_GRAVITY_M_S2)
     findings, notes, impossible = [], [], False
     for i, place in enumerate(comparison.first.joint_names):
-        if nearest.matches[i]:
+        if nearest.link_matches[i]:
             continue
         link, changed = second.inertias[i], first.with_joint(i, second, 'inertias')
         remark = '' if link.is_physical() else 'no real body has these parameters'
@@ -205,7 +205,7 @@ def _inertial_findings(
     if findings and accept_unknown and not impossible:
         notes = [*(f'{one} Accepted.' for one in findings), *notes]
         findings = []
-    if not findings and nearest.largest_distance > _MAX_UNNOTED_DISTANCE:
+    if not findings and nearest.largest_distance > _MAX_UNNOTED_INERTIAL_DIFFERENCE:
         notes.append(f'The difference to {nearest} acts on torques: {comparison.total_effect}.')
     return same, tuple(findings), tuple(notes)
 
@@ -218,10 +218,10 @@ def _raise_mismatch(verdict: UrdfVerdict) -> None:
         more = f' {what}; "franka-dynamics arm compare" lists all.'
     axes = f'the joints of {verdict.arm_name}'
     against = axes if verdict.nearest_set is None else verdict.nearest_set
-    raise UrdfMismatchError(f'{verdict.source} against {against}: {first}{more}', verdict)
+    raise UrdfMismatchError(f'{verdict.urdf_name} against {against}: {first}{more}', verdict)
 
 
-def _require_masses(chain: SerialChain) -> None:
+def _require_link_masses(chain: SerialChain) -> None:
     """Raise UrdfError if a moving link, with all fixed to it, has no mass or inertia."""
     document, words = chain.document, chain.document.wording
     if massless := ', '.join(map(repr, chain.massless_links)):
@@ -251,7 +251,7 @@ def _tighter_limits(arm: ArmDescription, other: ArmDescription) -> tuple[list[Jo
     joints, changes = [], []
     for joint, limits in zip(arm.joints, (one.limits for one in other.joints)):
         tighter, words = dict[str, float](), list[str]()
-        for key in compare_files.URDF_LIMITS:
+        for key in compare_files.URDF_LIMIT_NAMES:
             own, at = getattr(joint.limits, key), getattr(limits, key)
             if own > at if key == 'lower' else own < at:
                 tighter[key] = own

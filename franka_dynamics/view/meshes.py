@@ -33,7 +33,7 @@ class ArmMeshes:
     The visual meshes of an arm, as Pinocchio's models of its joints and its geometry.
 
     `model` is that of the joints, `visual_model` that of the geometry. `velocity_indices` are
-    those of the arm's joints in a velocity of `model`. `joint_numbers` has a number for each
+    those of the arm's joints in a velocity of `model`. `joint_number_by_object` has one for each
     object of `visual_model`: that of the arm's joint, from 1, whose torque colours the object, or
     0 for an object that keeps its colour, such as the base.
     """
@@ -41,7 +41,7 @@ class ArmMeshes:
     model: Any
     visual_model: Any
     velocity_indices: Sequence[int]
-    joint_numbers: Sequence[int]
+    joint_number_by_object: Sequence[int]
 
     def configuration(self, q: Array) -> Array:
         """Return Pinocchio's configuration vector for positions q (n,), other joints at zero."""
@@ -70,17 +70,17 @@ def arm_meshes(arm: ArmDescription) -> ArmMeshes:
 
 
 def urdf_meshes(
-    urdf: str, joint_names: Sequence[str], folders: Sequence[Path] | None = None
+    urdf: str, joint_names: Sequence[str], package_folders: Sequence[Path] | None = None
 ) -> ArmMeshes:
     """
     Return the visual meshes and shapes of a URDF, placed by Pinocchio.
 
     `urdf` is its text, xacro expanded, `joint_names` are the arm's joints from base to tip, and
-    `folders` contain each package in a folder of its name (default: the share folders of
+    `package_folders` contain each package in a folder of its name (default: the share folders of
     AMENT_PREFIX_PATH). Raises MeshesError if the text is no URDF, lacks a joint or shows nothing,
     or if a package is not installed.
     """
-    places = ros_share_folders() if folders is None else folders
+    places = ros_share_folders() if package_folders is None else package_folders
     for name in sorted(set(_PACKAGE_URL_PATTERN.findall(urdf))):
         if not any((folder / name).is_dir() for folder in places):
             raise MeshesError(
@@ -88,7 +88,7 @@ def urdf_meshes(
                 'here: source the workspace that has it.'
             )
     found = _read_meshes(urdf, joint_names, places)
-    if not found.joint_numbers:
+    if not found.joint_number_by_object:
         raise MeshesError('the URDF has no mesh.')
     return found
 
@@ -104,7 +104,7 @@ def _read_meshes(urdf: str, joint_names: Sequence[str], folders: Sequence[Path])
             model, urdf, pin.GeometryType.VISUAL, package_dirs=[str(folder) for folder in folders]
         )
     except (ValueError, RuntimeError, ElementTree.ParseError) as error:
-        raise MeshesError(f'the meshes cannot be read: {_error_text(error)}.') from error
+        raise MeshesError(f'the meshes cannot be read: {_coal_error_text(error)}.') from error
     absent = [name for name in joint_names if not model.existJointName(name)]
     if absent:
         raise MeshesError(f'the URDF has no joint {absent[0]}.')
@@ -127,7 +127,7 @@ def ros_share_folders() -> list[Path]:
     return [folder for folder in shares if folder.is_dir()]
 
 
-def _error_text(error: Exception) -> str:
+def _coal_error_text(error: Exception) -> str:
     """Return the message of an error of the library coal without its source code line."""
     message = ' '.join(str(error).split()).rpartition('message: ')[2].partition(' Hint: ')[0]
     return message[:_MAX_MESSAGE_LENGTH].rstrip('. ')

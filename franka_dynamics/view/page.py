@@ -96,7 +96,7 @@ def limit_ratio_colour(ratio: float) -> tuple[int, int, int]:
     return MARK_COLOURS[_limit_ratio_mark(ratio)]
 
 
-def torque_table(state: ViewState, arm: ArmDescription) -> str:
+def torque_table_html(state: ViewState, arm: ArmDescription) -> str:
     """Return an HTML table of a state's joint torques, with a dash for a missing value."""
     shares = torque_limit_ratios(state, arm)
     rows = []
@@ -207,7 +207,7 @@ class ArmPage:
             self._colour_links(state)
             self._draw_arrows(state)
             self._visualizer.display(self._meshes.configuration(state.q))
-            self._table_handle.content = torque_table(state, self.arm)
+            self._table_handle.content = torque_table_html(state, self.arm)
 
     def show_meshes(self, meshes: ArmMeshes) -> None:
         """Show meshes in place of the previous ones, all joints at zero and without torque."""
@@ -242,7 +242,7 @@ class ArmPage:
     def _colour_links(self, state: ViewState) -> None:
         """Colour each link by its joint's torque relative to the torque limit."""
         shares = torque_limit_ratios(state, self.arm)
-        for joint, handle in zip(self._meshes.joint_numbers, self.link_handles):
+        for joint, handle in zip(self._meshes.joint_number_by_object, self.link_handles):
             if joint:
                 colour = limit_ratio_colour(0.0 if shares is None else float(shares[joint - 1]))
                 if tuple(handle.color) != colour:

@@ -307,7 +307,7 @@ def test_tensors_on_a_gpu_have_values_and_gradients_on_the_current_stream(core, 
     given = [torch.tensor(x, requires_grad=True) for x in STATES]
     expected = fd.BatchModel(RPR).inverse_dynamics(*given)
     slopes = torch.autograd.grad(expected.square().sum(), given)
-    monkeypatch.setattr(torch_arrays, '_gpu', lambda device: 1)
+    monkeypatch.setattr(torch_arrays, '_gpu_index', lambda device: 1)
     monkeypatch.setattr(torch.cuda, 'device', lambda device: nullcontext())
     stream = SimpleNamespace(cuda_stream=gpu_stand_in.STREAM)
     monkeypatch.setattr(torch.cuda, 'current_stream', lambda: stream)

@@ -17,7 +17,7 @@ import franka_dynamics as fd
 from franka_dynamics.cli._options import new_bag_path, picture_path
 from franka_dynamics.cli.main import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, EXIT_INVALID_INPUT, main
 from franka_dynamics.errors import OutputError
-from franka_dynamics.files import writable_file, writable_folder
+from franka_dynamics.files import writable_folder, writable_path
 from franka_dynamics.urdf.writer import urdf_text
 
 from ..agreement import refuses
@@ -168,12 +168,12 @@ def test_every_output_is_checked_before_the_work(words):
 
 LONG = 'x' * 300
 UNWRITABLE = [
-    (writable_file, 'folder', 'is a folder'),
-    (writable_file, 'file/below', 'Not a directory'),
+    (writable_path, 'folder', 'is a folder'),
+    (writable_path, 'file/below', 'Not a directory'),
     (writable_folder, 'file', 'folder'),
     (picture_path, 'picture.docx', '.png'),
-    *((writable_file, path, 'too long') for path in (LONG, f'{LONG}/y')),
-    *((writable_file, f'/proc/{name}', 'written') for name in ('x', 'version')),  # even by root
+    *((writable_path, path, 'too long') for path in (LONG, f'{LONG}/y')),
+    *((writable_path, f'/proc/{name}', 'written') for name in ('x', 'version')),  # even by root
     (new_bag_path, 'folder', 'overwritten'),
 ]
 

@@ -51,7 +51,7 @@ def test_vibration_has_its_rms_in_every_band():
 def test_an_identified_model_follows_better_than_a_published_one(monkeypatch):
     # A recording half as long, of the best of a third as many random motions.
     monkeypatch.setattr(controller_comparison, 'EXCITATION_PERIOD_COUNT', 1)
-    monkeypatch.setattr(controller_comparison, 'RANDOM_MOTION_COUNT', 10)
+    monkeypatch.setattr(controller_comparison, 'CANDIDATE_MOTION_COUNT', 10)
     _, errors = compare_controllers(load('fr3'), duration=6.0)
     gravity, published, rigid, whole = (np.linalg.norm(error) for _, error in errors.values())
     assert published < 0.75 * gravity

@@ -149,9 +149,9 @@ def symbols():
 
 
 def test_every_line_of_the_report_is_what_the_formulations_say():
-    from franka_dynamics.rpr.symbolic import python_text, rpr_report  # imports sympy
+    from franka_dynamics.rpr.symbolic import python_text, rpr_report_sections  # imports sympy
 
-    text = compile(python_text(rpr_report()), 'rpr_report.py', 'exec')
+    text = compile(python_text(rpr_report_sections()), 'rpr_report.py', 'exec')
     model, box = fd.Model(ARM), np.diag(ARM.links[1].inertia_at_center_of_mass)
     # At these positions w and C3 are positive.
     bounds = [-3.0, -0.2, -1.4], [3.0, 0.3, 1.4]

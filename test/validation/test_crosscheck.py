@@ -357,7 +357,7 @@ def test_the_robots_state_is_the_same_after_a_comparison_even_if_it_fails():
 def test_a_missing_pylibfranka_names_the_extra_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, 'pylibfranka', None)
     with refuses(errors.MissingDependencyError, '.[fci]'):
-        robot_model.read_robot_state('robot')
+        robot_model.read_robot_state_and_model('robot')
 
 
 def test_no_answer_suspects_another_client(monkeypatch):
@@ -368,7 +368,7 @@ def test_no_answer_suspects_another_client(monkeypatch):
 
     monkeypatch.setattr(robot_model.subprocess, 'run', hang)
     with refuses(errors.RobotInterfaceError, 'robot', '3 s'):
-        robot_model.read_robot_state('robot', 3.0)
+        robot_model.read_robot_state_and_model('robot', 3.0)
 
 
 def test_doctor_names_a_robot_that_is_not_there(capsys):

@@ -230,7 +230,7 @@ def with_added(link, mass=0.0, center=0.0, tensor=0.0):
 )
 def test_four_decimals_are_the_border_between_rounded_and_other(change, same):
     assert (
-        compare_files.agree_within_rounding(with_added(GAZ.links[3], **change), GAZ.links[3])
+        compare_files.links_agree_to_table_digits(with_added(GAZ.links[3], **change), GAZ.links[3])
         is same
     )
 
@@ -239,7 +239,7 @@ def test_a_small_link_rounded_to_four_decimals_is_another():
     # Its moments of inertia are 2e-4 kg m^2; rounding changes them by up to a quarter.
     fr3 = fd.load('fr3').links[6]
     rounded = elements_from_tensor(fr3.inertia_at_center_of_mass).round(4)
-    assert not compare_files.agree_within_rounding(
+    assert not compare_files.links_agree_to_table_digits(
         about_center(fr3.mass, fr3.center_of_mass, rounded), fr3
     )
 
@@ -255,7 +255,7 @@ def test_if_no_link_fits_the_nearest_set_is_that_of_the_nearest_numbers():
     arm = fd.load('fer', 'franka_description', hand='franka_hand')
     links = [fd.LinkInertia.from_parameters(1.005 * link.parameters()) for link in arm.links]
     found = nearest_set(links, published_arms(GAZ))
-    assert not any(found.matches)
+    assert not any(found.link_matches)
     closest = found.published_arm
     assert (closest.inertial_set, closest.hand) == (arm.inertial_set, arm.hand)
 

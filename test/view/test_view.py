@@ -91,7 +91,7 @@ def drawn(arm, q, meshes=None):
         if meshes is not None:
             window.show_meshes(meshes)
         window.show_state(ViewState(0.0, q))
-        drawn = zip(window._meshes.joint_numbers, window.link_handles, strict=True)
+        drawn = zip(window._meshes.joint_number_by_object, window.link_handles, strict=True)
         return [(joint, pose_of(one), size_of(one)) for joint, one in drawn]
 
 
