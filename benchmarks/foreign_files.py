@@ -74,7 +74,7 @@ void run(const double *q, const double *dq, const double *ddq, double *tau) {
 def by_pinocchio(arm: ArmDescription, q: Array, dq: Array) -> Terms:
     """Return the terms by Pinocchio's model of the URDF, with other joints where they are held."""
     assert arm.urdf is not None
-    text = arm.urdf.text
+    text = arm.urdf.urdf_text
     if arm.urdf.mjcf_text:
         whole = pin.buildModelFromMJCF(arm.urdf.mjcf_text)
         whole.armature = np.zeros(whole.nv)

@@ -53,7 +53,7 @@ class UrdfProvenance:
     """
     The URDF or MJCF from which an arm was read, with its joints' and flange link's names there.
 
-    `name_in_messages` is the URDF's, `text` its XML. `joint_names` are the arm's joints there,
+    `name_in_messages` is the URDF's, `urdf_text` its XML. `joint_names` are the joints there,
     from base to tip. `tip_link` is the link that is the flange, `flange_notes` say what is
     doubtful about it, and `tip_is_guess` whether no link has the name of a flange.
     `held_positions` are the other joints that the arm carries or stands on, with their positions
@@ -63,7 +63,7 @@ class UrdfProvenance:
     """
 
     name_in_messages: str
-    text: str = field(repr=False)
+    urdf_text: str = field(repr=False)
     joint_names: tuple[str, ...]
     held_positions: tuple[tuple[str, float], ...]
     tip_link: str

@@ -36,7 +36,7 @@ OBSERVER_SETTLING_TIME_S = 6.0 / OBSERVER_BANDWIDTH_RAD_S
 # External torques are averaged over so long [s], and fitted to the motion at its begin: the
 # observer is late by half of it.
 AVERAGING_BLOCK_S = 4.0 * OBSERVER_DAMPING_RATIO / OBSERVER_BANDWIDTH_RAD_S
-FORGETTING_TIME_S = 5.0
+LOAD_FORGETTING_TIME_S = 5.0
 MIN_LOAD_FIT_TIME_S = 2.0  # before so much motion nothing is said
 MIN_LOAD_MASS_TO_STD = 3.0  # nor of a mass that is less than so many deviations
 # Errors of an average that are independent of the next one, and friction's sign, as shares of a
@@ -171,12 +171,12 @@ class LoadEstimator:
         if np.abs(ends[1][2]).max() > self._rest_speed:
             self._rest_time_s = 0.0
             self._fit_load(mean, model)
-        elif self._rest_time_s < FORGETTING_TIME_S:
+        elif self._rest_time_s < LOAD_FORGETTING_TIME_S:
             self._rest_time_s += stamp - ends[1][0]
         else:  # a load may have been put down or taken up
             self.reset()
 
-    def _fit_load(self, mean_torque: Array, arm_model: PinocchioModel) -> None:
+    def _fit_load(self, mean_external_torque: Array, arm_model: PinocchioModel) -> None:
         """Update the load estimate by a time average of external torque, (n,) [N m]."""
         (before, _, slow), (begin, q, dq), (end, _, fast) = self._end_states
         model, data, last = arm_model.model, arm_model.data, arm_model.model.njoints - 1
@@ -185,10 +185,10 @@ class LoadEstimator:
         load = pin.computeJointJacobian(model, data, q, last).T @ wrenches
         self._latest_regressor = np.hstack((load, np.diag(np.tanh(dq / self._rest_speed))))
         weighted = self._latest_regressor.T * self._torque_weights
-        keep = math.exp(-(end - begin) / FORGETTING_TIME_S)
+        keep = math.exp(-(end - begin) / LOAD_FORGETTING_TIME_S)
         self._info_matrix = keep * self._info_matrix + (1.0 - keep) * self._prior
         self._info_matrix += weighted @ self._latest_regressor
-        self._info_vector = keep * self._info_vector + weighted @ mean_torque
+        self._info_vector = keep * self._info_vector + weighted @ mean_external_torque
         self._motion_time_s += end - begin
 
     def load_torque(self) -> Array:

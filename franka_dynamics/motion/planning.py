@@ -55,7 +55,7 @@ MAX_START_DISTANCE_RAD = 0.1
 _AVERAGING_SPAN_S = 0.03
 _KEPT_POINT_COUNT, _PLANNED_POINT_COUNT = 30, 8
 # Columns of a stream: a point's number, when it arrived, and from this one on its position.
-_NUMBER_COLUMN, _ARRIVAL_COLUMN, _POSITION_COLUMN = 0, 1, 2
+_POINT_NUMBER_COLUMN, _ARRIVAL_TIME_COLUMN, _POSITION_COLUMN = 0, 1, 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -323,7 +323,7 @@ def braked_motion(
 
 def _stream_with_point(stream: Array | None, stamp: float, q: Array) -> Array:
     """Return a stream with one more point, or a new stream if the last point is too old."""
-    if stream is None or stamp - stream[-1, _ARRIVAL_COLUMN] > STREAM_TIMEOUT_S:
+    if stream is None or stamp - stream[-1, _ARRIVAL_TIME_COLUMN] > STREAM_TIMEOUT_S:
         return np.array([[0.0, stamp, *q]])
     number, last = stream[-1, :_POSITION_COLUMN]
     steps = max(1.0, round((stamp - last) / _stream_timing(stream)[1]))
@@ -336,7 +336,7 @@ def _last_stream_velocity(stream: Array) -> Array:
         return np.zeros((1, stream.shape[1] - _POSITION_COLUMN))
     steps = stream[-1] - stream[-2]
     period = _stream_timing(stream)[1]
-    return np.asarray(steps[None, _POSITION_COLUMN:] / (steps[_NUMBER_COLUMN] * period))
+    return np.asarray(steps[None, _POSITION_COLUMN:] / (steps[_POINT_NUMBER_COLUMN] * period))
 
 
 def _stream_timing(stream: Array) -> tuple[Array, float]:

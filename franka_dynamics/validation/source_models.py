@@ -48,7 +48,7 @@ def pinocchio_terms(arm: ArmDescription, gravity: ArrayLike, states: JointStates
     """
     urdf = arm.urdf
     assert urdf is not None
-    model = pinocchio_model_of_urdf(urdf.text, urdf.name_in_messages, with_mimic=True)
+    model = pinocchio_model_of_urdf(urdf.urdf_text, urdf.name_in_messages, with_mimic=True)
     model.gravity.linear = as_gravity_vector(gravity)
     tip = model.getFrameId(urdf.tip_link, pin.BODY)
     if urdf.added_payload.parameters().any():

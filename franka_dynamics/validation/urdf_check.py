@@ -168,7 +168,7 @@ def node_acceptance_notes(reference: ArmDescription, arm: ArmDescription) -> lis
     if reference.urdf is not None:
         return [*arm.torque_notes, *arm.notes]
     mjcf, names, source = arm.urdf.mjcf_text, arm.joint_names, arm.source
-    text = arm.urdf.text if not mjcf or is_xml_text(mjcf) else Path(mjcf)
+    text = arm.urdf.urdf_text if not mjcf or is_xml_text(mjcf) else Path(mjcf)
     try:
         verdict = checked_arm_from_urdf(text, reference, source=source, joint_names=names)[1]
     except (UrdfError, UrdfMismatchError) as error:
