@@ -39,7 +39,7 @@ _CHI_SQUARE_1, _CHI_SQUARE_4 = 4.0, 9.7
 _RANGE_STD_COUNT = 3.0
 _MIN_MENTIONED_RANGE = 0.2  # [ratio or rad] of single joints; narrower ones are not mentioned
 # Information that there is no fault: a short chain does not show all.
-_MIN_FAULT_INFORMATION = 1e-4
+_FAULT_PRIOR_INFORMATION = 1e-4
 _MAX_SAMPLE_COUNT = 300  # of a recording, spread over it, that stand for all
 
 
@@ -144,7 +144,7 @@ class _FitsNearPublishedMasses:
         indices_of, places_of = self.grams.column_indices, self.fault_columns.get
         places = (places_of(one) or indices_of(one.column_names) for one in faults)
         own = [*range(self.p), *(k for each in places for k in each)]
-        known = np.diag(np.where(np.arange(len(own)) < self.p, 0.0, _MIN_FAULT_INFORMATION))
+        known = np.diag(np.where(np.arange(len(own)) < self.p, 0.0, _FAULT_PRIOR_INFORMATION))
         covariance = np.linalg.inv(self.information[np.ix_(own, own)] + known)
         values = covariance @ self.information[own, self.first_fault_column - 1]
         return values[self.p :], covariance[self.p :, self.p :]
