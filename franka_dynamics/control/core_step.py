@@ -111,7 +111,7 @@ Torques are wrong
 - Wiring: torques sent to other joints, earlier or reversed explain such a disturbance in the last
   6 (a joint's own, reversed; unmeasured after 0.06 s) or 10 to 50 states: COAST. Unmeasured not if
   a force on the flange explains it, too, but for opposite disturbances of two joints or a reversed
-  torque.
+  torque; nor if it fits less closely and a single joint gets much that another hardly misses.
 - Driven: in BRAKING a joint is for 5 ms faster, by 0.4 of its limit, than it got until its torque
   could turn (20 ms, or as the rate allows): COAST. But if none is measured, and in the last 20
   states each joint whose torque changed got that, or they got 3 times what was sent more, it is a

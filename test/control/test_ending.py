@@ -215,13 +215,11 @@ def test_each_excess_has_causes_and_a_load_is_never_taken_for_missing_gravity_al
         assert 'nobody adds' not in causes or 'declared' in causes or of == excess_causes.COMMAND
 
 
-# A push bends elastic gears: joint 5 gets a torque that rises and falls like the one that joint 2
-# was sent before, in the other direction.
+# Gears bend: joint 5's torque rises and falls like the one sent to joint 2 before, reversed.
 def test_a_push_of_some_states_is_not_taken_for_the_torque_of_another_joint():
     bound, push = np.full(7, 3.75), np.array([1.2, 3.0, 5.2, 6.3, 5.8, 5.1])
     rows = np.zeros((60, 3, 7))
-    rows[-6:, 1, 4] = -push
-    rows[-9:-3, :2, 1] = push[:, None] - 0.3
+    rows[-6:, 1, 4], rows[-9:-3, :2, 1] = -push, push[:, None] - 0.3
     assert find_misdirected_joints(rows, bound, 0.5 * bound, 1e-3, measured=True) is None
     rows[-6:, 0, 4] = push  # its own
     found = find_misdirected_joints(rows, bound, 0.5 * bound, 1e-3, measured=True)
@@ -230,10 +228,12 @@ def test_a_push_of_some_states_is_not_taken_for_the_torque_of_another_joint():
 
 def test_a_push_is_not_taken_for_the_torque_of_a_joint_that_gets_its_own():
     bound, rises = np.full(7, 3.75), 6.0 - 6.0 * np.exp(-0.1 * np.arange(30.0))
-    rows = np.zeros((100, 3, 7))
+    bound[1], rows = 9.0, np.zeros((100, 3, 7))
     rows[-30:, 1, 4] = rows[-30:, 0, 1] = rows[-30:, 1, 1] = rises
     for measured in (False, True):
         assert find_misdirected_joints(rows, bound, 0.5 * bound, 1e-3, measured=measured) is None
+    rows[-30:, 1, 1], rows[-30:, 1, 4] = rises - 2.0, 0.93 * rises  # the push disturbs both
+    assert find_misdirected_joints(rows, bound, 0.5 * bound, 1e-3, measured=False) is None
     rows[-30:, 1, 1] = 0.0  # it gets joint 5's: the two are exchanged
     found = find_misdirected_joints(rows, bound, 0.5 * bound, 1e-3, measured=False)
     assert found is not None and found[[1, 4]].all()
