@@ -89,11 +89,10 @@ def find_misdirected_joints(
     delays = min(map(len, by_sent))
     fits = np.array([residuals[:delays] for residuals in by_sent])
     fits = fits[:, fits.min(axis=(2, 3)).sum(axis=0).argmin()]
-    at_best_delay = fits.min(axis=(1, 2))
     ratio = MAX_MEASURED_TO_CONSTANT_RESIDUAL if measured else MAX_ESTIMATED_TO_CONSTANT_RESIDUAL
     most = ratio**2 * np.array(by_constants)
-    explains_all = at_best_delay.sum() < most.sum()
-    if not (explains_all and at_best_delay[substantial].sum() < most[substantial].sum()):
+    left = fits.min(axis=(1, 2)) - most
+    if not (left.sum() < 0.0 and left[substantial].sum() < 0.0):
         return None
     misdirected = np.zeros(len(noticeable_bound), dtype=bool)
     for i, fit, limit in zip(joints, fits, most, strict=True):
