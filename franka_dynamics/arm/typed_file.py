@@ -247,7 +247,7 @@ def _fields_by_key(dataclass_type: Any) -> dict[str, list[tuple[Field[Any], Any]
 
 
 def encode(hint: Any, value: Any) -> Any:
-    """Return `value` as YAML data, the inverse of `decode`, without fields at their defaults."""
+    """Return a value of type `hint` as YAML data without defaults, the inverse of `decode`."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated and isinstance(inner[1], TaggedUnion):
         for name, chosen in inner[1].classes.items():

@@ -49,7 +49,7 @@ def _rates_text(node: NodeSnapshot) -> str:
 
 
 def _state_age_text(age_ms: float) -> str:
-    """Return the age of joint states [ms] as text, or a note of late stamps or simulated time."""
+    """Return the age of joint states [ms] as text, from 1 h on as a note of simulated time."""
     if abs(age_ms) >= _MIN_OTHER_CLOCK_AGE_MS:
         return 'simulated time'
     if age_ms > _MAX_STAMP_AGE_MS:

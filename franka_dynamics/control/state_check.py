@@ -234,7 +234,7 @@ class StateCheck:
 
     @property
     def trusts_states(self) -> bool:
-        """Whether no joint's leap lasts, and no velocity contradicted positions since `start`."""
+        """Whether no joint is leapt, and no velocity has contradicted positions since `start`."""
         return not (self.velocity_contradicted or any(self.leapt_joints.tolist()))
 
     @property

@@ -239,7 +239,7 @@ class _TreeRecursion(TreeKinematics):
         return TreeMotion(self.transforms, self.V, self.dV, self.F, tau)
 
     def derivatives(self) -> DynamicsDerivatives:
-        """Return motion and derivatives by joint twists, tool, q, dq, ddq (Kwon's Algorithm 1)."""
+        """Return the TreeMotion and its derivatives (Kwon's Algorithm 1)."""
         D, P, Q = self._outward_derivatives()
         R = self._wrench_derivatives(P, Q)
         n = self.n

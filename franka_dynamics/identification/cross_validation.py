@@ -239,9 +239,9 @@ class FoldFits:
 
     def diagnosis(self, rival: 'FoldFits | None' = None) -> Diagnosis:
         """
-        Return a Diagnosis with torque errors without the fault, with it, and with `other` instead.
+        Return a Diagnosis with torque errors without the fault, with it, and with `rival` instead.
 
-        Without `other` the third is the first.
+        Without `rival` the third is the first.
         """
         fault_free = self.system.baseline.test_error()
         errors = fault_free, self.test_error(), rival.test_error() if rival else fault_free

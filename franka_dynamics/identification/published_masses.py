@@ -202,9 +202,9 @@ class StateFaultFit(NamedTuple):
 
     def diagnosis(self, rival: 'StateFaultFit | None' = None) -> Diagnosis:
         """
-        Return a Diagnosis with torque errors without the fault, with it, and with `other` instead.
+        Return a Diagnosis with torque errors without the fault, with it, and with `rival` instead.
 
-        Without `other` the third is the first.
+        Without `rival` the third is the first.
         """
         fault, second = self.fault, rival.error_after if rival else self.error_before
         errors = self.error_before, self.error_after, second

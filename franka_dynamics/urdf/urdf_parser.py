@@ -102,7 +102,7 @@ class _Element:
         return UrdfError(f'{self.location}{problem}')
 
     def children(self, *tags: str) -> 'dict[str, _Element]':
-        """Return the children with given tags; UrdfError for a tag repeated or in capitals."""
+        """Return the children with given tags; UrdfError for one repeated or with capitals."""
         found: dict[str, _Element] = {}
         for child in self.element:
             tag = child.tag.lower()

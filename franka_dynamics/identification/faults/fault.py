@@ -124,7 +124,7 @@ class Fault:
     `joints` (indices from 0) are those at fault, none if the fault is of all. A kind has a name
     `kind`; `joint_counts`, of how many joints the fault may be: 0 of all together, 1 of each, 2 of
     any two; whether its value is read off all fitted torques, because inertias explain a part;
-    whether it is in a part of the recording alone, or in positions, velocities or times; whether
+    whether it is in a part of the recording alone; whether its columns are of states; whether
     the user is asked about one that does no harm; names of its columns, `column_suffixes`, if it
     has several; and a sentence `message` for `str.format` (the words are those of `sentence`). A
     subclass with a `kind` of its own is entered in FAULT_CLASSES.
