@@ -126,8 +126,6 @@ def test_nodes_declare_type_text_and_changeability_of_the_table(name, declared):
 )
 def test_a_parameter_at_fault_is_refused_at_the_start_by_its_name(given, names, make_node):
     words = [word for name, value in given.items() for word in ('-p', f'{name}:={value}')]
-    # A node that raises an error when it is made stays in the graph, where other tests look for
-    # its name.
     with refuses(FrankaDynamicsError, *names):
         make_node(SimulatorNode, *words, '-r', '__node:=refused')
 

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import rclpy
+from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from franka_dynamics.arm import load
@@ -106,10 +106,7 @@ def test_a_name_is_that_of_the_root_namespace_or_of_the_only_other_one(name, pre
 
 
 def test_a_topic_of_a_nodes_own_name_is_not_taken_for_the_node(make_node):
-    def other(**options):
-        return rclpy.create_node('feedforward', namespace='/sim/left', **options)
-
-    node = make_node(other)
+    node = make_node(Node, node_name='feedforward', namespace='/sim/left')
     # The feedforward node has a topic of its own name.
     node.create_publisher(JointState, '~/feedforward', 1)
     node.create_publisher(JointState, 'joint_states', 1)
