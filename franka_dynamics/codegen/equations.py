@@ -31,9 +31,9 @@ class Equations:
     The equations of one quantity of an arm or tree, as expressions of a graph.
 
     `outputs` are expressions of `graph` in the elements of the `input_names`; `shape` is the
-    output array's. `run_time_parameters` names those that are set at run time; if there are any,
-    gravity is one of them, and `gravity` in the space frame [m/s^2] is not used. Pose, Jacobian
-    and wrench are those of `frame`.
+    output array's. `run_time_parameters` are the names of the parameters that a caller sets at run
+    time; if there are any, gravity is one of them, and `gravity` in the space frame [m/s^2] is not
+    used. Pose, Jacobian and wrench are those of `frame`.
     """
 
     description: ArmDescription | BodyTree

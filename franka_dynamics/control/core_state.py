@@ -39,16 +39,18 @@ Ramp: the torque sent last (at a change of settings the old law's) less that of 
 Rate: each torque is within the torque limits, and within 1000 N m/s (or the arm's lower rate) of
   the one before, at most 1 N m per state (in a loop of a longer period: per ms of that). Only a
   first torque, and the one after `reset`, may be any step away.
-Brake: q_b is where braking began, then where the arm came to rest; before, a limit of torque or
-  rate moves it along, and a push by more than 0.11 rad always. d is what there is of disturbance
-  torque (none along a joint's motion above 0.1 rad/s), followed in 0.03 s, up to 10 % of each
-  torque limit or, if more, its most in the first 0.05 s of braking, then that of when the arm came
-  to rest, which bears what kp bore. M a, as far as kd does less, slows each joint with a time
-  constant of 0.03 s and pulls it to q_b, without kp, too, each at most 30 rad/s^2. Where a limit
-  withholds torque, dq is that of when what slows it can have ended. With states older than 10 ms
-  3 times their age is that constant, to which kp and kd soften; the 0.11 rad grow with its square.
+Brake: q_b is where braking began, then where the arm came to rest. Until it rests, q_b moves with
+  joints whose torque a limit of torque or rate cuts; it always follows a joint that is pushed more
+  than 0.11 rad away. d follows the disturbance torque with a time constant of 0.03 s, but does not
+  act along the motion of a joint faster than 0.1 rad/s. At each joint d may reach 10 % of the
+  torque limit, or what the disturbance torque was in the first 0.05 s of braking or when the arm
+  came to rest; then d bears what kp bore. M a, as far as kd does less, slows each joint with a
+  time constant of 0.03 s and pulls it to q_b, also without kp, each at most 30 rad/s^2. Where a
+  limit cuts a torque that slows a joint, dq is the velocity that the joint will have once that
+  torque can have ended. With states older than 10 ms the time constant is 3 times their age, kp
+  and kd are lowered to it, and the 0.11 rad grow with its square.
 Stop by the model: it takes q and dq as seen last (`core_step.py`), lets dq decay with a time
-  constant of 0.1 s, and moves q by this dq. "Seen" is what was so within 50 ms.
+  constant of 0.1 s, and moves q by this dq. A joint counts as seen for 50 ms.
 Resting torque: zero after reaction ZERO, and in a loop until a usable state agrees with g(q). Else
   zero if the target adds gravity, whatever it lacks, but G + d of an arm that is to be held and
   rested when its states were lost. Else g(q) of where the arm is or, unseen, of where the stop by

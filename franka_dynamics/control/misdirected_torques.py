@@ -17,7 +17,7 @@ Where received torques are estimated, those of other joints count with a short d
 Few states tell only a joint's own reversed torque from a push, and so do more while no other joint
 misses its own torque: an exchange shows in two. Where a single joint gets much, and the other one
 hardly misses its own, an estimated torque must fit closely. A joint that gets next to nothing is
-no evidence: its torque may be lost, cancelled, or exchanged with that of one that is sent little.
+no evidence: its torque may be lost, or another joint may get it, to which little is sent.
 """
 
 import numpy as np

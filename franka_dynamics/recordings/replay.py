@@ -88,7 +88,7 @@ class TorquePrediction:
     compares `predicted_torque` with the filtered effort, `unfiltered_error` with the resampled
     effort. `frictionless_error` compares M ddq + C dq + g with the filtered effort.
     `squared_residuals`, (N,), are sums over joints of (filtered effort - `predicted_torque`)^2, in
-    the square of `unit`.
+    the square of `error_unit`.
     """
 
     arm: ArmDescription

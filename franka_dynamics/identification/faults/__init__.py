@@ -19,7 +19,7 @@ from .states import StateFault
 
 
 def possible_faults(n: int) -> list[Fault]:
-    """Return every fault that recordings of n joints may have, but those that `checks` finds."""
+    """Return each fault of n joints that is looked for by fits; `checks` finds others."""
     return [fault for kind in FAULT_CLASSES.values() for fault in kind.for_joint_count(n)]
 
 
