@@ -333,8 +333,7 @@ class StateMachine:
         if state is not None:
             terms, zero = self.requested_law.terms, self.ending.reaction is Reaction.ZERO
             zero = zero or (self.state is State.SILENT and terms.adds_gravity)
-            unknown = self._prepare_first_torque(state, terms)
-            if unknown or event is StateEvent.BEGIN:
+            if self._prepare_first_torque(state, terms) or event is StateEvent.BEGIN:
                 self.disturbances.reset_at_first_torque(state.stamp)
             if zero:
                 begins_at = terms.gravity_to_command(state.q, terms.gravity(state.q))

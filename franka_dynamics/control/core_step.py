@@ -554,9 +554,12 @@ class CoreStep(StateMachine):
         drops = not (self.resting_torque_agrees or self.acting_terms.adds_gravity)
         falls = watched and (self.enabled or drops) and state.is_moving and not self.blocked
         sends = self.state is State.STOPPING or self.output.in_loop
-        rests = self.resting_torque_agrees and not self.acting_terms.adds_gravity
-        rests = watched and sends and (rests or falls)
-        carries = self.state is State.RUNNING or rests
+        rests = falls or (self.resting_torque_agrees and not self.acting_terms.adds_gravity)
+        carries = self.state is State.RUNNING or (watched and sends and rests)
+        if self.state is State.STOPPING and self.brake.at_rest and not self.brake.bears_load:
+            # An obstacle's torque goes with what presses the arm against it; that is seen late.
+            earlier = [*self.output.torques][-MIN_GOOD_STATE_COUNT:][0]
+            self.disturbances.forgive(earlier - self._resting_torque(-math.inf))
         found = [  # in the order of priority; all look
             self.motion_watcher.check_fall(state.q, refusal_reason if falls else None),
             self.disturbances.check_bounds(state, elapsed, active, carries),

@@ -136,7 +136,7 @@ class DisturbanceMonitor:
         self._buffer_end = 0
         self._state = StateTerms(0.0, *5 * (self._zero,))  # the last one
         # While the arm may still carry the old load: stamp of the change, change of g(q) [N m].
-        self._payload_change: tuple[float, Array] | None = None
+        self._payload_change = -np.inf, self._zero
 
     def reset_at_first_torque(self, stamp: float) -> None:
         """Zero disturbance and external torques, restart checks, at a first torque's stamp [s]."""
@@ -162,9 +162,12 @@ class DisturbanceMonitor:
         if new_load:
             self.load_estimator.reset()
         if new_load and state is not None:
-            earlier = self._zero if self._payload_change is None else self._payload_change[1]
-            self._payload_change = state.stamp, earlier - change.minus_needed
+            self._payload_change = state.stamp, self._payload_change[1] - change.minus_needed
         return -change.disturbance
+
+    def forgive(self, torque: Array) -> None:
+        """Forgive any share of a disturbance torque, (n,) [N m], as after a change of payload."""
+        self._payload_change = self._state.stamp, -torque
 
     def _torque_change(self, terms: TermModel, state: StateTerms | None) -> ObserverTorques:
         """Return the estimates' change if `terms` replace the present ones; 0 without state."""
@@ -193,10 +196,10 @@ class DisturbanceMonitor:
         this state, (n,) each [N m], of which the last `lag` had not arrived when it was measured.
         """
         terms = self._terms
-        if self._payload_change is not None:
+        if any(self._payload_change[1].tolist()):
             over = state.stamp - self._payload_change[0] > MAX_PICK_UP_TIME_S
             if over or np.abs(state.dq).max() > MAX_GENTLE_SPEED_RAD_S:
-                self._payload_change = None
+                self._payload_change = -np.inf, self._zero
         # Torques of before a gap are not late ones.
         self._buffer_end *= state.stamp - self._state.stamp < MAX_DISTURBANCE_TIME_S
         self._state = state
@@ -240,10 +243,10 @@ class DisturbanceMonitor:
 
     def _torque_differences(self) -> tuple[Array, Array]:
         """Return received - needed, received - commanded torque (n,) [N m] less a load's share."""
-        motion, command = self.external_torque, self.external_torque - self.disturbance_torque
-        if (change := self._payload_change) is not None:
-            motion, command = (subtract_load_torque(one, change[1]) for one in (motion, command))
-        return motion, command
+        both = np.array((self.external_torque, self.external_torque - self.disturbance_torque))
+        if any((change := self._payload_change[1]).tolist()):  # any share of it, at each joint
+            both = both - np.clip(both, *np.sort((0.0 * change, -change), 0))
+        return both[0], both[1]
 
     @property
     def _latest_samples(self) -> Array:
@@ -421,16 +424,6 @@ def disturbance_bounds(arm: ArmDescription) -> tuple[Array, Array]:
     is_wrist = effort < MAX_WRIST_TORQUE_LIMIT_NM
     wide = np.where(is_wrist, MAX_WRIST_DISTURBANCE_RATIO, MAX_DISTURBANCE_RATIO)
     return MAX_START_DISTURBANCE_RATIO * effort, wide * effort
-
-
-def subtract_load_torque(excess: Array, gravity_change: Array) -> Array:
-    """
-    Return a torque difference minus the part that a changed payload may explain, (n,) [N m].
-
-    `gravity_change`, (n,), is the change of the gravity torque by a change of payload [N m]; at
-    each joint any share of it, 0 to 1, is taken off.
-    """
-    return excess - np.clip(excess, *np.sort((0.0 * gravity_change, -gravity_change), 0))
 
 
 def stiction_torque(arm: ArmDescription) -> Array:

@@ -158,12 +158,9 @@ class Loop:
     def run(self, seconds, each=lambda reading: None):
         for _ in range(round(seconds / MAX_STEP_S)):
             reading = self.arm.read()
-            torque = self.controller.step(
-                reading.position,
-                reading.velocity,
-                reading.time,
-                effort=reading.effort if self.measures else None,
-            )
+            effort = reading.effort if self.measures else None
+            state = reading.position, reading.velocity, reading.time
+            torque = self.controller.step(*state, effort=effort)
             if self.controller.sends:
                 self.command = torque
                 self.published.append(torque)

@@ -739,6 +739,21 @@ def test_a_stop_lets_go_of_a_held_arm_and_leaves_its_fault():
         assert script.give(300).core.needs_start and not script.start().core.faulty
 
 
+def test_a_stop_lets_go_of_an_arm_that_presses_against_a_wall():
+    loop, wall = Loop(PD, friction=True).run(0.5), []
+
+    def pressed(reading):
+        depth, speed = reading.position[0] - 0.2, reading.velocity[0]
+        wall.append(max(0.0, 3e3 * depth + 20.0 * speed) * (depth > 0.0))
+        loop.arm.push = Push(STILL[:3], reading.time, 1.0, (0.0, 0.0, -wall[-1]), link=1)
+
+    loop.move(0, 0.8)
+    loop.run(2.5, pressed).controller.stop('a user')
+    assert wall[-1] > 0.2 * FER.limit('effort')[0]
+    loop.run(0.5, pressed)
+    assert wall[-1] == 0.0 and loop.controller.state is not State.HOLDING
+
+
 def test_a_core_that_will_hold_the_arm_again_has_not_ended():
     script = Script().stopping(True).tick(400)
     assert script.core.state is State.SILENT and not script.core.needs_start
@@ -764,11 +779,9 @@ def test_a_node_begins_anew_at_a_receiver_that_adds_gravity_where_the_last_did_n
 def test_an_infinite_position_of_a_joint_without_limits_is_unusable(infinite, number):
     endless = replace(FER.joints[6].limits, lower=-np.inf, upper=np.inf)
     arm = replace(FER, joints=(*FER.joints[:6], replace(FER.joints[6], limits=endless)))
-    loop = Feedforward(arm, 'mujoco')
-    q = np.array(FER.home)
-    torques = []
+    loop, torques = Feedforward(arm, 'mujoco'), []
     for k in range(80):
-        given = np.where(np.arange(7) == 6, infinite, q) if k == number else q
+        given = np.where(np.arange(7) == 6, infinite, HOME) if k == number else HOME
         torques.append(loop.step(given, STILL, 1e-3 * k))
     assert np.isfinite(torques).all()
     assert loop.state is State.RUNNING  # again

@@ -298,10 +298,8 @@ def test_friction_of_the_wrong_sign_at_one_joint_does_not_drive(make, gains):
 @pytest.mark.parametrize('gains', ['none', 'gentle'])
 def test_at_rest_and_led_by_hand_nothing_is_added(gains):
     """Without a motion and without kp there is no reference; a held arm's stands still."""
-    cores = [
-        Feedforward(replace(ARM, friction=friction(1.3)), terms=terms, **GAINS[gains])
-        for terms in (Terms(), Terms(friction=True))
-    ]
+    arm, options = replace(ARM, friction=friction(1.3)), GAINS[gains]
+    cores = [Feedforward(arm, terms=one, **options) for one in (Terms(), Terms(friction=True))]
     rng, q = np.random.default_rng(0), np.array(ARM.home)
     for step in range(400):
         led = 0.3 * np.sin(0.02 * step) * (gains == 'none') * (step > 200)

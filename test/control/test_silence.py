@@ -63,11 +63,9 @@ def test_an_absent_load_declared_after_a_stop_does_not_move_the_arm():
     loop.controller.stop('a user')
     loop.run(0.5).controller.change(payload=payload(0.6))
     before = loop.arm.position
-    loop.run(2.0)
-    assert np.abs(loop.arm.position - before).max() < 0.01
+    assert np.abs(loop.run(2.0).arm.position - before).max() < 0.01
     loop.controller.start()
-    loop.run(0.1)
-    assert loop.controller.state is State.RUNNING
+    assert loop.run(0.1).controller.state is State.RUNNING
 
 
 def test_settings_that_are_right_begin_in_silence():
@@ -77,8 +75,7 @@ def test_settings_that_are_right_begin_in_silence():
     loop.controller.change(gravity_vector=(0.2, 0.0, -9.80))  # within the model's error
     loop.controller.change(kp=KP, kd=KD)
     loop.controller.start()
-    loop.run(0.1)
-    assert loop.controller.state is State.RUNNING
+    assert loop.run(0.1).controller.state is State.RUNNING
 
 
 @pytest.mark.parametrize('kind', [Loop, applied_loop])
@@ -98,13 +95,11 @@ def test_an_arm_that_moves_while_wrong_settings_are_refused_is_held(kind, measur
 def test_the_resting_torque_is_watched_as_any_other():
     loop = applied_loop(Settings(target='mujoco', **HALF), friction=True).run(0.5)
     loop.controller.stop('a user')
-    loop.run(0.2)
-    assert loop.controller.needs_start
+    assert loop.run(0.2).controller.needs_start
     loop.arm.set_payload(Settings(payload=payload(2.9)).payload_inertia())
     loop.until(State.HOLDING, 1.5)
     assert loop.controller.faulty and loop.fastest < 2.1
-    loop.run(0.5)
-    assert loop.speed < 0.05
+    assert loop.run(0.5).speed < 0.05
 
 
 def test_what_was_borne_does_not_come_back_after_a_stop():
