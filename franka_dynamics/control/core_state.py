@@ -56,9 +56,10 @@ Resting torque: zero after reaction ZERO, and in a loop until a usable state agr
   rested when its states were lost. Else g(q) of where the arm is or, unseen, of where the stop by
   the model takes it; and d is added, in that stop, too (under a target that adds gravity only if
   it is to be held), if no joint was faster than 0.04 rad/s when states were lost, under a brake in
-  the last 20 or since it began. So it stays with a load that nobody declared, until `stop` or
-  `reset`, as far as d goes; what kp bore beyond, as of a load that came later, is lost, and it
-  falls with that, as with all of it after a motion or a stop.
+  the last 20 or since it began. So it stays with a load that nobody declared, or goes on pressing
+  against an obstacle, until `stop` (in a loop, `reset`), as far as d goes; what kp bore beyond, as
+  of a load that came later, is lost, and it falls with that, as with all of it after a motion or a
+  stop.
 
 A reaction says what follows once torques have ended; each cause in `ending.py` has one. If the arm
 rests, the last column begins at once, but with RELEASE and HOLD after BRAKING for 20 states:

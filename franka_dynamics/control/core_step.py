@@ -24,12 +24,12 @@ Torques begin (from SILENT)
   first, it comes by the rate, zero at the first usable state; a freed arm falls meanwhile. A node
   sends nothing.
 - The law begins at the 20th usable state in a row, even if the arm moves, unless a torque
-  contradicts, states have a median age above 15 ms, gains swing with that age and the period, or
-  it is `blocked` (which ends nothing). It begins, by the ramp, at the torque sent last, such as a
-  loop's resting torque, if that still acts, else at a first torque: zero if the target adds
-  gravity, else the measured torque or, without one, g(q). None acts of a node at the beginning,
-  after a change to a target that adds gravity otherwise, or of an arm that was carried off and
-  rests there, nor in SILENT a zero torque.
+  contradicts, the last 20 states have a median age above 15 ms, gains swing with that age and the
+  period, or it is `blocked` (which ends nothing). It begins, by the ramp, at the torque sent last,
+  such as a loop's resting torque, if that still acts, else at a first torque: zero if the target
+  adds gravity, else the measured torque or, without one, g(q). None acts of a node at the
+  beginning, after a change to a target that adds gravity otherwise, or of an arm that was carried
+  off and rests there, nor in SILENT a zero torque.
 - Contradicts: a joint's measured torque departs by more than 10 % of its limit from what the
   motion needs, or from what was sent (at the beginning: nothing) plus what the target adds. While
   it does, no law begins; a loop gets zero, or if a state agreed before, the resting torque by the
@@ -45,10 +45,10 @@ States are missing or wrong
 - In SILENT and STOPPING: the count of 20 begins anew, and what is latched (table) needs `start`.
 - In RUNNING, BRAKING, HOLDING: at once the motion ends. An arm that rested gets the resting torque
   by the rate: SILENT. One that moved, or of which some joints are seen and others not (so if a
-  velocity is no number; not if states are old or joints only leapt), is stopped by the model
-  (STOPPING) for 0.25 s; while joints that are seen are faster than 0.02 rad/s, up to 1 s; under a
-  target that adds no gravity as long as states come in which a q is not SEEN, under one that adds
-  it, not beyond 0.25 s if one is MODEL. Then the resting torque, SILENT. So in HOLDING, too.
+  velocity is impossible or no number; not if states are old or joints only leapt), is stopped by
+  the model (STOPPING) for 0.25 s; while a joint that is seen has by the table below over 0.02
+  rad/s, up to 1 s; under a target that adds no gravity as long as states come in which a q is not
+  SEEN, under one that adds it, not beyond 0.25 s if one is MODEL. Then the resting torque, SILENT.
 - When the first usable state comes (law: it begins, and holds the arm where it is then, without
   motion; rest: the resting torque until `start`, so in each row if a `stop` came before, in the
   first after BRAKING, but HOLDING after `faulty` or repeating positions; 20: at the 20th usable
@@ -73,7 +73,7 @@ States are missing or wrong
   what is wrong                                 joints                  until            latched
   no new state for 20 ms (`tick`)               MODEL                   the next state   no
   a first finite, possible state after > 20 ms  SEEN                    the next state   no
-  stamps set back, by 1 s or for 20 states      MODEL                   the next state   no
+  stamps set back 1 s or 20 states; q may leap  MODEL                   the next state   no
   states older than `max_state_age` (0.1 s)     q SEEN, every dq MODEL  younger states   no
   states below `min_input_rate`, or ahead       SEEN                    faster states    no
   a position is no number                       that OWN, others SEEN   it is a number   no
@@ -104,7 +104,7 @@ Torques are wrong
   what the target adds (without one: this sum from what the motion needs), by more than 20 % of a
   limit (31 % at limits below 20 N m), found 23 ms after it began (50 if just beyond): HOLD. Not at
   rest for 1 s after the law begins, unless it was held; less any share of a changed payload's
-  g(q) for 2 s, or until a joint has 0.5 rad/s.
+  g(q) for 2 s, or until a joint has 0.5 rad/s; in a stop that lets go, of d as it was 20 ms ago.
 - Speed, found first in a hard push: a joint beyond 0.6 of its limit (1.15 until 0.5 s after the
   reference moved), with what it gains before its torque can turn, for 3 ms: HOLD; also one above
   0.5 rad/s that cannot stop before its position limit, if no reference moved.
@@ -154,10 +154,10 @@ Stops and start. Each stop adds its reason; a fault stays latched whatever follo
   changed payload's g(q), as above: a wrong one then moves the arm, until it is a disturbance).
 - (4) As Torques begin, mostly at the next state, also in a free fall after COAST, which
   contradicts nothing; an arm that is unseen since a stop by the model began, after COAST, too, but
-  not ZERO, is first BRAKING once it is seen. Refused if it is to be held then.
+  not ZERO, is first BRAKING if seen above 0.04 rad/s in STOPPING, else it waits for 20 usable
+  states. Refused if it was to be held.
 - (5) But a loop's g(q) goes on, from its first state (after a `tick` or an unusable one as at
-  first), unless COAST came before or torques departed by more than 10 %: then as at first, so zero
-  at the states at which one contradicts.
+  first), unless COAST came or torques departed by 10 %: then zero where one contradicts.
 - ZERO: under a target that adds no gravity the arm falls, STOPPING while it moves; if `blocked`
   also after `start`, `reset`. After a PAUSE the law begins by itself at the first state not so (20
   were usable; until then SILENT gets g(q) by the rate, STOPPING zero), in STOPPING at the torque

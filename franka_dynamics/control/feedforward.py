@@ -93,7 +93,8 @@ class Feedforward(CoreStep):
 
         `status` says why none are commanded yet. While a stop that is no fault still brakes the
         arm, torques begin once it is at rest, without the motion. After a stop by the model they
-        begin after 20 usable states, even if the arm moves.
+        begin after 20 usable states, even if the arm moves; seen in STOPPING above 0.04 rad/s it
+        is braked first.
 
         Raises StartRefusedError while the arm is still braked after a fault, while a held arm's
         states are too old, its torque is unexplained or it is `blocked`, and after a fault that
