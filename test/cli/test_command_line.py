@@ -112,7 +112,7 @@ def test_ctrl_c_during_an_import_or_in_a_destructor_exits_in_one_word(where, tmp
     # Given a library that the command line imports, during whose import Ctrl-C comes.
     (tmp_path / 'rich').mkdir()
     text = where.format('os.kill(os.getpid(), signal.SIGINT); time.sleep(5.0)')
-    text = f'import os, signal, time\n{text}\ntime.sleep(5.0)\n'
+    text = f'import os, signal, time\n{text}\ntime.sleep(1.0)\n'
     (tmp_path / 'rich/__init__.py').write_text(text)
     status, _, errors = run_python(*PROCESS, 'arm', 'show', PYTHONPATH=f'{tmp_path}:{PYTHONPATH}')
     assert (status, errors) == (EXIT_INTERRUPTED, 'franka-dynamics: interrupted\n')
