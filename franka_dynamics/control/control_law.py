@@ -54,8 +54,7 @@ class ControlLaw:
             self._max_kd_delay = 0.5 * np.pi / float(decays.real.max())
         self._max_kp_delay = np.divide(damped, self.kp, out=unlimited, where=self.kp > 0.0)
         self._max_delay = min(self._max_kd_delay, self._max_kp_delay.min())
-        self._zero = np.zeros(n)
-        self._effort_limit = arm.limit('effort')
+        self._zero, self._effort_limit = np.zeros(n), arm.limit('effort')
 
     def instability_reason(self, state_period: float, state_age: float) -> Reason | None:
         """Return why the loop would oscillate with states of this period and age [s], or None."""

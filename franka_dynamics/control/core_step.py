@@ -31,11 +31,12 @@ Torques begin (from SILENT)
   beginning, after a change to a target that adds gravity otherwise, or of an arm that was carried
   off and rests there, nor in SILENT a zero torque.
 - Contradicts: a joint's measured torque departs by more than 10 % of its limit from what the
-  motion needs, or from what was sent (at the beginning: nothing) plus what the target adds. While
+  motion needs, or from what was sent (zero at the beginning) plus what the target adds. While
   it does, no law begins; a loop gets zero, or if a state agreed before, the resting torque by the
   settings that acted then; an arm that falls by 3 mrad, or in a loop departs as a disturbance, is
   braked (where zero was sent and the target adds no gravity, at first by g(q) with d = 0) and
-  held. Once it agrees or counts as none, the law begins.
+  held. Once it agrees or counts as none, the law begins, at a first torque; before the 20th state
+  a loop's g(q) comes, by the rate.
 - A measured torque with a NaN, all zero, if the target adds no gravity before the law within
   friction (or any, with `held_until_commanded`), if it adds it one of the last 3 that were sent,
   counts as none. Without one nothing contradicts at the beginning; settings that changed later are
@@ -102,7 +103,7 @@ States are missing or wrong
 Torques are wrong
 - Disturbance: the measured torque departs from what the motion needs, or from what was sent plus
   what the target adds (without one: this sum from what the motion needs), by more than 20 % of a
-  limit (31 % at limits below 20 N m), found 23 ms after it began (50 if just beyond): HOLD. Not at
+  limit (31 % at limits below 20 N m), found 23 to 35 ms later (50 if just beyond): HOLD. Not at
   rest for 1 s after the law begins, unless it was held; less any share of a changed payload's
   g(q) for 2 s, or until a joint has 0.5 rad/s; in a stop that lets go, of d as it was 20 ms ago.
 - Speed, found first in a hard push: a joint beyond 0.6 of its limit (1.15 until 0.5 s after the
@@ -122,8 +123,8 @@ Torques are wrong
   what is wrong                   with a measured torque (not zero)  without
   target adds no g(q), all do     zero, no law; HOLD if it moves     the law; HOLD as it rises
   target adds g(q), nobody does   zero, no law; HOLD as it falls     the law; HOLD as it falls
-  exchanged, reversed: mujoco     g(q); HOLD as it falls; COAST;     the law; HOLD; COAST (g(q),
-                                  a node: the law; COAST             if by speed)
+  exchanged, reversed: mujoco     g(q); HOLD as it falls; COAST;     g(q) or the law; HOLD; COAST
+                                  a node: the law; COAST             (g(q), if by speed)
   the same, fci                   the law; COAST in motion           the same
   the same, begins in RUNNING     COAST, or HOLD, then COAST         the same
   1 or 2 joints' torque is dead   HOLD beyond bounds; under mujoco   the same, or COAST as if
@@ -151,13 +152,13 @@ Stops and start. Each stop adds its reason; a fault stays latched whatever follo
   is older than 15 ms. After a fault: refused.
 - (3) At once, by the ramp, without a motion: kp pulls to where the arm is. Refused if `blocked`,
   if states are older than 15 ms or torques depart by more than 10 % of a limit (less a share of a
-  changed payload's g(q), as above: a wrong one then moves the arm, until it is a disturbance).
+  changed payload's g(q), as above: a wrong one then moves the arm, until a watcher finds it).
 - (4) As Torques begin, mostly at the next state, also in a free fall after COAST, which
   contradicts nothing; an arm that is unseen since a stop by the model began, after COAST, too, but
   not ZERO, is first BRAKING if seen above 0.04 rad/s in STOPPING, else it waits for 20 usable
   states. Refused if it was to be held.
 - (5) But a loop's g(q) goes on, from its first state (after a `tick` or an unusable one as at
-  first), unless COAST came or torques departed by 10 %: then zero where one contradicts.
+  first), unless COAST came or torques departed as in (3): then zero where one contradicts.
 - ZERO: under a target that adds no gravity the arm falls, STOPPING while it moves; if `blocked`
   also after `start`, `reset`. After a PAUSE the law begins by itself at the first state not so (20
   were usable; until then SILENT gets g(q) by the rate, STOPPING zero), in STOPPING at the torque
@@ -336,6 +337,8 @@ class CoreStep(StateMachine):
             if problem.reaction is Reaction.COAST and self.disturbances.shows_push():
                 states.believes_fast_joints = True
                 problem = problem._replace(reaction=Reaction.AWAIT)
+            elif problem.reaction is Reaction.COAST:
+                self.disturbances.mark_misdirected_joints()
             if states.stamp is None and self.output.in_loop:
                 states.require_radians(sample.q)
             return problem

@@ -25,7 +25,7 @@ from .settings import friction_in_measured_effort, StateLimits
 from .terms import MAX_REST_SPEED_RAD_S, MIN_MOTION_SPEED_RAD_S, StateTerms, TermModel
 from ..arm import ArmDescription
 from ..arm.friction import FrictionState
-from ..arrays import Array
+from ..arrays import Array, NDArray
 from ..dynamics.external_torque import inverse_mass_matrix, LoadEstimator, MomentumObserver
 from ..errors import distinct_texts
 
@@ -280,9 +280,7 @@ class DisturbanceMonitor:
             rows, bounds = self._latest_samples, (self.running_bound, self.start_bound)
             found = find_misdirected_joints(rows, *bounds, elapsed, measured=self.has_effort)
             if found is not None and (self.has_effort or not self._is_push()):
-                # Where the measured torque departs more from what the motion needs, it is wrong.
-                by_motion = np.abs(self.disturbance_torque) >= np.abs(self.external_torque)
-                self.misdirected_joints = np.logical_and(found, by_motion)
+                self.mark_misdirected_joints(found)
                 return Cause.TORQUE_NOT_APPLIED.ending(ReasonCode.JOINTS_MIXED_UP())
         if not carries_arm:
             return None
@@ -295,6 +293,14 @@ class DisturbanceMonitor:
         lasts = self._excess_s >= MAX_DISTURBANCE_TIME_S
         why = self.bound_violation(self.running_bound) if lasts else None
         return None if why is None else Cause.LASTING_DISTURBANCE.ending(why)
+
+    def mark_misdirected_joints(self, found: NDArray[np.bool_] | bool = False) -> None:
+        """Note `found` joints, and those that last got other torques than sent, as misdirected."""
+        last = self._latest_samples[-1:]
+        other = (np.abs(last[:, 1] - last[:, 0]) > self.running_bound).any(axis=0)
+        # Where the measured torque departs more from what the motion needs, it is wrong.
+        by_motion = np.abs(self.disturbance_torque) >= np.abs(self.external_torque)
+        self.misdirected_joints |= (found | (other & self.has_effort)) & by_motion
 
     def shows_push(self, *, by_change: bool = False) -> bool:
         """

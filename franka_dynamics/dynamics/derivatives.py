@@ -241,8 +241,7 @@ class _TreeRecursion(TreeKinematics):
     def derivatives(self) -> DynamicsDerivatives:
         """Return the TreeMotion and its derivatives (Kwon's Algorithm 1)."""
         D, P, Q = self._outward_derivatives()
-        R = self._wrench_derivatives(P, Q)
-        n = self.n
+        R, n = self._wrench_derivatives(P, Q), self.n
         S = np.einsum('ij,...ijk->...ik', self.tree.twists, R)
         own = np.einsum('...ij,ijk->...ik', self.F, ad(self.tree.twists))
         for i in range(n):

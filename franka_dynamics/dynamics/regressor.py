@@ -215,8 +215,7 @@ def wrench_regressor(velocity: Array, acceleration: Array) -> Array:
     v, omega = velocity[..., :3], velocity[..., 3:]
     classical = np.array(acceleration)
     classical[..., :3] += cross(omega, v)
-    out = momentum_regressor(classical)
-    turn = hat(omega)
+    out, turn = momentum_regressor(classical), hat(omega)
     out[..., :3, 6:9] += turn @ turn
     out[..., 3:, :6] += turn @ _inertia_regressor(omega)
     return out

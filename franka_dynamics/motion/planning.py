@@ -334,8 +334,7 @@ def _last_stream_velocity(stream: Array) -> Array:
     """Return the velocity between a stream's last two points, zero for one, (1, n) [rad/s]."""
     if len(stream) == 1:
         return np.zeros((1, stream.shape[1] - _POSITION_COLUMN))
-    steps = stream[-1] - stream[-2]
-    period = _stream_timing(stream)[1]
+    steps, period = stream[-1] - stream[-2], _stream_timing(stream)[1]
     return np.asarray(steps[None, _POSITION_COLUMN:] / (steps[_POINT_NUMBER_COLUMN] * period))
 
 

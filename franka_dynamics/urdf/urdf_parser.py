@@ -68,8 +68,7 @@ def _rotor_inertia_notes(robot: ElementTree.Element) -> Iterator[str]:
         what = f'{inertia!r} kg m^2 behind a reduction of {ratio!r}, which are no numbers,'
         at_motor = np.inf
         with suppress(ValueError):
-            at_motor = parse_float(inertia)
-            factor = parse_float(ratio)
+            at_motor, factor = parse_float(inertia), parse_float(ratio)
             at_joint = f'{at_motor * factor**2:g} at the joint,'
             what = f'{at_motor:g} kg m^2 behind a reduction of {factor:g}, {at_joint}'
         if at_motor != 0.0:
