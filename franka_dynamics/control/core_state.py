@@ -72,10 +72,10 @@ rests, the last column begins at once, but with RELEASE and HOLD after BRAKING f
   RESTING_TORQUE  as AWAIT                      as AWAIT, but what was to be held is so no more:
                                                 `faulty`, repeating positions
   COAST           STOPPING, not by the model    the resting torque, zero at joints whose torques
-                                                then seem exchanged or reversed, right ones among
-                                                them (speed alone tells none; nor one that got
-                                                little); nothing watches, brakes or holds the arm
-                                                until `start`, `reset`
+                                                then seem exchanged or reversed, often at right
+                                                ones, too (unmeasured, speed alone tells none; nor
+                                                one that got little); nothing watches, brakes or
+                                                holds the arm until `start`, `reset`
   ZERO            STOPPING, not by the model    zero torque, else as COAST
 
 What ends torques by itself (part 6 of `CoreStep.step`; bounds there, under Torques are wrong):
