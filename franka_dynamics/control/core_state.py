@@ -86,8 +86,8 @@ What ends torques by itself (part 6 of `CoreStep.step`; bounds there, under Torq
   disturbance torques, speeds: HOLD             RUNNING; resting torque g(q) of a loop, and in
                                                 STOPPING; one that moves before its first torque
   a fall while torques are refused: HOLD        SILENT, STOPPING, if the law is to begin by itself,
-                                                or a loop sends zero (`reset` after a stop) and
-                                                the target adds no gravity
+                                                or a loop sends zero (`reset` after a stop, not
+                                                TO_ZERO) and the target adds no gravity
 
 So after a plain stop a loop sends g(q) of wherever a person guides the arm, and brakes and holds
 an arm that is pushed beyond these bounds; but not where the target adds gravity, nor after COAST

@@ -49,7 +49,7 @@ States are missing or wrong
   velocity is impossible or no number; not if states are old or joints only leapt), is stopped by
   the model (STOPPING) for 0.25 s; while a joint that is seen has by the table below over 0.02
   rad/s, up to 1 s; under a target that adds no gravity as long as states come in which a q is not
-  SEEN, under one that adds it, not beyond 0.25 s if one is MODEL. Then the resting torque, SILENT.
+  SEEN, under one that adds it, not beyond 0.25 s if a q is MODEL. Then the resting torque, SILENT.
 - When the first usable state comes (law: it begins, and holds the arm where it is then, without
   motion; rest: the resting torque until `start`, so in each row if a `stop` came before, in the
   first after BRAKING, but HOLDING after `faulty` or repeating positions; 20: at the 20th usable
@@ -62,10 +62,10 @@ States are missing or wrong
   else, as if it rested when lost   resting torque  20: law      rest         20: BRAKING, HOLDING
 
 - A gap of up to 20 ms (`state_timeout`, by stamps less by age / `max_state_age`; at least 3
-  periods) without a finite, possible state is none: `tick` repeats the last torque. Then `tick`
-  begins the stop, in a node and in a loop that calls it. Another loop applies its last torque
-  throughout; the first state after the gap begins the stop, with one torque by this state, and the
-  next one, if usable, ends it.
+  periods) in which no state comes is none (a wrong one is, at once): `tick` repeats the last
+  torque. Then `tick` begins the stop, in a node and in a loop that calls it. Another loop applies
+  its last torque throughout; the first state after the gap begins the stop, with one torque by
+  this state, and the next one, if usable, ends it.
 - What the stop takes for a joint's motion (SEEN: the measured position and velocity; OWN: the
   velocity alone from the last believed position, if possible and changing, else MODEL; MODEL: the
   last believed velocity as it decays), until when states are not trusted (after over 20 ms of
@@ -114,10 +114,10 @@ Torques are wrong
   a force on the flange explains it, too, but for opposite disturbances of two joints or a reversed
   torque; nor if it fits less closely and a single joint gets much that another hardly misses.
 - Driven: in BRAKING a joint is for 5 ms faster, by 0.4 of its limit, than it got until its torque
-  could turn (20 ms, or as the rate allows): COAST. But if none is measured, and in the last 20
-  states each joint whose torque changed got that, or they got 3 times what was sent more, it is a
-  push: braked on. HOLDING yields to one beyond d and 10 % of limits, up to twice a speed limit;
-  back it comes by 0.11 rad.
+  could turn (20 ms, or as the rate allows, without torque limits): COAST. But if none is measured,
+  and in the last 20 states each joint whose torque changed got that, or they got 3 times what was
+  sent more, it is a push: braked on. HOLDING yields to one beyond d and 10 % of limits, up to
+  twice a speed limit; back it comes by 0.11 rad.
 - A torque that is not finite, of the law or the brake, is never sent: COAST.
 
   what is wrong                   with a measured torque (not zero)  without
@@ -160,18 +160,19 @@ Stops and start. Each stop adds its reason; a fault stays latched whatever follo
 - (5) But a loop's g(q) goes on, from its first state (after a `tick` or an unusable one as at
   first), unless COAST came or torques departed as in (3): then zero where one contradicts.
 - ZERO: under a target that adds no gravity the arm falls, STOPPING while it moves; if `blocked`
-  also after `start`, `reset`. After a PAUSE the law begins by itself at the first state not so (20
-  were usable; until then SILENT gets g(q) by the rate, STOPPING zero), in STOPPING at the torque
-  reached; but if a stop or fault came before or since, zero goes on until `start`. While
-  `blocked`, nothing watches a fall under zero torque.
+  also after `start`, `reset`; after TO_ZERO and `reset` SILENT, unwatched, until `start`. After a
+  PAUSE the law begins by itself at the first state not so (20 were usable; until then SILENT gets
+  g(q) by the rate, STOPPING zero), in STOPPING at the torque reached; but if a stop or fault came
+  before or since, zero goes on until `start`. While `blocked`, nothing watches a fall under zero
+  torque.
 
 Settings change (`Feedforward.change`)
   RUNNING            the law of the new ones at once, by the ramp; the motion goes on. kp from 0,
                      or higher at a joint 0.1 rad from q_d: without a motion the arm is held where
                      it is then; in one the latter is a SettingsError
   BRAKING, HOLDING   payload, gravity: at once, but d takes up the difference, so that the torque
-                     has no step until a `stop`. kp, kd, scale, terms: from `start`, by the
-                     ramp, or braked again
+                     at rest has no step until it is let go (in motion it changes by the rate).
+                     kp, kd, scale, terms: from `start`, by the ramp, or braked again
   SILENT, STOPPING   the old ones act in SILENT until `start`, if the law needs it, or `reset`,
                      and in both until no torque contradicts the new ones or a held arm is
                      held again; these at once if no torque acts. d, if borne, takes up the rest
