@@ -105,7 +105,7 @@ Torques are wrong
   what the target adds (without one: this sum from what the motion needs), by more than 20 % of a
   limit (31 % at limits below 20 N m), found 23 to 35 ms later (50 if just beyond): HOLD. Not at
   rest for 1 s after the law begins, unless it was held; less any share of a changed payload's
-  g(q) for 2 s, or until a joint has 0.5 rad/s; in a stop that lets go, of d as it was 20 ms ago.
+  g(q) for 2 s, or until a joint has 0.5 rad/s; in a stop that lets go, of d 20 ms ago instead.
 - Speed, found first in a hard push: a joint beyond 0.6 of its limit (1.15 until 0.5 s after the
   reference moved), with what it gains before its torque can turn, for 3 ms: HOLD; also one above
   0.5 rad/s that cannot stop before its position limit, if no reference moved.
@@ -152,7 +152,7 @@ Stops and start. Each stop adds its reason; a fault stays latched whatever follo
   is older than 15 ms. After a fault: refused.
 - (3) At once, by the ramp, without a motion: kp pulls to where the arm is. Refused if `blocked`,
   if states are older than 15 ms or torques depart by more than 10 % of a limit (less a share of a
-  changed payload's g(q), as above: a wrong one then moves the arm, until a watcher finds it).
+  changed payload's g(q), as above: a wrong one then moves the arm, unwatched below the bounds).
 - (4) As Torques begin, mostly at the next state, also in a free fall after COAST, which
   contradicts nothing; an arm that is unseen since a stop by the model began, after COAST, too, but
   not ZERO, is first BRAKING if seen above 0.04 rad/s in STOPPING, else it waits for 20 usable
@@ -171,8 +171,8 @@ Settings change (`Feedforward.change`)
                      or higher at a joint 0.1 rad from q_d: without a motion the arm is held where
                      it is then; in one the latter is a SettingsError
   BRAKING, HOLDING   payload, gravity: at once, but d takes up the difference, so that the torque
-                     at rest has no step until it is let go (in motion it changes by the rate).
-                     kp, kd, scale, terms: from `start`, by the ramp, or braked again
+                     at rest has no step until a wrong one moves an arm that is let go (in motion
+                     by the rate). kp, kd, scale, terms: from `start`, by the ramp, or braked again
   SILENT, STOPPING   the old ones act in SILENT until `start`, if the law needs it, or `reset`,
                      and in both until no torque contradicts the new ones or a held arm is
                      held again; these at once if no torque acts. d, if borne, takes up the rest
