@@ -32,10 +32,10 @@ Law: q_d, dq_d, ddq_d are those of the motion at the state's stamp, also of a la
   its last position is held, without a motion that where the law began; if all kp are zero, none:
   G + scale C dq - kd dq.
 Ramp: the torque sent last (at a change of settings the old law's) less that of the law; it is
-  added to the law's torque, to zero in 0.2 s. The part of G that a target which adds gravity
-  lacks is not in it: at a start from SILENT that part comes by the rate alone, and so does G in
-  STOPPING after reaction ZERO (not COAST), or of a loop whose resting torque is not yet that of
-  the law's settings and place, as on its way to it, after a leap, or after changed settings.
+  added to the law's torque, to zero in 0.2 s. The part of G that a target which adds gravity lacks
+  is not in it: at a start from SILENT that part comes by the rate alone, and so does G in STOPPING
+  after reaction ZERO alone, or of a SILENT loop whose resting torque is not yet that of the law's
+  settings and place, as on its way to it, after COAST, a leap, or changed settings.
 Rate: each torque is within the torque limits, and within 1000 N m/s (or the arm's lower rate) of
   the one before, at most 1 N m per state (in a loop of a longer period: per ms of that). Only a
   first torque, and the one after `reset`, may be any step away.

@@ -146,8 +146,8 @@ Stops and start. Each stop adds its reason; a fault stays latched whatever follo
   `start`             goes on         (2)             the law (3)     the law (4)
   `reset`             SILENT; all but a stop is forgotten (TO_ZERO: zero goes on); as at first (5)
 
-- (1) In STOPPING without fault or PAUSE: held after 20 usable states, or as BRAKING ends. Else as
-  the table, latched.
+- (1) In STOPPING without fault or PAUSE: held after 20 usable states, or as BRAKING ends. Else
+  latched, not held; an unseen arm as `latched` above, once it is seen.
 - (2) After a stop: the law begins one state after the arm rests, at the torque then sent, if none
   is older than 15 ms. After a fault: refused.
 - (3) At once, by the ramp, without a motion: kp pulls to where the arm is. Refused if `blocked`,
