@@ -135,7 +135,8 @@ class DisturbanceMonitor:
         self._needed_torque = self._acting_torque = self._zero
         self._buffer_end = 0
         self._state = StateTerms(0.0, *5 * (self._zero,))  # the last one
-        # While the arm may still carry the old load: stamp of the change, change of g(q) [N m].
+        # While the arm may carry the old load: stamp of the change, change of g(q) [N m]; or while
+        # an arm that was held is let go: a stamp, minus the disturbance torque that held it.
         self._payload_change = -np.inf, self._zero
 
     def reset_at_first_torque(self, stamp: float) -> None:
@@ -295,7 +296,7 @@ class DisturbanceMonitor:
         return None if why is None else Cause.LASTING_DISTURBANCE.ending(why)
 
     def mark_misdirected_joints(self, found: NDArray[np.bool_] | bool = False) -> None:
-        """Note `found` joints, and those that last got other torques than sent, as misdirected."""
+        """Set `misdirected_joints` for `found` ones, and where measured and sent torque differ."""
         last = self._latest_samples[-1:]
         other = (np.abs(last[:, 1] - last[:, 0]) > self.running_bound).any(axis=0)
         # Where the measured torque departs more from what the motion needs, it is wrong.

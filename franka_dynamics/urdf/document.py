@@ -117,13 +117,12 @@ class UrdfDocument:
     """
     The tree of links and joints of a URDF or MJCF, with notes on the file.
 
-    `source_name` is what error messages call the file. `link_order` has the links, each behind
-    those on the way from the root to it. `notes` are sentences about tolerated deviations from the
-    format and doubtful limits, `torque_notes` about what changes torques. Of an MJCF,
-    `simulation_values` has `armature`, `damping`, `frictionloss` and, if it states one, `home` of
-    each moving joint; `mjcf_source` is its path or text, `tensor_sources` says of each body what
-    gives its inertia tensor, and `loops` are the joints of each loop that is closed between two
-    bodies.
+    Error messages name the file by `source_name`. `link_order` lists the links, a parent always
+    before its children. `notes` are sentences about tolerated deviations from the format and
+    doubtful limits, `torque_notes` about what changes torques. Of an MJCF, `simulation_values` has
+    `armature`, `damping`, `frictionloss` and, if it states one, `home` of each moving joint;
+    `mjcf_source` is its path or text, `tensor_sources` says of each body what gives its inertia
+    tensor, and `loops` are the joints of each loop that is closed between two bodies.
     """
 
     robot_name: str
