@@ -40,7 +40,7 @@ make PIP_ONLY=1 installs by pip instead.' >&2; exit 2; })
 endef
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help test-kilted test-public-rclpy broken-logs demo docs foreign-files fuzz generated gazebo-check ament receivers recordings rosdoc2 soak test test-kernels test-libraries test-long test-numpy1 test-ros guard-false-alarms guard-misconfiguration streams lint setup clean
+.PHONY: help test-kilted test-public-rclpy broken-logs demo docs foreign-files fuzz generated gazebo-check ament receivers recordings rosdoc2 soak test tutorials test-kernels test-libraries test-long test-numpy1 test-ros guard-false-alarms guard-misconfiguration streams lint setup clean
 .DEFAULT_GOAL := help
 
 help:
@@ -51,7 +51,8 @@ help:
 	@echo 'make test-kernels  tests of numbers with the BLAS kernels of two other kinds of processor (minutes)'
 	@echo 'make test-kilted  the tests of the nodes with ROS 2 Kilted instead of Jazzy'
 	@echo 'make test-public-rclpy  the same where rclpy has no more than its public interface'
-	@echo 'make test-long    the long tests: soak, fuzz and statistics'
+	@echo 'make test-long    the long tests: soak, fuzz, statistics and the tutorials'
+	@echo 'make tutorials    every command of the two tutorials, on a simulated arm'
 	@echo "make test-ros ROS=FOLDER  launch files, ros2 commands of the pages and C++ against ROS's own launch,"
 	@echo '                  ros2cli and ros2_control in FOLDER: /opt/ros/jazzy, a workspace, a Python environment'
 	@echo 'make test-libraries  the tests of PyTorch and JAX, in an environment of their own (gigabytes)'
@@ -141,6 +142,9 @@ test-kernels: setup
 
 test-long: setup fuzz
 	@$(BIN)/python -m pytest -q -m long
+
+tutorials: setup
+	@$(BIN)/python -m pytest -q -m long test/ros/test_tutorial.py
 
 test-numpy1: $(NUMPY1_VENV)/ready
 	@$(NUMPY1_BIN)/python -c 'import numpy, pinocchio; \

@@ -37,8 +37,8 @@ HANGS_AFTER_S = 420.0
 # Tests of nodes wait for each other's processes, all others compute: files of both kinds take
 # turns, so that no processor is idle, the longest first: a worker runs a whole file.
 LONGEST = (
-    'test_tutorial.py test_verdict.py test_examples.py test_identify_verbs.py test_silence.py '
-    'test_bag.py test_front_door.py test_stopping.py test_identify.py test_installation.py'
+    'test_verdict.py test_examples.py test_identify_verbs.py test_silence.py test_bag.py '
+    'test_front_door.py test_stopping.py test_identify.py test_installation.py'
 ).split()
 WAITING_ROOMS = ('ros', 'launch_files')
 SLOWEST_ROOMS = ('control', 'cpp_package', 'identification', 'cli', 'batch', 'validation')

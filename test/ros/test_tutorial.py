@@ -17,6 +17,7 @@ from franka_dynamics.ros.topic_listener import TopicListener
 
 from .. import processes
 
+pytestmark = pytest.mark.long
 # Fewer iterations, to save time: this test is about the sequence of commands.
 SHORTER = {'identify plan': '--draws 4 --iterations 2 --period 14 --repetitions 400'.split()}
 # Requests to a node that may be slow to answer on a busy machine.
