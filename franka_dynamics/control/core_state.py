@@ -44,11 +44,11 @@ Brake: q_b is where braking began, then where the arm came to rest. Until it res
   than 0.11 rad away. d follows the disturbance torque with a time constant of 0.03 s, but does not
   act along the motion of a joint faster than 0.1 rad/s. At each joint d may reach 10 % of the
   torque limit, or what the disturbance torque was in the first 0.05 s of braking or when the arm
-  came to rest; then d bears what kp bore. M a, as far as kd does less, slows each joint with a
-  time constant of 0.03 s and pulls it to q_b, also without kp, each at most 30 rad/s^2. Where a
-  limit cuts a torque that slows a joint, dq is the velocity that the joint will have once that
-  torque can have ended. With states older than 10 ms the time constant is 3 times their age, kp
-  and kd are lowered to it, and the 0.11 rad grow with its square.
+  came to rest; then d bears what kp bore. Where states are lost in RUNNING, d is all of it. M a,
+  as far as kd does less, slows each joint with a time constant of 0.03 s and pulls it to q_b, also
+  without kp, each at most 30 rad/s^2. Where a limit cuts a torque that slows a joint, dq is the
+  velocity that the joint will have once that torque can have ended. With states older than 10 ms
+  the time constant is 3 times their age, kp and kd are lowered to it, the 0.11 rad grow with it^2.
 Stop by the model: it takes q and dq as seen last (`core_step.py`), lets dq decay with a time
   constant of 0.1 s, and moves q by this dq. A joint counts as seen for 50 ms.
 Resting torque: zero after reaction ZERO, and in a loop until a usable state agrees with g(q). Else
@@ -58,8 +58,8 @@ Resting torque: zero after reaction ZERO, and in a loop until a usable state agr
   it is to be held), if no joint was faster than 0.04 rad/s when states were lost, under a brake in
   the last 20 or since it began. So it stays with a load that nobody declared, or goes on pressing
   against an obstacle, until `stop` (in a loop, `reset`), as far as d goes; what kp bore beyond, as
-  of a load that came later, is lost, and it falls with that, as with all of it after a motion or a
-  stop.
+  of a load that came in HOLDING, is lost, and it falls with that, as with all of it after a motion
+  or a stop.
 
 A reaction says what follows once torques have ended; each cause in `ending.py` has one. If the arm
 rests, the last column begins at once, but with RELEASE and HOLD after BRAKING for 20 states:
@@ -72,10 +72,10 @@ rests, the last column begins at once, but with RELEASE and HOLD after BRAKING f
   RESTING_TORQUE  as AWAIT                      as AWAIT, but what was to be held is so no more:
                                                 `faulty`, repeating positions
   COAST           STOPPING, not by the model    the resting torque, zero at joints whose torques
-                                                then seem exchanged or reversed, often at right
-                                                ones, too (unmeasured, speed alone tells none; nor
-                                                one that got little); nothing watches, brakes or
-                                                holds the arm until `start`, `reset`
+                                                then, or later at twice a speed limit, seem wrong,
+                                                often at right ones, too (unmeasured, speed alone
+                                                tells none; nor one that got little); nothing else
+                                                watches, brakes or holds it until `start`, `reset`
   ZERO            STOPPING, not by the model    zero torque, else as COAST
 
 What ends torques by itself (part 6 of `CoreStep.step`; bounds there, under Torques are wrong):

@@ -127,9 +127,9 @@ Torques are wrong
                                   a node: the law; COAST             (g(q), if by speed)
   the same, fci                   the law; COAST in motion           the same
   the same, begins in RUNNING     COAST, or HOLD, then COAST         the same
-  1 or 2 joints' torque is dead   HOLD beyond bounds; under mujoco   the same, or COAST as if
-                                  it falls on, driven: COAST, flung  exchanged
-                                  if the torque comes back
+  1 or 2 joints' torque is dead   HOLD beyond bounds; under mujoco   the same, but g(q) goes on
+                                  driven: COAST by g(q), from twice  there, or COAST as if
+                                  a limit zero; flung if it returns  exchanged
   a push; a load beyond bounds    HOLD                               HOLD
 
   Under fci exchanged torques are not noticed at rest, small ones nowhere before feedback swings
@@ -158,7 +158,8 @@ Stops and start. Each stop adds its reason; a fault stays latched whatever follo
   not ZERO, is first BRAKING if seen above 0.04 rad/s in STOPPING, else it waits for 20 usable
   states. Refused if it was to be held.
 - (5) But a loop's g(q) goes on, from its first state (after a `tick` or an unusable one as at
-  first), unless COAST came or torques departed as in (3): then zero where one contradicts.
+  first), unless COAST came or torques departed as in (3): then zero while one contradicts (one
+  state, if this zero is measured: it counts as none), then g(q) by the rate.
 - ZERO: under a target that adds no gravity the arm falls, STOPPING while it moves; if `blocked`
   also after `start`, `reset`; after TO_ZERO and `reset` SILENT, unwatched, until `start`. After a
   PAUSE the law begins by itself at the first state not so (20 were usable; until then SILENT gets
