@@ -74,8 +74,8 @@ rests, the last column begins at once, but with RELEASE and HOLD after BRAKING f
   COAST           STOPPING, not by the model    the resting torque, zero at joints whose torques
                                                 then, or later at twice a speed limit, seem wrong,
                                                 often at right ones, too (unmeasured, speed alone
-                                                tells none; nor one that got little); nothing else
-                                                watches, brakes or holds it until `start`, `reset`
+                                                tells none; nor one that misses less than 20 %);
+                                                nothing watches or brakes it until `start`, `reset`
   ZERO            STOPPING, not by the model    zero torque, else as COAST
 
 What ends torques by itself (part 6 of `CoreStep.step`; bounds there, under Torques are wrong):

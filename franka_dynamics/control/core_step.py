@@ -35,8 +35,8 @@ Torques begin (from SILENT)
   it does, no law begins; a loop gets zero, or if a state agreed before, the resting torque by the
   settings that acted then; an arm that falls by 3 mrad, or in a loop departs as a disturbance, is
   braked (where zero was sent and the target adds no gravity, at first by g(q) with d = 0) and
-  held. Once it agrees or counts as none, the law begins, at a first torque; before the 20th state
-  a loop's g(q) comes, by the rate.
+  held. Once it agrees or counts as none, the law begins, as above; before the 20th state a
+  loop's g(q) comes, by the rate.
 - A measured torque with a NaN, all zero, if the target adds no gravity before the law within
   friction (or any, with `held_until_commanded`), if it adds it one of the last 3 that were sent,
   counts as none. Without one nothing contradicts at the beginning; settings that changed later are
@@ -105,7 +105,8 @@ Torques are wrong
   what the target adds (without one: this sum from what the motion needs), by more than 20 % of a
   limit (31 % at limits below 20 N m), found 23 to 35 ms later (50 if just beyond): HOLD. Not at
   rest for 1 s after the law begins, unless it was held; less any share of a changed payload's
-  g(q) for 2 s, or until a joint has 0.5 rad/s; in a stop that lets go, of d 20 ms ago instead.
+  g(q) for 2 s, or until a joint has 0.5 rad/s; in a stop that lets go, of what 20 ms ago was
+  sent beyond the resting torque.
 - Speed, found first in a hard push: a joint beyond 0.6 of its limit (1.15 until 0.5 s after the
   reference moved), with what it gains before its torque can turn, for 3 ms: HOLD; also one above
   0.5 rad/s that cannot stop before its position limit, if no reference moved.
@@ -127,10 +128,11 @@ Torques are wrong
                                   a node: the law; COAST             (g(q), if by speed)
   the same, fci                   the law; COAST in motion           the same
   the same, begins in RUNNING     COAST, or HOLD, then COAST         the same
-  1 or 2 joints' torque is dead   HOLD beyond bounds; under mujoco   the same, but g(q) goes on
-                                  driven: COAST by g(q), from twice  there, or COAST as if
-                                  a limit zero; flung if it returns  exchanged
-  a push; a load beyond bounds    HOLD                               HOLD
+  1 or 2 joints' torque is dead   HOLD, or COAST as if exchanged;    the same, but driven g(q)
+                                  driven g(q), zero from twice a     goes on; flung if the torque
+                                  limit on if 20 % are missing       returns
+  a push; a load beyond bounds    HOLD; COAST if driven, by more     the same
+                                  than torque limits can bear
 
   Under fci exchanged torques are not noticed at rest, small ones nowhere before feedback swings
   (0.01 to 2 s). The law bears what is below the bounds, as a load that departs by less while it
@@ -158,14 +160,14 @@ Stops and start. Each stop adds its reason; a fault stays latched whatever follo
   not ZERO, is first BRAKING if seen above 0.04 rad/s in STOPPING, else it waits for 20 usable
   states. Refused if it was to be held.
 - (5) But a loop's g(q) goes on, from its first state (after a `tick` or an unusable one as at
-  first), unless COAST came or torques departed as in (3): then zero while one contradicts (one
-  state, if this zero is measured: it counts as none), then g(q) by the rate.
+  first). If a torque is measured and COAST came or torques departed as in (3), zero while one
+  contradicts (one state, if this zero is measured within friction), then g(q) by the rate.
 - ZERO: under a target that adds no gravity the arm falls, STOPPING while it moves; if `blocked`
   also after `start`, `reset`; after TO_ZERO and `reset` SILENT, unwatched, until `start`. After a
   PAUSE the law begins by itself at the first state not so (20 were usable; until then SILENT gets
   g(q) by the rate, STOPPING zero), in STOPPING at the torque reached; but if a stop or fault came
   before or since, zero goes on until `start`. While `blocked`, nothing watches a fall under zero
-  torque.
+  torque, but twice a speed limit is a fault.
 
 Settings change (`Feedforward.change`)
   RUNNING            the law of the new ones at once, by the ramp; the motion goes on. kp from 0,
