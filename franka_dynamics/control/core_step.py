@@ -69,7 +69,7 @@ States are missing or wrong
 - What the stop takes for a joint's motion (SEEN: the measured position and velocity; OWN: the
   velocity alone from the last believed position, if possible and changing, else MODEL; MODEL: the
   last believed velocity as it decays), until when states are not trusted (after over 20 ms of
-  stamps without a possible one always one state longer), and what is latched:
+  stamps without a possible one, with `tick`, too, always one state longer), and what is latched:
 
   what is wrong                                 joints                  until            latched
   no new state for 20 ms (`tick`)               MODEL                   the next state   no
@@ -105,8 +105,8 @@ Torques are wrong
   what the target adds (without one: this sum from what the motion needs), by more than 20 % of a
   limit (31 % at limits below 20 N m), found 23 to 35 ms later (50 if just beyond): HOLD. Not at
   rest for 1 s after the law begins, unless it was held; less any share of a changed payload's
-  g(q) for 2 s, or until a joint has 0.5 rad/s; in a stop that lets go, of what 20 ms ago was
-  sent beyond the resting torque.
+  g(q) for 2 s, or until a joint has 0.5 rad/s; in a stop that lets go, only of what 20 ms ago
+  was sent beyond the resting torque.
 - Speed, found first in a hard push: a joint beyond 0.6 of its limit (1.15 until 0.5 s after the
   reference moved), with what it gains before its torque can turn, for 3 ms: HOLD; also one above
   0.5 rad/s that cannot stop before its position limit, if no reference moved.
@@ -129,8 +129,8 @@ Torques are wrong
   the same, fci                   the law; COAST in motion           the same
   the same, begins in RUNNING     COAST, or HOLD, then COAST         the same
   1 or 2 joints' torque is dead   HOLD, or COAST as if exchanged;    the same, but driven g(q)
-                                  driven g(q), zero from twice a     goes on; flung if the torque
-                                  limit on if 20 % are missing       returns
+                                  driven g(q), zero from twice a     goes on; either is flung if it
+                                  limit on if 20 % are missing       returns in BRAKING
   a push; a load beyond bounds    HOLD; COAST if driven, by more     the same
                                   than torque limits can bear
 
@@ -150,10 +150,10 @@ Stops and start. Each stop adds its reason; a fault stays latched whatever follo
 
 - (1) In STOPPING without fault or PAUSE: held after 20 usable states, or as BRAKING ends. Else
   latched, not held; an unseen arm as `latched` above, once it is seen.
-- (2) After a stop: the law begins one state after the arm rests, at the torque then sent, if none
-  is older than 15 ms. After a fault: refused.
+- (2) After a stop: the law begins one state after the arm rests, at the torque then sent, if the
+  median age is up to 15 ms. After a fault: refused.
 - (3) At once, by the ramp, without a motion: kp pulls to where the arm is. Refused if `blocked`,
-  if states are older than 15 ms or torques depart by more than 10 % of a limit (less a share of a
+  if the median age is above 15 ms or torques depart by over 10 % of a limit (less a share of a
   changed payload's g(q), as above: a wrong one then moves the arm, unwatched below the bounds).
 - (4) As Torques begin, mostly at the next state, also in a free fall after COAST, which
   contradicts nothing; an arm that is unseen since a stop by the model began, after COAST, too, but
@@ -162,12 +162,12 @@ Stops and start. Each stop adds its reason; a fault stays latched whatever follo
 - (5) But a loop's g(q) goes on, from its first state (after a `tick` or an unusable one as at
   first). If a torque is measured and COAST came or torques departed as in (3), zero while one
   contradicts (one state, if this zero is measured within friction), then g(q) by the rate.
-- ZERO: under a target that adds no gravity the arm falls, STOPPING while it moves; if `blocked`
-  also after `start`, `reset`; after TO_ZERO and `reset` SILENT, unwatched, until `start`. After a
-  PAUSE the law begins by itself at the first state not so (20 were usable; until then SILENT gets
-  g(q) by the rate, STOPPING zero), in STOPPING at the torque reached; but if a stop or fault came
-  before or since, zero goes on until `start`. While `blocked`, nothing watches a fall under zero
-  torque, but twice a speed limit is a fault.
+- ZERO: under a target that adds no gravity the arm falls, STOPPING while it moves, or SILENT if it
+  was; if `blocked` also after `start`, `reset`; after TO_ZERO and `reset` SILENT, unwatched, until
+  `start`. After a PAUSE the law begins by itself at the first state not so (20 were usable; until
+  then SILENT gets g(q) by the rate, STOPPING zero), in STOPPING at the torque reached, in SILENT
+  at g(q); but if a stop or fault came before or since, zero goes on until `start`. While
+  `blocked`, nothing watches a fall under zero torque, but twice a speed limit is a fault.
 
 Settings change (`Feedforward.change`)
   RUNNING            the law of the new ones at once, by the ramp; the motion goes on. kp from 0,
