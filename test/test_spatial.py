@@ -12,8 +12,7 @@ from franka_dynamics.errors import InertiaError, RigidMotionError
 from .agreement import refuses
 
 ATOL = 1e-13  # 20 times the largest difference seen (5e-15 over angles up to 9 rad)
-# Zero, the series, both sides of where the series takes over, ordinary angles, a half and a
-# whole turn.
+# Zero, the series, both sides of its end, ordinary angles, a half and a whole turn.
 ANGLES = (0.0, 1e-300, 1e-9, 1e-4, 0.0199999, 0.0200001, 0.5, np.pi, 2 * np.pi, 9.0)
 
 

@@ -32,10 +32,10 @@ Law: q_d, dq_d, ddq_d are those of the motion at the state's stamp, also of a la
   its last position is held, without a motion that where the law began; if all kp are zero, none:
   G + scale C dq - kd dq.
 Ramp: the torque sent last (at a change of settings the old law's) less that of the law; it is
-  added to the law's torque, to zero in 0.2 s. The part of G that a target which adds gravity lacks
-  is not in it: at a start from SILENT that part comes by the rate alone, and so does G in STOPPING
-  after reaction ZERO alone, or of a SILENT loop whose resting torque is not yet that of the law's
-  settings and place, as on its way to it, after COAST, a leap, or changed settings.
+  added to the law's torque, to zero in 0.2 s. If the target adds gravity, and after reaction ZERO,
+  what the torque sent last lacks of G is not in it: that comes by the rate alone, and so does g(q)
+  of a SILENT loop whose resting torque is not yet that of the law's settings and place, as on its
+  way to it, after COAST, a leap, or changed settings.
 Rate: each torque is within the torque limits, and within 1000 N m/s (or the arm's lower rate) of
   the one before, at most 1 N m per state (in a loop of a longer period: per ms of that). Only a
   first torque, and the one after `reset`, may be any step away.
@@ -326,18 +326,19 @@ class StateMachine:
         Start the law or braking, from the last torque if it still acts, else from a first one.
 
         `state` is that of an arm to which nothing was sent for a while; None: the brake holds it.
-        Under a target that adds gravity, and after reaction ZERO, the ramp begins at the part
-        of g(q) that the target does not add: the torque goes there by its rate alone, because the
-        arm falls without it once its brakes open, or falls already.
+        Under a target that adds gravity, and after reaction ZERO, what the last torque lacks of
+        the part of g(q) that the target does not add is left out of the ramp: it comes by the rate
+        alone, because the arm falls without it once its brakes open, or falls already.
         """
         begins_at = None
         if state is not None:
-            terms, zero = self.requested_law.terms, self.ending.reaction is Reaction.ZERO
-            zero = zero or (self.state is State.SILENT and terms.adds_gravity)
+            terms, zeroed = self.requested_law.terms, self.ending.reaction is Reaction.ZERO
             if self._prepare_first_torque(state, terms) or event is StateEvent.BEGIN:
                 self.disturbances.reset_at_first_torque(state.stamp)
-            if zero:
-                begins_at = terms.gravity_to_command(state.q, terms.gravity(state.q))
+            if zeroed or terms.adds_gravity:
+                last, due = self.output.last_torque, terms.gravity(state.q)
+                due = terms.gravity_to_command(state.q, due)
+                begins_at = last + due - np.clip(last, *np.sort((0.0 * due, due), 0))
         if event is StateEvent.BEGIN:
             self.motion_watcher.reset()
             self.ramp.begin(begins_at)
@@ -360,8 +361,7 @@ class StateMachine:
         if unknown:
             output.torques.clear()  # another receiver, or the arm was moved
         if not output.torques:
-            gravity = terms.gravity(state.q)
-            measured = effort_trusted and not found.is_effort_idle
+            gravity, measured = terms.gravity(state.q), effort_trusted and not found.is_effort_idle
             first = found.received_torque if measured else gravity
             output.begin_at_torque(0.0 * gravity if terms.adds_gravity else first)
         return unknown

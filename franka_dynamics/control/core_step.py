@@ -126,7 +126,7 @@ Torques are wrong
   target adds g(q), nobody does   zero, no law; HOLD as it falls     the law; HOLD as it falls
   exchanged, reversed: mujoco     g(q); HOLD as it falls; COAST;     g(q) or the law; HOLD; COAST
                                   a node: the law; COAST             (g(q), if by speed)
-  the same, fci                   the law; COAST in motion           the same
+  the same, fci                   the law; in motion as next row     the same
   the same, begins in RUNNING     COAST, or HOLD, then COAST         the same
   1 or 2 joints' torque is dead   HOLD, or COAST as if exchanged;    the same, but driven g(q)
                                   driven g(q), zero from twice a     goes on; either is flung if it
@@ -141,7 +141,7 @@ Torques are wrong
 Stops and start. Each stop adds its reason; a fault stays latched whatever follows.
   call                RUNNING         BRAKING         HOLDING         STOPPING, SILENT
   stop                RELEASE         RELEASE         resting torque  no d; the law only by `start`
-  Stop.HOLD           HOLD            HOLD            goes on         a fault, held as (1)
+  Stop.HOLD           HOLD            HOLD            goes on         a fault; held by (1)
   Stop.PAUSE          ZERO            ZERO            ZERO            zero; a SILENT node: nothing
   Stop.TO_ZERO        ZERO, latched   ZERO, latched   ZERO, latched   the same, latched
   Stop.FINAL          as stop, and `start` is refused for good
@@ -154,7 +154,7 @@ Stops and start. Each stop adds its reason; a fault stays latched whatever follo
   median age is up to 15 ms. After a fault: refused.
 - (3) At once, by the ramp, without a motion: kp pulls to where the arm is. Refused if `blocked`,
   if the median age is above 15 ms or torques depart by over 10 % of a limit (less a share of a
-  changed payload's g(q), as above: a wrong one then moves the arm, unwatched below the bounds).
+  changed payload's g(q), as long as above: a wrong one moves the arm, unwatched below bounds).
 - (4) As Torques begin, mostly at the next state, also in a free fall after COAST, which
   contradicts nothing; an arm that is unseen since a stop by the model began, after COAST, too, but
   not ZERO, is first BRAKING if seen above 0.04 rad/s in STOPPING, else it waits for 20 usable
@@ -174,8 +174,8 @@ Settings change (`Feedforward.change`)
                      or higher at a joint 0.1 rad from q_d: without a motion the arm is held where
                      it is then; in one the latter is a SettingsError
   BRAKING, HOLDING   payload, gravity: at once, but d takes up the difference, so that the torque
-                     at rest has no step until a wrong one moves an arm that is let go (in motion
-                     by the rate). kp, kd, scale, terms: from `start`, by the ramp, or braked again
+                     at rest has no step (in motion by the rate) until `stop`: a wrong one then
+                     drives the arm. kp, kd, scale, terms: at `start` by the ramp, or braked again
   SILENT, STOPPING   the old ones act in SILENT until `start`, if the law needs it, or `reset`,
                      and in both until no torque contradicts the new ones or a held arm is
                      held again; these at once if no torque acts. d, if borne, takes up the rest

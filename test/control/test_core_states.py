@@ -385,8 +385,7 @@ def test_a_late_state_is_passed_over_and_a_clock_set_back_is_not(clock):
     assert not script.core.sends
     script.give()
     assert script.core.sends
-    # A repeated state is one, however often it comes at once; older ones in a row are of another
-    # clock.
+    # A repeated state is one, however often it comes; older ones in a row are of another clock.
     for _ in range(2 * MIN_GOOD_STATE_COUNT):
         script.core.step(script.q, STILL, script.time)
     for k in range(MIN_GOOD_STATE_COUNT):
@@ -923,6 +922,15 @@ def test_after_a_gap_in_motion_torques_go_on_from_the_one_that_still_acts(gap):
         before = loop.command
         loop.run(MAX_STEP_S)
     assert np.abs(loop.command - before).max() <= 1.0 + 1e-9
+
+
+def test_a_load_that_the_robot_does_not_know_is_carried_as_before_when_braking_has_ended():
+    settings = Settings(target='fci', payload=payload(2.0), payload_known_to_robot=False)
+    load = settings.payload_inertia()
+    loop = Loop(settings, measures=False, payload=load, gravity_compensation=True).run(1.0)
+    loop.swing().tick(100)
+    before = loop.until(State.RUNNING, 2.0).arm.position[5]
+    assert abs(loop.run(0.5).arm.position[5] - before) < 0.05
 
 
 def test_a_loop_whose_states_are_too_rare_gets_the_gravity_of_where_the_arm_is():

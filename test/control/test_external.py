@@ -65,8 +65,7 @@ def test_a_gap_in_the_states_starts_the_observer_over():
     observer, dq = MomentumObserver(fd.Model(FER)), np.zeros(7)
     for k in range(100):
         observer.update(1e-3 * k, FER.home, dq, np.full(7, 10.0))
-    # The observer restarts as if the arm did not accelerate: with an effort of zero, something
-    # else must carry g.
+    # The observer restarts as if the arm were still: without effort something else carries g.
     torque = observer.update(10.0, FER.home, dq, np.zeros(7))
     expected = -fd.NewtonEulerModel(FER).gravity(FER.home)
     np.testing.assert_allclose(torque, expected, rtol=0, atol=1e-12)
@@ -209,8 +208,7 @@ def test_away_from_singular_poses_it_is_plain_least_squares():
 
 
 def test_a_singular_pose_is_said_and_damped():
-    # Given the arm stretched upwards, and the joint torques of 10 N on its flange along x, each
-    # with an error.
+    # Given the arm stretched upwards, and joint torques of 10 N on its flange, with errors.
     torque = 0.1 - 10.0 * fd.NewtonEulerModel(FER).jacobian(STRAIGHT)[0]
     estimate = external_torque.WrenchEstimator(fd.Model(FER)).estimate(STRAIGHT, torque)
     # Then the directions that no joint torque shows have a large deviation and no force.

@@ -486,8 +486,7 @@ def test_states_of_infinite_age_cannot_be_used(age):
 
 
 BAD = (10**400, 'x', [0.0, 1.0], 1.0 + 2.0j, object())
-# None stands for none in the other arguments, where numbers that are not finite are states that
-# cannot be used.
+# None is none in the other arguments, where numbers that are not finite are unusable states.
 CASES = [(name, bad) for name in ('time', 'now', 'age', 'tick', 'q', 'effort') for bad in BAD]
 CASES += [(name, None) for name in ('time', 'tick', 'q')]
 CASES += [('q', np.zeros(6)), ('q', np.zeros((1, 7))), ('q', 0.0)]

@@ -119,8 +119,7 @@ def test_neither_the_unit_of_length_nor_a_distant_base_changes_rank_decisions():
 
 
 def test_a_twist_that_nearly_vanishes_shows_in_the_rank_gap():
-    # Axes 1 and 2 are parallel to within 3.7e-6 rad: the arm has more base parameters than with
-    # parallel axes.
+    # Axes 1 and 2 are parallel to within 3.7e-6 rad: more base parameters than if they were.
     arm = fd.load('scemi')
     twisted = (with_row(arm, 1, alpha=alpha) for alpha in (arm.joints[1].row.alpha, 0.0, 3.7e-6))
     kept = [fd.base_parameters(one).column_gap.min_kept_norm for one in twisted]

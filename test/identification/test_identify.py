@@ -368,8 +368,7 @@ def test_an_estimate_of_no_real_body_gives_one_with_its_mass_and_centre():
     found = _estimate(body.parameters(), 1e-6 * np.eye(10), np.ones(7), 18.0)
     assert body_of(found).is_physical()
     np.testing.assert_allclose(found.payload[:4], found.values[:4], rtol=0.0, atol=1e-12)
-    # The second moments along x, y and z are 2, 2 and -1 g m^2; the negative one is raised to
-    # zero.
+    # Second moments along x, y and z are 2, 2, -1 g m^2; the negative one is raised to zero.
     np.testing.assert_allclose(found.payload[[4, 7, 9]], [2e-3, 2e-3, 4e-3], rtol=0.0, atol=2e-6)
 
 

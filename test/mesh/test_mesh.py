@@ -13,8 +13,7 @@ from franka_dynamics.spatial import exp6, pose_from_xyz_rpy
 from ..agreement import differences, refuses
 from ..dynamics.trees import random_link
 
-# Corner k of a unit cube has the bits of k as coordinates; faces are counter-clockwise from
-# outside.
+# Corner k of a unit cube has the bits of k as coordinates; faces turn left seen from outside.
 _CORNERS = np.array([[(k >> axis) & 1 for axis in range(3)] for k in range(8)], dtype=float)
 _SIDES = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]]
 _FACES = np.array([[a, *pair] for a, b, c, d in _SIDES for pair in ((b, c), (c, d))])

@@ -204,8 +204,7 @@ def trapezoid(goal, scale):
 
 @pytest.mark.parametrize('target', ['fci', 'mujoco'])
 def test_what_is_held_after_a_braking_motion_holds_the_arm(target):
-    # joint_trajectory_controller repeats the last point with its effort. These goals end
-    # decelerating.
+    # joint_trajectory_controller repeats the last point's effort. These goals end decelerating.
     law = ControlLaw(FR3, Settings(target=target))
     gravity = (0.0, 0.0, 0.0 if target == 'fci' else -9.81)
     for goal in (GOAL, trapezoid(Q[-1] + 0.5, 0.5)):

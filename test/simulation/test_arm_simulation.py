@@ -65,8 +65,7 @@ def test_an_arm_with_own_compensation_stays_and_measures_gravity():
     simulation = arm(gravity_compensation=True, brake_release_after=0.0)
     effort = stepped(simulation, STILL, 1000).effort
     np.testing.assert_allclose(simulation.position, FER.home, rtol=0, atol=1e-9)
-    # The link-side sensor measures the torque that carries the arm; tolerance as for MuJoCo's bias
-    # force.
+    # The link-side sensor measures what carries the arm; tolerance as for MuJoCo's bias force.
     np.testing.assert_allclose(effort, MODEL.gravity(FER.home), rtol=0, atol=1e-9)
 
 
