@@ -97,7 +97,7 @@ States are missing or wrong
   loop gets g(q) of where OWN took the joint, then the law of where states say it is.
 - The 6th loss within a minute and since `start` is latched; COAST if states were impossible. A
   velocity beyond twice its limit that positions confirm twice: COAST, but if a push does it
-  (Driven, but 1.5 times what was sent, too) it is possible until `start`. Once latched, a loss
+  (Driven, but 2.5 times all that was sent, too) it is possible until `start`. Once latched, a loss
   within 50 ms of the last, BRAKING again, is the same one.
 
 Torques are wrong
@@ -115,10 +115,10 @@ Torques are wrong
   a force on the flange explains it, too, but for opposite disturbances of two joints or a reversed
   torque; nor if it fits less closely and a single joint gets much that another hardly misses.
 - Driven: in BRAKING a joint is for 5 ms faster, by 0.4 of its limit, than it got until its torque
-  could turn (20 ms, or as the rate allows, without torque limits): COAST. But if none is measured,
-  and in the last 20 states each joint whose torque changed got that, or they got 3 times what was
-  sent more, it is a push: braked on. HOLDING yields to one beyond d and 10 % of limits, up to
-  twice a speed limit; back it comes by 0.11 rad.
+  could turn (20 ms, or as the rate allows, without torque limits): COAST. But it is a push, braked
+  on, if in the last 20 states each measured torque was the sent one to 10 % of a limit, and each
+  joint got 0.5 to 2.5 of what was sent more, or all got 2.5 times that by a flange force. HOLDING
+  yields to one beyond d and 10 % of limits, up to twice a speed limit; back it comes by 0.11 rad.
 - A torque that is not finite, of the law or the brake, is never sent: COAST.
 
   what is wrong                   with a measured torque (not zero)  without

@@ -114,7 +114,7 @@ class Feedforward(CoreStep):
             self._torques_wanted = True
             self.states.trust_states_again()
             self.output.reset_counts()
-            self.disturbances.reset_max_bound_ratios()
+            self.disturbances.max_bound_ratios[:] = 0.0
             if held:
                 self._begin_torques(StateEvent.BEGIN)
             elif self.state is State.SILENT:

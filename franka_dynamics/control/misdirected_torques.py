@@ -55,12 +55,12 @@ def find_misdirected_joints(
     Return the mask (n,) of joints found to get reversed or exchanged torques, or None.
 
     None unless delayed, exchanged or reversed sent torques explain every received excess.
-    `samples`, (N, 3, n), are sent and received torques [N m], without the gravity that the target
+    `samples`, (N, 3+, n), are sent and received torques [N m], without the gravity that the target
     adds, and velocities, at the last states. There must be an excess above `excess_bound`, (n,),
     and all above `noticeable_bound`, (n,), count. `period` is the time between two states [s];
     `measured`: received torques are.
     """
-    sent, received, dq = samples.swapaxes(0, 1)
+    sent, received, dq = samples.swapaxes(0, 1)[:3]
     if not len(samples) or all((np.abs(received[-1] - sent[-1]) <= excess_bound).tolist()):
         return None
     excess = np.abs(received - sent)

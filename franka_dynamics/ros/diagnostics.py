@@ -214,7 +214,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         if now >= self.next_publication_time:
             # The largest since the last report, so that a short peak near the bound is reported.
             shares = controller.disturbances.max_bound_ratios.tolist()
-            controller.disturbances.reset_max_bound_ratios()
+            controller.disturbances.max_bound_ratios[:] = 0.0
             level, message, values = self._status_row(status, shares)
             self._status_pub.publish(self.own_status_message(level, message, values))
             figures = values | self._command_values(np.array(shares))

@@ -377,7 +377,7 @@ class Publishers:
         disturbances, diagnostics = self.controller.disturbances, self.diagnostics
         status, shares = diagnostics.status_log.status(), disturbances.max_bound_ratios.tolist()
         level, message, values = diagnostics._status_row(status, shares)
-        disturbances.reset_max_bound_ratios()
+        disturbances.max_bound_ratios[:] = 0.0
         return level, message, values['state']
 
 
