@@ -43,8 +43,7 @@ def measure_gravity(simulation):
 def main():
     logging.basicConfig(level=logging.INFO, stream=sys.stdout)
     address, record, measured = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
-    # Its idle hold is tuned for an arm with more rotor inertia than ours is given; at a step of
-    # 1 ms it would shake.
+    # Its idle hold is tuned for more rotor inertia than ours has; at steps of 1 ms it would shake.
     mujoco_franka_sim.ARM_POSITION_KP /= 10.0
     mujoco_franka_sim.ARM_POSITION_KD /= 10.0
     server = FrankaSimServer(host=address, enable_gripper=False)

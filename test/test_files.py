@@ -14,8 +14,7 @@ from franka_dynamics.files import atomic_write, write_text
 from .agreement import refuses
 from .processes import run_python
 
-# The bytes that a file may have. To a program it is like a full disk: the file can be made, not
-# written.
+# The bytes that a file may have. It is like a full disk: a file can be made, not written.
 FULL = 100
 COLUMNS = '--position q{} --velocity q{} --effort q{}'
 

@@ -20,8 +20,7 @@ import franka_dynamics
 PACKAGE = 'franka_dynamics'
 FOLDER = Path(franka_dynamics.__file__).parent
 PAGE = (FOLDER.parent / 'docs' / 'architecture.md').read_text('utf-8')
-# From the ground up. A room imports rooms of lower lines; rooms of one line do not import each
-# other.
+# From the ground up. A room imports rooms of lower lines, none of its own.
 RANK = {room: int(line) for line, room in re.findall(r'^\| (\d+) \| `(\w+)` \|', PAGE, re.M)}
 TOP = max(RANK.values()) + 1
 MODULES = {

@@ -32,10 +32,10 @@ Law: q_d, dq_d, ddq_d are those of the motion at the state's stamp, also of a la
   its last position is held, without a motion that where the law began; if all kp are zero, none:
   G + scale C dq - kd dq.
 Ramp: the torque sent last (at a change of settings the old law's) less that of the law; it is
-  added to the law's torque, to zero in 0.2 s. If the target adds gravity, and after reaction ZERO,
-  what the torque sent last lacks of G is not in it: that comes by the rate alone, and so does g(q)
-  of a SILENT loop whose resting torque is not yet that of the law's settings and place, as on its
-  way to it, after COAST, a leap, or changed settings.
+  added to the law's torque, to zero in 0.2 s. If the target adds gravity, after reaction ZERO, or
+  in a fall in STOPPING, as after COAST, what the torque sent last lacks of G is not in it: that
+  comes by the rate alone, and so does g(q) of a SILENT loop whose resting torque is not yet that
+  of the law's settings and place, as on its way to it, after COAST, a leap, or changed settings.
 Rate: each torque is within the torque limits, and within 1000 N m/s (or the arm's lower rate) of
   the one before, at most 1 N m per state (in a loop of a longer period: per ms of that). Only a
   first torque, and the one after `reset`, may be any step away.
@@ -73,8 +73,8 @@ rests, the last column begins at once, but with RELEASE and HOLD after BRAKING f
                                                 `faulty`, repeating positions
   COAST           STOPPING, not by the model    the resting torque, zero at joints whose torques
                                                 then, or later at twice a speed limit, seem wrong,
-                                                often at right ones, too (unmeasured, speed alone
-                                                tells none; nor one that misses less than 20 %);
+                                                often at right ones, too (none on brakes, or by
+                                                speed unmeasured, or that misses under 20 %);
                                                 nothing watches or brakes it until `start`, `reset`
   ZERO            STOPPING, not by the model    zero torque, else as COAST
 
@@ -326,16 +326,18 @@ class StateMachine:
         Start the law or braking, from the last torque if it still acts, else from a first one.
 
         `state` is that of an arm to which nothing was sent for a while; None: the brake holds it.
-        Under a target that adds gravity, and after reaction ZERO, what the last torque lacks of
-        the part of g(q) that the target does not add is left out of the ramp: it comes by the rate
-        alone, because the arm falls without it once its brakes open, or falls already.
+        Under a target that adds gravity, after reaction ZERO, and while the arm moves in STOPPING,
+        what the last torque lacks of the part of g(q) that the target does not add is left out of
+        the ramp: it comes by the rate alone, because the arm falls without it, or will once its
+        brakes open.
         """
         begins_at = None
         if state is not None:
-            terms, zeroed = self.requested_law.terms, self.ending.reaction is Reaction.ZERO
+            terms = self.requested_law.terms
+            falls = self.state is State.STOPPING and max(abs(state.dq)) > MAX_STOPPED_SPEED_RAD_S
             if self._prepare_first_torque(state, terms) or event is StateEvent.BEGIN:
                 self.disturbances.reset_at_first_torque(state.stamp)
-            if zeroed or terms.adds_gravity:
+            if falls or terms.adds_gravity or self.ending.reaction is Reaction.ZERO:
                 last, due = self.output.last_torque, terms.gravity(state.q)
                 due = terms.gravity_to_command(state.q, due)
                 begins_at = last + due - np.clip(last, *np.sort((0.0 * due, due), 0))

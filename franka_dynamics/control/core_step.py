@@ -53,7 +53,7 @@ States are missing or wrong
 - When the first usable state comes (law: it begins, and holds the arm where it is then, without
   motion; rest: the resting torque until `start`, so in each row if a `stop` came before, in the
   first after BRAKING, but HOLDING after `faulty` or repeating positions; 20: at the 20th usable
-  state, not while `blocked`):
+  state, which a gap's first is not, unless `blocked`):
 
   the arm then                      gets at once    not latched  latched      was to be held
   in STOPPING, above 0.04 rad/s     BRAKING         law as (2)   HOLDING      HOLDING
@@ -155,13 +155,13 @@ Stops and start. Each stop adds its reason; a fault stays latched whatever follo
 - (3) At once, by the ramp, without a motion: kp pulls to where the arm is. Refused if `blocked`,
   if the median age is above 15 ms or torques depart by over 10 % of a limit (less a share of a
   changed payload's g(q), as long as above: a wrong one moves the arm, unwatched below bounds).
-- (4) As Torques begin, mostly at the next state, also in a free fall after COAST, which
+- (4) As Torques begin, mostly at the next state, also in a free fall after COAST, which mostly
   contradicts nothing; an arm that is unseen since a stop by the model began, after COAST, too, but
   not ZERO, is first BRAKING if seen above 0.04 rad/s in STOPPING, else it waits for 20 usable
   states. Refused if it was to be held.
-- (5) But a loop's g(q) goes on, from its first state (after a `tick` or an unusable one as at
-  first). If a torque is measured and COAST came or torques departed as in (3), zero while one
-  contradicts (one state, if this zero is measured within friction), then g(q) by the rate.
+- (5) But a loop's g(q), by new settings, goes on from its first state (after a `tick` or an
+  unusable one as at first). If a torque is measured and COAST came or torques departed as in (3),
+  zero while one contradicts (one state, if this zero is measured within friction), then by rate.
 - ZERO: under a target that adds no gravity the arm falls, STOPPING while it moves, or SILENT if it
   was; if `blocked` also after `start`, `reset`; after TO_ZERO and `reset` SILENT, unwatched, until
   `start`. After a PAUSE the law begins by itself at the first state not so (20 were usable; until
@@ -176,9 +176,9 @@ Settings change (`Feedforward.change`)
   BRAKING, HOLDING   payload, gravity: at once, but d takes up the difference, so that the torque
                      at rest has no step (in motion by the rate) until `stop`: a wrong one then
                      drives the arm. kp, kd, scale, terms: at `start` by the ramp, or braked again
-  SILENT, STOPPING   the old ones act in SILENT until `start`, if the law needs it, or `reset`,
-                     and in both until no torque contradicts the new ones or a held arm is
-                     held again; these at once if no torque acts. d, if borne, takes up the rest
+  SILENT, STOPPING   the old ones act in SILENT until `start`, if the law needs it, and in both
+                     until no torque contradicts the new ones or a held arm is held again; these
+                     at once after `reset`, or if no torque acts. d, if borne, takes up the rest
   `target`           SettingsError, but in SILENT as above
 """
 

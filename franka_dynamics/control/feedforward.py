@@ -108,8 +108,7 @@ class Feedforward(CoreStep):
             held = self.state is State.HOLDING
             if self._must_hold_arm and not held:
                 raise StartRefusedError('The arm is to be held first, once it is seen; try again.')
-            why = held and (self.blocked or self._start_refusal() or self._bound_violation())
-            if why:
+            if why := held and (self.blocked or self._start_refusal() or self._bound_violation()):
                 raise StartRefusedError(f'Not started: {why}. Correct that, or stop.')
             self._torques_wanted = True
             self.states.trust_states_again()

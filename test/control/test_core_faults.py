@@ -402,6 +402,18 @@ def test_an_arm_whose_torques_are_exchanged_gets_none_at_these_joints(pair):
     np.testing.assert_allclose(loop.command, expected, rtol=0, atol=1.0)
 
 
+def test_a_start_in_a_fall_carries_the_arm_as_soon_as_the_rate_allows():
+    gains = dict(zip(('kp', 'kd'), low_gains(FR3, 20.0)))
+    options = {'controller': {'applied_when_silent': True}, 'armature': True}
+    loop = Loop(replace(MUJOCO, **gains), description=FR3, brake_release_after=0.0, **options)
+    step = loop.arm.step
+    loop.arm.step = lambda torque, is_new: step(torque[[0, 3, 2, 1, 4, 5, 6]], is_new=is_new)
+    loop.until(State.STOPPING, 1.0).run(0.03)  # it falls
+    loop.arm.step = step  # somebody has put the cables right
+    loop.controller.start()
+    assert loop.run(0.5).controller.state is State.RUNNING and loop.fastest < 1.6
+
+
 # Where braking drives a joint, the stop by the model would, too; not where a push drives it.
 @pytest.mark.parametrize('moves, count, push', [(1, 60, 0), (0, 60, 0), (1, 1, 0), (1, 60, 1)])
 def test_a_joint_that_torques_drive_faster_than_possible_is_not_braked(moves, count, push):

@@ -49,8 +49,7 @@ def test_optimising_lowers_torques_and_keeps_the_mass(short):
 def test_the_sampled_control_takes_mujocos_arm_to_its_goal(mppi_reach, monkeypatch):
     monkeypatch.setattr(mppi_reach, 'ROLLOUTS', 500)
     found = mppi_reach.run(duration=2.0, seed=0)
-    # With a quarter of the rollouts that the example takes: 410 mm at first, 59 to 65 mm after 2 s
-    # for four seeds.
+    # With a quarter of the example's rollouts: 410 mm, after 2 s 59 to 65 mm for four seeds.
     assert found.distances[-1] < 0.25 * found.distances[0]
     limit = mppi_reach.ARM.limit('effort')
     assert (np.abs(found.torques) <= limit).all()
@@ -191,8 +190,7 @@ def test_feedforward_halves_the_error_on_a_foreign_model(menagerie, capsys, tmp_
     assert (tmp_path / 'menagerie.png').stat().st_size > 1000
 
 
-# With 30 intervals instead of 40. A plan that ignores Coriolis terms or the load ends hundreds of
-# mrad away.
+# With 30 intervals, not 40. A plan without Coriolis terms or load ends hundreds of mrad away.
 INTERVALS, NEAR_RAD = 30, 0.01
 ROUNDING = 1e-6  # of a limit
 
@@ -244,9 +242,8 @@ def test_a_plan_played_to_mujoco_ends_there(time_optimal_reach, planned):
 pytest.importorskip('mujoco')  # without it examples exit
 
 INFINITY = float('inf')
-# For each example: settings that make it short, figures that it prints, and their bounds. By
-# design a stream of a policy's targets is followed two periods of 33 ms late; a chunk has the
-# coming targets.
+# For each example: settings that make it short, figures that it prints, and their bounds. A
+# stream of a policy's targets is followed two periods of 33 ms late; a chunk has coming targets.
 RUNS = {
     'dual_arm': ({}, r'base parameters: (\d+) of 150', [(99.0, 99.0)]),
     'rpr_workspace': ({'POINTS': 24}, r'in at most (\d+) postures', [(1.0, 4.0)]),

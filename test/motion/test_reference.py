@@ -377,8 +377,7 @@ def test_a_stream_is_two_periods_and_a_lead_late_whatever_the_loops_step(rate, s
     assert np.abs(off[times > 1.5]).max() < 2e-3  # in 0.05 s the policy moves by 10 mrad
 
 
-# The motion follows two periods later, and after PLANNING_TIME_CANDIDATES_S[0] and the next
-# joint state.
+# The motion follows two periods, PLANNING_TIME_CANDIDATES_S[0] and a joint state later.
 @pytest.mark.parametrize(('rate', 'share'), [(10.0, 0.1), (30.0, 0.02), (100.0, 0.02)])
 def test_a_stream_is_followed_two_periods_late_with_nearly_the_motions_torque(rate, share):
     arrivals = np.arange(0.0, 2.5, 1.0 / rate)

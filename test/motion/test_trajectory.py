@@ -112,8 +112,7 @@ def test_a_multisine_of_any_size_is_a_motion_the_arm_can_follow(name, duration, 
     assert 0.1 < away.max() <= amplitude
     # The amplitude fades at both ends.
     assert away[motion.times < 0.02 * duration].max() < 0.01 * away.max()
-    # Velocities and accelerations are the derivatives of the positions: the quintics between them
-    # meet a finer motion.
+    # Velocities and accelerations are the positions' derivatives: quintics meet a finer motion.
     finer = multisine(arm, duration, amplitude)
     middle = 0.5 * (motion.times[1:] + motion.times[:-1])
     slope = np.diff(finer.positions, axis=0) / np.diff(finer.times)[:, None]

@@ -249,9 +249,8 @@ def test_a_torque_step_swings_as_the_two_mass_equations_say():
         arm.step(np.array([torque]))
         reading = arm.read()
         found.append((reading.effort[0], reading.velocity[0]))
-    # Then the torque sensor and the motor's velocity show the same swing, to what two substeps of
-    # first order allow at a resonance of sqrt(K (1/B + 1/M)) = 305 rad/s: h w / 2 = 8 % of its
-    # amplitude.
+    # Then torque sensor and motor velocity show the same swing, to what two substeps of first
+    # order allow at a resonance of sqrt(K (1/B + 1/M)) = 305 rad/s: h w / 2 = 8 % of it.
     for shown, expected in zip(np.transpose(found), (gear, exact[2])):
         np.testing.assert_allclose(shown, expected, rtol=0.0, atol=0.08 * np.ptp(expected))
     assert np.ptp(gear) > 1.0  # a rigid joint's would be constant

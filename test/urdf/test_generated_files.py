@@ -96,8 +96,7 @@ def test_mujoco_finds_no_links_touching_in_the_home_pose(arm):
         }
 
     home = fd.load(arm).home
-    # The base and link 1 touch at joint 1; MuJoCo ignores contacts of neighbours, but not with
-    # the world.
+    # Base and link 1 touch at joint 1; MuJoCo ignores neighbours' contacts, not the world's.
     neighbours = {('world', f'{arm}_link1')}
     assert touching(home) == neighbours
     assert touching(home + [0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0]) > neighbours

@@ -104,8 +104,7 @@ def assert_as_in_file(arm, text, held=None):
 
 
 QUARTER = '1.5707963267948966'
-# Offset and turn before each joint, axis, mass, centre of mass, radius of gyration [m]; torque
-# limit.
+# Offset, turn before a joint, axis, mass, its centre, radius of gyration [m]; torque limit.
 ROWS = [
     ('0 0 0.09', '0 0 0', '0 0 1', 3.8, (0.0, 0.03, 0.02), 0.08, 150),
     ('0 0.14 0', f'0 {QUARTER} 0', '0 1 0', 8.4, (0.0, 0.02, 0.21), 0.14, 150),

@@ -99,8 +99,7 @@ def test_a_wrench_on_the_flange_acts_as_in_pinocchio(own, seed):
     tau = backend.inverse_dynamics(*states, wrench=wrench)
     assert np.abs(tau - model.inverse_dynamics(*states)).max() > 1e-3
     assert_near(model.inverse_dynamics(*states, wrench=wrench), tau, RTOL)
-    # Compared is M ddq, because at a wrist of 1e-4 kg m^2 rounding errors of a torque make large
-    # accelerations.
+    # M ddq is compared: at a wrist of 1e-4 kg m^2 rounding errors become large accelerations.
     found, theirs = (one.forward_dynamics(*states[:2], tau, wrench) for one in (model, backend))
     mass = backend.mass_matrix(states.q)
     for expected in (theirs, states.ddq):
