@@ -34,8 +34,8 @@ Law: q_d, dq_d, ddq_d are those of the motion at the state's stamp, also of a la
 Ramp: the torque sent last (at a change of settings the old law's) less that of the law; it is
   added to the law's torque, to zero in 0.2 s. If the target adds gravity, after reaction ZERO, or
   in a fall in STOPPING, as after COAST, what the torque sent last lacks of G is not in it: that
-  comes by the rate alone, and so does g(q) of a SILENT loop whose resting torque is not yet that
-  of the law's settings and place, as on its way to it, after COAST, a leap, or changed settings.
+  comes by the rate alone. So does, if the target adds none, g(q) of a SILENT loop whose torque,
+  not zero, is not yet that of the law's settings and place, as after COAST, a leap, or a change.
 Rate: each torque is within the torque limits, and within 1000 N m/s (or the arm's lower rate) of
   the one before, at most 1 N m per state (in a loop of a longer period: per ms of that). Only a
   first torque, and the one after `reset`, may be any step away.

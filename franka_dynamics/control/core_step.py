@@ -29,7 +29,7 @@ Torques begin (from SILENT)
   such as a loop's resting torque, if that still acts, else at a first torque: zero if the target
   adds gravity, else the measured torque or, without one, g(q). None acts of a node at the
   beginning, after a change to a target that adds gravity otherwise, or of an arm that was carried
-  off and rests there, nor in SILENT a zero torque.
+  off and rests there, nor in SILENT a zero torque (of a loop either).
 - Contradicts: a joint's measured torque departs by more than 10 % of its limit from what the
   motion needs, or from what was sent (zero at the beginning) plus what the target adds. While
   it does, no law begins; a loop gets zero, or if a state agreed before, the resting torque by the
@@ -110,10 +110,11 @@ Torques are wrong
 - Speed, found first in a hard push: a joint beyond 0.6 of its limit (1.15 until 0.5 s after the
   reference moved), with what it gains before its torque can turn, for 3 ms: HOLD; also one above
   0.5 rad/s that cannot stop before its position limit, if no reference moved.
-- Wiring: torques sent to other joints, earlier or reversed explain such a disturbance in the last
-  6 (a joint's own, reversed; unmeasured after 0.06 s) or 10 to 50 states: COAST. Unmeasured not if
-  a force on the flange explains it, too, but for opposite disturbances of two joints or a reversed
-  torque; nor if it fits less closely and a single joint gets much that another hardly misses.
+- Wiring: torques sent to other joints, earlier or reversed explain what is beyond 20 % in the last
+  6 (a joint's own, reversed; unmeasured after 0.06 s) or 10 to 50 states: COAST, mostly before
+  HOLD. Unmeasured not if a force on the flange explains it, too, but for opposite disturbances of
+  two joints or a reversed torque; nor if it fits less closely and a single joint gets much that
+  another hardly misses.
 - Driven: in BRAKING a joint is for 5 ms faster, by 0.4 of its limit, than it got until its torque
   could turn (20 ms, or as the rate allows, without torque limits): COAST. But it is a push, braked
   on, if in the last 20 states each measured torque was the sent one to 10 % of a limit, and each
@@ -131,7 +132,7 @@ Torques are wrong
   1 or 2 joints' torque is dead   HOLD, or COAST as if exchanged;    the same, but driven g(q)
                                   driven g(q), zero from twice a     goes on; either is flung if it
                                   limit on if 20 % are missing       returns in BRAKING
-  a push; a load beyond bounds    HOLD; COAST if driven, by more     the same
+  a push; a load; weak torques    HOLD; COAST if driven, by more     the same
                                   than torque limits can bear
 
   Under fci exchanged torques are not noticed at rest, small ones nowhere before feedback swings
