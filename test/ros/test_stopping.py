@@ -195,7 +195,7 @@ def test_any_executor_runs_the_node_until_it_is_destroyed(kind, probe, arm, comm
     thread = Thread(target=spin)
     thread.start()
     try:
-        arm.until(lambda: len(commands) > 100, 'commands')
+        arm.until(lambda: len(commands) > 30, 'commands')
         assert probe.client.lifecycle_state() == 'active'  # its services are served, too
         np.testing.assert_allclose(commands[-1].data, FER_GRAVITY, rtol=0.0, atol=1e-9)
     finally:
