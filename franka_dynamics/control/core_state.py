@@ -48,7 +48,7 @@ Brake: q_b is where braking began, then where the arm came to rest. Until it res
   as far as kd does less, slows each joint with a time constant of 0.03 s and pulls it to q_b, also
   without kp, each at most 30 rad/s^2. Where a limit cuts a torque that slows a joint, dq is the
   velocity that the joint will have once that torque can have ended. With states older than 10 ms
-  the time constant is 3 times their age, kp and kd are lowered to it, the 0.11 rad grow with it^2.
+  the time constant is 3 times their age, kp, kd are lowered to it, 0.11 rad grow with its square.
 Stop by the model: it takes q and dq as seen last (`core_step.py`), lets dq decay with a time
   constant of 0.1 s, and moves q by this dq. A joint counts as seen for 50 ms.
 Resting torque: zero after reaction ZERO, and in a loop until a usable state agrees with g(q). Else

@@ -62,8 +62,9 @@ MAX_PUSH_RESIDUAL_RATIO = 0.4
 # sent torque changed by MIN_SENT_CHANGE of its `start_bound`, and by half of the largest such
 # share, got within MAX_SHARE_DEVIATION of ARRIVED_SHARE of that; or if the joints together got
 # MIN_SURPLUS_RATIO times what was sent, and times its change, and a flange force leaves at most
-# MAX_SURPLUS_RESIDUAL_RATIO of what was more. Chosen on 190 hard pushes; of 160 others, with a
-# measured torque, 1, not 5, is faster with the guard than without, of 80 without one none.
+# MAX_SURPLUS_RESIDUAL_RATIO of what was more. Chosen on 190 hard pushes and 140 rows of wrong
+# wiring of benchmarks/guard_misconfiguration.py, of which none got faster; of 260 other pushes
+# with a measured torque 3, not 9, are faster with the guard than without.
 PUSH_STATE_COUNT, MIN_SENT_CHANGE, ARRIVED_SHARE, MAX_SHARE_DEVIATION = 20, 0.3, 1.5, 1.0
 MIN_SURPLUS_RATIO, MAX_SURPLUS_RESIDUAL_RATIO = 2.5, 0.07
 # So near its position limit a joint leans on its mechanical stop [rad or m].
