@@ -386,9 +386,9 @@ class StateCheck:
         self._recent_states.append((stamp, q))
         return problem
 
-    def trusted_velocity(self, dq: Array) -> Array:
-        """Return dq or, if positions contradict it, velocities by positions, (n,) [rad/s]."""
-        if not self.velocity_contradicted or len(self._recent_states) < 2:
+    def velocity_by_positions(self, dq: Array) -> Array:
+        """Return velocities by positions or, if too few are known, dq, (n,) [rad/s]."""
+        if len(self._recent_states) < 2:
             return dq
         (before, q), (stamp, now) = self._recent_states[0], self._recent_states[-1]
         return np.asarray((now - q) / (stamp - before))

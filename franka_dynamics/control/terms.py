@@ -146,7 +146,7 @@ class TermModel:
 
     def gravity(self, q: Array) -> Array:
         """Return the whole gravity torque g(q), with payload, (n,) [N m]."""
-        return pin.computeGeneralizedGravity(self.true_model.model, self.true_model.data, q)
+        return pin.computeGeneralizedGravity(self.true_model.model, self.true_model.workspace.data, q)
 
     def gravity_to_command(self, q: Array, gravity_torque: Array) -> Array:
         """
@@ -159,14 +159,14 @@ class TermModel:
             return gravity_torque
         if (own := self.receiver_model) is None:
             return self._zero
-        return gravity_torque - pin.computeGeneralizedGravity(own.model, own.data, q)
+        return gravity_torque - pin.computeGeneralizedGravity(own.model, own.workspace.data, q)
 
     def coriolis(self, q: Array, dq: Array) -> Array:
         """Return the Coriolis and centrifugal torque C(q, dq) dq, shape (n,) [N m]."""
         weightless = self._weightless_model
-        return pin.rnea(weightless.model, weightless.data, q, dq, self._zero)
+        return pin.rnea(weightless.model, weightless.workspace.data, q, dq, self._zero)
 
     def inertia_torque(self, q: Array, ddq: Array) -> Array:
         """Return the inertia torque M(q) ddq, shape (n,) [N m]."""
         weightless = self._weightless_model
-        return pin.rnea(weightless.model, weightless.data, q, self._zero, ddq)
+        return pin.rnea(weightless.model, weightless.workspace.data, q, self._zero, ddq)

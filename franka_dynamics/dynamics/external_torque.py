@@ -93,7 +93,7 @@ class MomentumObserver:
         gets an estimate. `gravity_torque` is g(q), shape (n,) [N m]; None: `update` computes g(q).
         A stamp [s] that goes back or leaves a gap of more than 50 ms restarts the observer.
         """
-        model, data = self._model.model, self._model.data
+        model, data = self._model.model, self._model.workspace.data
         if gravity_torque is None:
             gravity_torque = pin.computeGeneralizedGravity(model, data, q).copy()
         # M dq from one recursive Newton-Euler pass with the acceleration dq, so that M is never
@@ -179,7 +179,7 @@ class LoadEstimator:
     def _fit_load(self, mean_external_torque: Array, arm_model: PinocchioModel) -> None:
         """Update the load estimate by a time average of external torque, (n,) [N m]."""
         (before, _, slow), (begin, q, dq), (end, _, fast) = self._end_states
-        model, data, last = arm_model.model, arm_model.data, arm_model.model.njoints - 1
+        model, data, last = arm_model.model, arm_model.workspace.data, arm_model.model.njoints - 1
         pin.rnea(model, data, q, dq, (fast - slow) / (end - before))
         wrenches = pin.jointBodyRegressor(model, data, last)[:, :4]
         load = pin.computeJointJacobian(model, data, q, last).T @ wrenches
