@@ -59,7 +59,9 @@ def without_gains(core: Feedforward) -> None:
 def with_swinging_gains(core: Feedforward) -> None:
     """Let braking keep its gains where the sent torque swung."""
     begin = core.brake.begin
-    core.brake.begin = lambda *given, torque_swings: begin(*given)  # type: ignore[method-assign]
+    core.brake.begin = (  # type: ignore[method-assign]
+        lambda *given, torque_swings=False, **rest: begin(*given, **rest)
+    )
 
 
 def with_fixed_pose(core: Feedforward) -> None:
