@@ -364,9 +364,8 @@ class CoreStep(StateMachine):
         none = np.zeros(len(stuck), dtype=bool)
         if ending is not None and any(stuck.tolist()) and self.state in ACTIVE_STATES:
             unseen.record_state(*repeated.extrapolated_state(sample.q), now, possible, none)
-        believed, why = sample.dq, ending and ending.last_reason
-        if states.velocity_contradicted:
-            believed = states.velocity_by_positions(believed)
+        contradicted, why = states.velocity_contradicted, ending and ending.last_reason
+        believed = states.velocity_by_positions(sample.dq) if contradicted else sample.dq
         if unseen.last_seen is not None:  # a wrong velocity says nothing against the position
             wrong = states.possible_position_mask & ~possible
             if any(wrong.tolist()):
