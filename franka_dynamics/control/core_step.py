@@ -97,8 +97,9 @@ States are missing or wrong
   loop gets g(q) of where OWN took the joint, then the law of where states say it is.
 - The 6th loss within a minute and since `start` is latched; COAST if states were impossible. A
   velocity beyond twice its limit that positions confirm twice: COAST, but if a push does it
-  (Driven, but 2.5 times all that was sent, too) it is possible until `start`. Once latched, a loss
-  within 50 ms of the last, BRAKING again, is the same one.
+  (as in Driven, but by 7 %, and each measured torque was the sent one to 10 % of a limit) it is
+  possible until `start`. Once latched, a loss within 50 ms of the last, BRAKING again, is the
+  same one.
 
 Torques are wrong
 - Disturbance: the measured torque departs from what the motion needs, or from what was sent plus
@@ -115,11 +116,11 @@ Torques are wrong
   HOLD. Unmeasured not if a force on the flange explains it, too, but for opposite disturbances of
   two joints or a reversed torque; nor if it fits less closely and a single joint gets much that
   another hardly misses.
-- Driven: in BRAKING a joint is for 5 ms faster, by 0.4 of its limit, than it got until its torque
-  could turn (20 ms, or as the rate allows, without torque limits): COAST. But it is a push, braked
-  on, if in the last 20 states each measured torque was the sent one to 10 % of a limit, and each
-  joint got 0.5 to 2.5 of what was sent more, or all got 2.5 times that by a flange force. HOLDING
-  yields to one beyond d and 10 % of limits, up to twice a speed limit; back it comes by 0.11 rad.
+- Driven: without a measured torque, in BRAKING a joint is for 5 ms faster, by 0.4 of its limit,
+  than it got until its torque could turn (20 ms, or as the rate allows, without torque limits):
+  COAST. But it is a push, braked on, if in the last 20 states each joint got 0.5 to 2.5 of what
+  was sent more, or a flange force leaves at most 40 % of what all got beyond that. HOLDING yields
+  to one beyond d and 10 % of limits, up to twice a speed limit; back it comes by 0.11 rad.
 - A torque that is not finite, of the law or the brake, is never sent: COAST.
 
   what is wrong                   with a measured torque (not zero)  without
@@ -129,11 +130,10 @@ Torques are wrong
                                   a node: the law; COAST             (g(q), if by speed)
   the same, fci                   the law; in motion as next row     the same
   the same, begins in RUNNING     COAST, or HOLD, then COAST         the same
-  1 or 2 joints' torque is dead   HOLD, or COAST as if exchanged;    the same, but driven g(q)
-                                  driven g(q), zero from twice a     goes on; either is flung if it
-                                  limit on if 20 % are missing       returns in BRAKING
-  a push; a load; weak torques    HOLD; COAST if driven, by more     the same
-                                  than torque limits can bear
+  1 or 2 joints' torque is dead   HOLD, or COAST as if exchanged;    the same, or COAST if driven:
+                                  zero from twice a limit on if      g(q) goes on; either is flung
+                                  20 % are missing                   if it returns in BRAKING
+  a push; a load; weak torques    HOLD                               HOLD; COAST if driven, no push
 
   Under fci exchanged torques are not noticed at rest, small ones nowhere before feedback swings
   (0.01 to 2 s). The law bears what is below the bounds, as a load that departs by less while it
@@ -189,6 +189,7 @@ import math
 import numpy as np
 
 from .core_state import ACTIVE_STATES, State, StateEvent, StateMachine
+from .disturbance import MAX_FAST_PUSH_RESIDUAL_RATIO, MAX_PUSH_RESIDUAL_RATIO
 from .ending import Cause, Ending, Reaction, Reason, ReasonCode
 from .limits import MAX_STEP_S
 from .state_check import MAX_POSITION_DRIFT_RAD, MIN_GOOD_STATE_COUNT, StampOrder, StateSample
@@ -339,10 +340,11 @@ class CoreStep(StateMachine):
         self.latest = self.desired = None
         problem = states.check_values(sample.q, sample.dq, sample.effort, sample.stamp)
         if problem is not None:
-            if problem.reaction is Reaction.COAST and self.disturbances.shows_push():
+            coasts, pushed = problem.reaction is Reaction.COAST, self.disturbances.shows_push
+            if coasts and pushed(MAX_FAST_PUSH_RESIDUAL_RATIO):
                 states.believes_fast_joints = True
                 problem = problem._replace(reaction=Reaction.AWAIT)
-            elif problem.reaction is Reaction.COAST:
+            elif coasts:
                 self.disturbances.mark_misdirected_joints()
             if states.stamp is None and self.output.in_loop:
                 states.require_radians(sample.q)
@@ -458,10 +460,12 @@ class CoreStep(StateMachine):
             law, last = self.requested_law, self.output.last_torque
             desired = self.ramp.torque(law, state, self.desired, last)
         elif self.state in ACTIVE_STATES:
-            found = self.disturbances.disturbance_torque
-            desired = brake.torque(state, self.acting_terms, found, states.elapsed, states.age)
+            own = self.disturbances
+            excess, elapsed = own.disturbance_torque, states.elapsed
+            desired = brake.torque(state, self.acting_terms, excess, elapsed, states.age)
             if brake.failure_reason is not None:
-                if self.disturbances.shows_push(by_change=True):
+                # A measured torque tells by itself whether what is sent arrives.
+                if own.has_effort or own.shows_push(MAX_PUSH_RESIDUAL_RATIO):
                     brake.bear_speed()
                 else:
                     self._end_torques(Cause.BRAKING_FAILED.ending(brake.failure_reason))
