@@ -26,7 +26,8 @@ G(q): g(q), the gravity torque with payload, less what the target adds. It is g(
   HOLDING    the same as in BRAKING, until `start`, a stop, or states are lost
   STOPPING   the stop by the model: G + C dq - M dq / (0.1 s), of an arm that is not seen; then,
              or at once if the arm rested or is let go, the resting torque. Once this is reached,
-             SILENT; but where the target adds no gravity, not while one is seen above 0.04 rad/s
+             SILENT; but where the target adds no gravity, not while one is seen above 0.04 rad/s.
+             An arm that begins to fall later does so in SILENT
 
 Law: q_d, dq_d, ddq_d are those of the motion at the state's stamp, also of a late state. After it
   its last position is held, without a motion that where the law began; if all kp are zero, none:
@@ -82,7 +83,7 @@ What ends torques by itself (part 6 of `CoreStep.step`; bounds there, under Torq
 
   what is watched                               when
   torques exchanged, reversed or late: COAST    RUNNING, BRAKING, HOLDING
-  a joint that the brake makes faster: COAST    BRAKING
+  a joint that the brake makes faster: COAST    BRAKING, if no torque is measured
   disturbance torques, speeds: HOLD             RUNNING; resting torque g(q) of a loop, and in
                                                 STOPPING; one that moves before its first torque
   a fall while torques are refused: HOLD        SILENT, STOPPING, if the law is to begin by itself,

@@ -21,8 +21,9 @@ torque, the ramp, the reactions (HOLD, COAST, ...) and the other words. The case
 Torques begin (from SILENT)
 - A loop's first state, if usable, gives the resting torque at once, of any size: g(q), but zero if
   the target adds gravity or a measured torque contradicts. If a `tick` or an unusable state came
-  first, it comes by the rate, zero at the first usable state; a freed arm falls meanwhile. A node
-  sends nothing.
+  first, it comes by the rate, zero at the first usable state (up to some 15, if a measured torque
+  seems to contradict while the estimate lags behind the fall: with a load HOLD may come first); a
+  freed arm falls meanwhile. A node sends nothing.
 - The law begins at the 20th usable state in a row, even if the arm moves, unless a torque
   contradicts, the last 20 states have a median age above 15 ms, gains swing with that age and the
   period, or it is `blocked` (which ends nothing). It begins, by the ramp, at the torque sent last,
@@ -136,8 +137,9 @@ Torques are wrong
   a push; a load; weak torques    HOLD                               HOLD; COAST if driven, no push
 
   Under fci exchanged torques are not noticed at rest, small ones nowhere before feedback swings
-  (0.01 to 2 s). The law bears what is below the bounds, as a load that departs by less while it
-  falls than it did at rest; with kp the arm yields a little.
+  (0.01 to 2 s). The law, and the resting torque, bear what is below the bounds, as a load that
+  departs by less while it falls than it did at rest, until a speed ends that (5 kg on an FR3 after
+  a stop: 0.18 s); with kp the arm yields a little.
 
 Stops and start. Each stop adds its reason; a fault stays latched whatever follows.
   call                RUNNING         BRAKING         HOLDING         STOPPING, SILENT
