@@ -23,7 +23,8 @@ G(q): g(q), the gravity torque with payload, less what the target adds. It is g(
   RUNNING    the law: G + scale (C dq + M ddq_d + friction, as `terms` say) + kp (q_d - q)
              + kd (dq_d - dq), and in the first 0.2 s the ramp
   BRAKING    the brake: G + C dq + d - kp (q - q_b) - kd dq - M a, until the arm rests
-  HOLDING    the same as in BRAKING, until `start`, a stop, or states are lost
+  HOLDING    the same as in BRAKING, until `start`, a stop, or states are lost (with these d, if
+             a light joint without friction swings then)
   STOPPING   the stop by the model: G + C dq - M dq / (0.1 s), of an arm that is not seen; then,
              or at once if the arm rested or is let go, the resting torque. Once this is reached,
              SILENT; but where the target adds no gravity, not while one is seen above 0.04 rad/s.

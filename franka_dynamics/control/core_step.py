@@ -62,6 +62,9 @@ States are missing or wrong
   SILENT after it, above 0.04       resting torque  20: law      20: as held  20: BRAKING, HOLDING
   else, as if it rested when lost   resting torque  20: law      rest         20: BRAKING, HOLDING
 
+  Meanwhile a disturbance or a speed gives HOLD (below, Torques are wrong), mostly at once where
+  the arm was held for one that lasts.
+
 - A gap of up to 20 ms (`state_timeout`, by stamps less by age / `max_state_age`; at least 3
   periods) in which no state comes is none (a wrong one is, at once): `tick` repeats the last
   torque. Then `tick` begins the stop, in a node and in a loop that calls it. Another loop applies
@@ -105,7 +108,7 @@ States are missing or wrong
 Torques are wrong
 - Disturbance: the measured torque departs from what the motion needs, or from what was sent plus
   what the target adds (without one: this sum from what the motion needs), by more than 20 % of a
-  limit (31 % at limits below 20 N m), found 23 to 35 ms later (50 if just beyond): HOLD. Not at
+  limit (31 % at limits below 20 N m), found 23 to 35 ms later (50 if hardly beyond): HOLD. Not at
   rest for 1 s after the law begins, unless it was held; less any share of a changed payload's
   g(q) for 2 s, or until a joint has 0.5 rad/s; in a stop that lets go, only of what 20 ms ago
   was sent beyond the resting torque.
@@ -114,7 +117,8 @@ Torques are wrong
   0.5 rad/s that cannot stop before its position limit, if no reference moved.
 - Wiring: torques sent to other joints, earlier or reversed explain what is beyond 20 % in the last
   6 (a joint's own, reversed; unmeasured after 0.06 s) or 10 to 50 states: COAST, mostly before
-  HOLD. Unmeasured not if a force on the flange explains it, too, but for opposite disturbances of
+  HOLD, with zero at these joints, and if a torque is measured often at right ones, too.
+  Unmeasured not if a force on the flange explains it, too, but for opposite disturbances of
   two joints or a reversed torque; nor if it fits less closely and a single joint gets much that
   another hardly misses.
 - Driven: without a measured torque, in BRAKING a joint is for 5 ms faster, by 0.4 of its limit,
@@ -149,7 +153,8 @@ Stops and start. Each stop adds its reason; a fault stays latched whatever follo
   Stop.TO_ZERO        ZERO, latched   ZERO, latched   ZERO, latched   the same, latched
   Stop.FINAL          as stop, and `start` is refused for good
   `start`             goes on         (2)             the law (3)     the law (4)
-  `reset`             SILENT; all but a stop is forgotten (TO_ZERO: zero goes on); as at first (5)
+  `reset`             SILENT; all but a stop is forgotten, after which (but a PAUSE) the law still
+                      needs `start` (TO_ZERO: zero goes on); as at first (5)
 
 - (1) In STOPPING without fault or PAUSE: held after 20 usable states, or as BRAKING ends. Else
   latched, not held; an unseen arm as `latched` above, once it is seen.
@@ -170,7 +175,8 @@ Stops and start. Each stop adds its reason; a fault stays latched whatever follo
   `start`. After a PAUSE the law begins by itself at the first state not so (20 were usable; until
   then SILENT gets g(q) by the rate, STOPPING zero), in STOPPING at the torque reached, in SILENT
   at g(q); but if a stop or fault came before or since, zero goes on until `start`. While
-  `blocked`, nothing watches a fall under zero torque, but twice a speed limit is a fault.
+  `blocked`, nothing watches a fall under zero torque, but twice a speed limit is a fault. A fall
+  that the law then finds beyond a bound (FR3: after some 80 ms of zero) is HOLD, latched.
 
 Settings change (`Feedforward.change`)
   RUNNING            the law of the new ones at once, by the ramp; the motion goes on. kp from 0,
@@ -178,7 +184,8 @@ Settings change (`Feedforward.change`)
                      it is then; in one the latter is a SettingsError
   BRAKING, HOLDING   payload, gravity: at once, but d takes up the difference, so that the torque
                      at rest has no step (in motion by the rate) until `stop`: a wrong one then
-                     drives the arm. kp, kd, scale, terms: at `start` by the ramp, or braked again
+                     drives the arm, until a disturbance, of the wrist first, or a speed is found.
+                     kp, kd, scale, terms: at `start` by the ramp, or braked again
   SILENT, STOPPING   the old ones act in SILENT until `start`, if the law needs it, and in both
                      until no torque contradicts the new ones or a held arm is held again; these
                      at once after `reset`, or if no torque acts. d, if borne, takes up the rest
