@@ -64,8 +64,8 @@ MAX_PUSH_RESIDUAL_RATIO, MAX_FAST_PUSH_RESIDUAL_RATIO = 0.4, 0.07
 # share, got within MAX_SHARE_DEVIATION of ARRIVED_SHARE of that; or if a flange force leaves that
 # share of what was more. Chosen on 190 hard pushes and 140 rows of wrong wiring of
 # benchmarks/guard_misconfiguration.py. Where braking failed in 130 other pushes, and what was sent
-# had not arrived, a force left at most 0.41; where wiring was wrong and COAST helped, at least 0.46
-# in 15 of 17 rows.
+# had not arrived, a force left at most 0.41; where wiring was wrong and COAST helped, 0.46 and
+# more in 15 of 17 rows.
 PUSH_STATE_COUNT, MIN_SENT_CHANGE, ARRIVED_SHARE, MAX_SHARE_DEVIATION = 20, 0.3, 1.5, 1.0
 # So near its position limit a joint leans on its mechanical stop [rad or m].
 STOP_DISTANCE_RAD = 0.02
