@@ -101,7 +101,7 @@ States are missing or wrong
   loop gets g(q) of where OWN took the joint, then the law of where states say it is.
 - The 6th loss within a minute and since `start` is latched; COAST if states were impossible. A
   velocity beyond twice its limit that positions confirm twice: COAST, but if a push does it
-  (as in Driven, but by 7 %, and each measured torque was the sent one to 10 % of a limit) it is
+  (as in Driven, but by 15 %, and each measured torque was the sent one to 10 % of a limit) it is
   possible until `start`. Once latched, a loss within 50 ms of the last, BRAKING again, is the
   same one.
 
