@@ -78,6 +78,8 @@ BARE, LOADED = {**NO_EFFORT, 'gravity_compensation': True}, {**NO_EFFORT, 'paylo
         (FER, replace(FCI, **FIRM), {**CARRIED, **pushed(80.0, 0.5)}, {}, 2.3),
         (FER, replace(FCI, **GENTLE), {**CARRIED, **pushed(40.0, 0.7)}, {}, 2.0),
         (FR3, replace(FCI, **GENTLE), {**BARE, **pushed(150.0, 0.25)}, {}, 8.0),
+        (FR3, replace(FCI, **GENTLE), {**CARRIED, **pushed(150.0, 0.25)}, {}, 8.0),
+        (FER, replace(FCI, **GENTLE), {**BARE, **pushed(150.0, 0.1)}, {}, 13.0),
         (FR3, replace(FCI, **FIRM), {**CARRIED, **pushed(250.0, 0.25)}, {}, 20.0),
         (FER, replace(FCI, **GENTLE), {**BARE, **pushed(180.0, 0.25)}, {}, 20.0),
     ],

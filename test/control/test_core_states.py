@@ -953,8 +953,7 @@ def test_an_arm_that_is_to_be_held_again_is_started_only_once_it_is_held():
 
 
 def test_a_simulation_started_again_is_commanded_again_though_it_holds_the_last_torque():
-    # As a node in simulated time gives states: `now` goes on while simulated time begins anew, and
-    # no torque was missed in simulated time.
+    # As of a node in simulated time: `now` goes on, simulated time begins anew, no torque missed.
     script = Script(MUJOCO).running()
     script.give(80)
     for k in range(3 * MIN_GOOD_STATE_COUNT + 20):

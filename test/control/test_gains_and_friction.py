@@ -391,8 +391,7 @@ def test_firmer_gains_bear_torques_held_as_long_as_stated(held, name, hand):
 
 @pytest.mark.parametrize('arm', ['fer', 'fr3', 'fr3v2'])
 def test_gains_scaled_by_the_inertia_suit_every_arm(arm):
-    # With fixed gains the velocity of the FR3's joint 7 changed by 4.4 times itself in a step of 1
-    # ms; more than 2 is unstable.
+    # With fixed gains joint 7's velocity changed by 4.4 times itself in 1 ms; over 2 is unstable.
     description = load(arm)
     kp, kd = low_gains(description, 100.0)
     inverse = np.linalg.inv(NewtonEulerModel(description).mass_matrix(description.home))
