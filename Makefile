@@ -72,7 +72,7 @@ help:
 	@echo 'make rosdoc2      the pages as docs.ros.org makes them, in build/rosdoc2'
 	@echo 'make gazebo-check hold, track, pause, reset in real Gazebo, where gz is installed'
 	@echo 'make generated    write what arm files, parameter tables and constants determine: urdf/, config/, figures in docs/,'
-	@echo '                  constants.hpp in cpp/'
+	@echo '                  constants.hpp in cpp/, new names in test/public_interface/'
 	@echo 'make lint         ruff and mypy'
 	@echo 'make clean        remove the environments, built files and outputs of demo and replay'
 	@echo 'PYTHON=... names the Python (3.11 to 3.14) of a new environment, VENV=... its folder; one that'
@@ -278,6 +278,7 @@ generated: setup
 	@$(BIN)/python -c "$$GENERATE"
 	@$(BIN)/python docs/figures.py
 	@$(BIN)/python docs/cpp_constants.py
+	@$(BIN)/python -m test.public_interface
 
 lint: setup
 	@$(BIN)/ruff check .
