@@ -407,7 +407,7 @@ def at_rest_and_mounted(half: Script) -> Iterator[Case]:
                 'gentle',
                 half,
                 target=target,
-                settings={'gravity_vector': gravity},
+                settings=runs.tilted_settings(degrees, target, axis),
                 plant={'gravity': gravity},
                 loop=axis == 'y',
             )

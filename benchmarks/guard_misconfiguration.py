@@ -367,7 +367,7 @@ def _settings() -> Iterator[Case]:
     there, settings = {'payload': runs.body(3.0)}, {**mujoco, 'payload': runs.payload(3.0)}
     yield Case('mujoco, 3 kg lost, still declared', settings, there, lost)
     for degrees in (10, 20, 30, 60, 90, 120, 150, 180):
-        gravity = {'gravity_vector': runs.tilted(degrees)}
+        gravity = runs.tilted_settings(degrees, 'fci')
         later, gains = (partial(live, **gravity),), (FEW if degrees > 90 else Case.gains)
         yield Case(f'fci, gravity {degrees} deg wrong', gravity, CARRIED, gains=gains)
         yield Case(f'fci, gravity {degrees} deg wrong, live', fci, CARRIED, later, gains)
@@ -376,7 +376,7 @@ def _settings() -> Iterator[Case]:
                 name, tilt = target['target'], {**carried, 'gravity': runs.tilted(degrees)}
                 loop = degrees % 60 == 0
                 where = ', loop' if loop else ''
-                settings = {**target, **gravity}
+                settings = {**target, **runs.tilted_settings(degrees, name)}
                 wrong = f'{name}, gravity {degrees} deg wrong in a level arm{where}'
                 yield Case(wrong, settings, carried, gains=FEW, loop=loop)
                 wrong = f'{name}, mounted at {degrees} deg, undeclared{where}'
@@ -388,7 +388,7 @@ def _settings() -> Iterator[Case]:
             settings = {'payload_known_to_robot': False, **target}
             for what, change in (
                 (f'target {other}', {'target': other}),
-                ('gravity 45 deg wrong', {'gravity_vector': runs.tilted(45)}),
+                ('gravity 45 deg wrong', runs.tilted_settings(45, target['target'])),
                 ('2.9 kg absent', {'payload': runs.payload(2.9)}),
             ):
                 # A node that is not started again sends nothing: its arm falls without a guard.
@@ -444,7 +444,7 @@ def _sensors(arm: ArmDescription) -> Iterator[Case]:
         settings = {'target': 'mujoco', 'payload': runs.payload(2.5)}
         name = f'mujoco, 2.5 kg declared and absent, loop of {every} ms'
         yield Case(name, settings, gains=FEW, loop=True, every=every)
-        gravity = {'gravity_vector': runs.tilted(45)}
+        gravity = runs.tilted_settings(45, 'fci')
         name = f'fci, gravity 45 deg wrong, loop of {every} ms'
         yield Case(name, gravity, CARRIED, gains=FEW, loop=True, every=every)
     for target, carried in BOTH:

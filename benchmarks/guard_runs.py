@@ -31,6 +31,7 @@ from franka_dynamics.control.ending import Reason, ReasonCode
 from franka_dynamics.control.feedforward import Feedforward, StateLimits
 from franka_dynamics.control.feedforward import State as CoreState
 from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
+from franka_dynamics.control.settings import RECEIVER_PROFILES
 from franka_dynamics.control.terms import StateTerms
 from franka_dynamics.control.watchers import MAX_FOLLOW_SPEED_TO_LIMIT, MAX_SPEED_TO_LIMIT
 from franka_dynamics.errors import FrankaDynamicsError
@@ -359,6 +360,14 @@ def tilted(degrees: float, axis: str = 'y') -> tuple[float, float, float]:
     angle = math.radians(degrees)
     across, down = 9.81 * math.sin(angle), -9.81 * math.cos(angle)
     return (across, 0.0, down) if axis == 'y' else (0.0, across, down)
+
+
+def tilted_settings(degrees: float, target: str, axis: str = 'y') -> dict[str, Any]:
+    """Return the settings of a base that is tilted so, of which the receiver does not know."""
+    settings: dict[str, Any] = {'gravity_vector': tilted(degrees, axis)}
+    if RECEIVER_PROFILES[target].receiver_adds_gravity:
+        settings['mount_tilt_compensated_by'] = 'node'
+    return settings
 
 
 def changes_while_silent(

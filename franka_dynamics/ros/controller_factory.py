@@ -22,7 +22,6 @@ from . import parameter_tables as tables
 from .topics import DESCRIPTION_QOS, node_name_of
 from ..arm import ArmDescription
 from ..arm.arm_file import AS_LISTED
-from ..arm.frames import is_base_tilted
 from ..arrays import Array
 from ..control.default_gains import default_gains
 from ..control.feedforward import Feedforward, StateLimits, Stop
@@ -114,7 +113,7 @@ def make_controller(
     terms = controller.requested_law.terms
     if rubs := controller.requested_law.unused_friction_note():
         node.get_logger().info(rubs)
-    if is_base_tilted(arm):
+    if controller.settings.is_tilted(arm):
         node.get_logger().warning(_mount_compensation_sentence(controller))
     report = crosscheck(terms.loaded_arm, gravity=terms.space_gravity)
     report.require()
@@ -131,7 +130,7 @@ def _mount_compensation_sentence(controller: Feedforward) -> str:
     """Return text on whether the node commands the gravity torque of a tilted mount."""
     settings = controller.settings
     if not settings.profile.receiver_adds_gravity:
-        return 'gravity follows from the mount; this node commands all of it.'
+        return 'the mount is tilted; this node commands all of gravity.'
     if settings.mount_tilt_compensated_by == 'robot':
         return 'the robot compensates the tilt of the mount (mount_tilt_compensated_by).'
     return 'this node commands what the tilt of the mount adds to the gravity of an upright arm.'

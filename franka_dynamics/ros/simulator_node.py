@@ -57,8 +57,11 @@ class SimulatorNode(CheckedParameters, Node):
         arm = _simulated_arm(parameters)
         for sentence in (*arm.repairs, *_ideal_arm_warnings(parameters, arm)):
             self.get_logger().warning(sentence)
+        compensates = parameters['gravity_compensation']
         settings = Settings(
-            target='fci' if parameters['gravity_compensation'] else 'mujoco',
+            target='fci' if compensates else 'mujoco',
+            # The simulated arm compensates gravity as if it stood upright.
+            mount_tilt_compensated_by='node' if compensates else '',
             gravity_vector=tuple(parameters['gravity_vector']),
             payload=tuple(parameters['payload']),
             payload_known_to_robot=False,

@@ -35,7 +35,10 @@ def body(mass):
 
 
 HEAVY = {'payload': payload(2.2)}
-TILTED = {'gravity_vector': (9.81 * 0.5, 0.0, -9.81 * np.sqrt(0.75))}  # by 30 degrees
+TILTED = {
+    'gravity_vector': (9.81 * 0.5, 0.0, -9.81 * np.sqrt(0.75)),  # by 30 degrees
+    'mount_tilt_compensated_by': 'node',
+}
 
 
 @pytest.mark.parametrize(

@@ -166,7 +166,8 @@ def test_an_arm_on_a_wall_or_a_ceiling_that_is_told_so_starts(silent, degrees, m
     angle = np.deg2rad(degrees)
     gravity = (9.81 * np.sin(angle), 0.0, -9.81 * np.cos(angle))
     kind = applied_loop if silent else Loop
-    settings = Settings(target='fci', gravity_vector=gravity, **HALF)
+    by_node = {'mount_tilt_compensated_by': 'node'}
+    settings = Settings(target='fci', gravity_vector=gravity, **by_node, **HALF)
     loop = kind(settings, measures=measures, gravity=gravity, **CARRIED).run(0.6)
     assert loop.controller.state is State.RUNNING and loop.fastest < 0.05, loop.controller.status
     loop.controller.stop('a user')

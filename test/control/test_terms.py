@@ -16,6 +16,7 @@ from franka_dynamics.control.control_law import ControlLaw
 from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.control.feedforward import Feedforward, State
 from franka_dynamics.control.limits import MAX_STEP_S, TorqueLimiter
+from franka_dynamics.control.receiver import TorqueReceiver
 from franka_dynamics.control.settings import Settings as Settings
 from franka_dynamics.control.terms import StateTerms, TermModel
 from franka_dynamics.control.watchers import MotionWatcher
@@ -35,6 +36,7 @@ from ..agreement import assert_near, refuses
 STATES = fd.sample_states(FER, 50, seed=5)
 LOAD = (1.5, 0.01, -0.02, 0.08, 4e-3, 1e-4, 0.0, 5e-3, 2e-4, 3e-3)
 TILTED = (3.0, -1.0, -9.28)
+NODE = {'mount_tilt_compensated_by': 'node'}  # who compensates a tilt
 # 25 times the largest difference seen, like the tolerance of the cross-check.
 ATOL_NM = 1e-12
 
@@ -47,7 +49,7 @@ def models(**changes):
 
 
 @pytest.mark.parametrize('payload', [{}, {'payload': LOAD}])
-@pytest.mark.parametrize('gravity', [{}, {'gravity_vector': TILTED}])
+@pytest.mark.parametrize('gravity', [{}, {'gravity_vector': TILTED, **NODE}])
 def test_each_term_is_that_of_the_independent_model(payload, gravity):
     terms, independent = models(**payload, **gravity)
     weightless = fd.NewtonEulerModel(independent.description, (0.0, 0.0, 0.0))
@@ -90,7 +92,7 @@ def test_a_receiver_that_carries_the_arm_leaves_no_gravity_to_us(target, payload
 
 
 def test_fci_on_a_tilted_base_leaves_true_minus_assumed_gravity():
-    terms, independent = models(gravity_vector=TILTED)
+    terms, independent = models(gravity_vector=TILTED, **NODE)
     left = [terms.gravity_to_command(q, terms.gravity(q)) for q in STATES.q]
     expected = independent.gravity(STATES.q) - fd.NewtonEulerModel(FER, DOWN).gravity(STATES.q)
     np.testing.assert_allclose(left, expected, rtol=0, atol=ATOL_NM)
@@ -174,12 +176,55 @@ def test_a_target_that_adds_gravity_needs_to_be_said_who_compensates_the_tilt(ti
 def test_a_gravity_vector_in_the_base_frame_must_say_the_same(tilted, target):
     text, arm = tilted
     down = arm.mount_pose[:3, :3].T @ [0.0, 0.0, -9.81]
-    found = commanded(arm, FR3.home, target=target, gravity_vector=tuple(down))
+    by_node = NODE if target == 'fci' else {}
+    found = commanded(arm, FR3.home, target=target, gravity_vector=tuple(down), **by_node)
     receiver = pinocchios(UPRIGHT, FR3.home) if target == 'fci' else 0.0
     assert_near(found, pinocchios(text, FR3.home) - receiver, ATOL)
     for wrong in ((9.81, 0.0, 0.0), tuple(-down)):
         with refuses(SettingsError, 'gravity_vector', 'mounts'):
             commanded(arm, FR3.home, target=target, gravity_vector=wrong)
+
+
+TURNED_BASE = np.eye(4)
+TURNED_BASE[:3, :3] = Rotation.from_euler('y', 90.0, degrees=True).as_matrix()
+# An arm that lies on its back, given in each of the ways there are.
+ON_A_WALL = {
+    'gravity_vector': (FR3, {'gravity_vector': (9.81, 0.0, 0.0)}),
+    'a little': (FR3, {'gravity_vector': (9.81 * np.sin(0.01), 0.0, -9.81 * np.cos(0.01))}),
+    'upside down': (FR3, {'gravity_vector': (0.0, 0.0, 9.81)}),
+    'of another length': (FR3, {'gravity_vector': (9.78, 0.0, 0.0)}),
+    'base': (replace(FR3, base=TURNED_BASE), {}),
+    'base and vector': (replace(FR3, base=TURNED_BASE), {'gravity_vector': (9.81, 0.0, 0.0)}),
+    'longer vector': (replace(FR3, base=TURNED_BASE), {'gravity_vector': (9.82, 0.0, 0.0)}),
+}
+
+
+@pytest.mark.parametrize('target', ['fci', 'franka_gazebo'])
+@pytest.mark.parametrize('given', ON_A_WALL)
+def test_who_compensates_a_tilt_is_asked_however_it_is_given(given, target):
+    arm, tilt = ON_A_WALL[given]
+    for use in (
+        lambda: Settings(target=target, **tilt).validate(arm),
+        lambda: fd.Feedforward(arm, target, **tilt),
+        lambda: TorqueReceiver(arm, Settings(target=target, **tilt), 0.05),
+    ):
+        with refuses(SettingsError, 'tilted', 'mount_tilt_compensated_by'):
+            use()
+    Settings(target='mujoco', **tilt).validate(arm)
+    said = {'target': target, **tilt}
+    assert not commanded(arm, FR3.home, **said, mount_tilt_compensated_by='robot').any()
+    by_node = commanded(arm, FR3.home, **said, **NODE)
+    true = Settings(target='mujoco', **tilt).gravity_in_space(arm)
+    expected = fd.NewtonEulerModel(arm, true).gravity(FR3.home) - pinocchios(UPRIGHT, FR3.home)
+    assert_near(by_node, expected, ATOL)
+
+
+def test_a_tilt_set_while_a_level_arm_is_carried_is_asked_about():
+    loop = Loop(Settings(target='fci'), gravity_compensation=True).run(0.1)
+    with refuses(SettingsError, 'tilted', 'mount_tilt_compensated_by'):
+        loop.controller.change(gravity_vector=(9.81, 0.0, 0.0))
+    loop.controller.change(gravity_vector=(0.0, 0.0, -9.8067))  # level
+    assert loop.run(0.1).controller.state is State.RUNNING
 
 
 def test_without_weight_no_direction_is_wrong(tilted):
@@ -378,7 +423,8 @@ GAINS = {'kp': KP, 'kd': KD}
 
 @pytest.mark.parametrize('target', ['mujoco', 'fci'])
 def test_an_arm_at_rest_stays_there_under_feedforward_alone(target):
-    settings = Settings(target=target, payload_known_to_robot=False, **TILTED_LOADED)
+    by_node = NODE if target == 'fci' else {}
+    settings = Settings(target=target, payload_known_to_robot=False, **TILTED_LOADED, **by_node)
     # Without feedback the arm is unstable: a torque that is wrong by 1e-9 N m moves it by more
     # than the bound within 1.4 s. The brakes open after the ramp of the first torque.
     loop = Loop(
@@ -453,7 +499,7 @@ def test_kp_does_not_grow_while_a_motion_is_followed_far_from_the_arm():
 
 def test_torque_on_fci_begins_at_zero_and_goes_by_its_rate_to_what_the_base_needs():
     gravity = (5.0, 0.0, -8.44)
-    settings = Settings(target='fci', gravity_vector=gravity)
+    settings = Settings(target='fci', gravity_vector=gravity, **NODE)
     loop = Loop(settings, gravity_compensation=True, gravity=gravity).run(0.3)
     assert np.abs(np.diff(loop.published, axis=0, prepend=np.zeros((1, 7)))).max() <= 1.0 + 1e-12
     # Its brakes open 100 ms after the first torque.

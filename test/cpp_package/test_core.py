@@ -136,7 +136,10 @@ def test_drawn_arms_have_the_terms_of_pinocchio(library, tmp_path, seed):
 SETTINGS = {
     'fci': Settings(),
     'fci_inclined_unknown_payload': Settings(
-        gravity_vector=INCLINED, payload=PAYLOAD, payload_known_to_robot=False
+        gravity_vector=INCLINED,
+        mount_tilt_compensated_by='node',
+        payload=PAYLOAD,
+        payload_known_to_robot=False,
     ),
     'fci_known_payload': Settings(payload=PAYLOAD),
     'fci_unknown_payload': Settings(payload=PAYLOAD, payload_known_to_robot=False),
@@ -296,6 +299,13 @@ DOWN_IN_BASE = {'gravity_vector': tuple(OTHERS['inclined'].base[:3, :3].T @ (0.0
                 ({'payload': PAYLOAD}, None),
                 ({'terms': fd.Terms(friction=True)}, None),
                 (ROBOT, None),
+                (TURN, 'mount_tilt_compensated_by'),
+                ({**TURN, **ROBOT}, None),
+                ({'gravity_vector': (9.81, 0.0, 0.0)}, 'mount_tilt_compensated_by'),
+                ({'gravity_vector': (0.0, 0.0, 9.81)}, 'mount_tilt_compensated_by'),
+                ({'gravity_vector': (0.01, 0.0, -9.81)}, 'mount_tilt_compensated_by'),
+                ({'gravity_vector': (0.0, 0.0, -9.8067)}, None),
+                ({'gravity_vector': (9.81, 0.0, 0.0), **MUJOCO}, None),
                 ({**MUJOCO, **NODE}, 'mount_tilt_compensated_by'),
             )
         ),
@@ -306,7 +316,10 @@ DOWN_IN_BASE = {'gravity_vector': tuple(OTHERS['inclined'].base[:3, :3].T @ (0.0
         ('inclined', MUJOCO, None),
         ('inclined', {**MUJOCO, **DOWN_IN_BASE}, None),
         ('inclined', {**MUJOCO, **TURN}, 'gravity_vector'),
-        ('turned', TURN, None),
+        ('inclined', DOWN_IN_BASE, 'mount_tilt_compensated_by'),
+        ('inclined', {**DOWN_IN_BASE, **NODE}, None),
+        ('turned', TURN, 'mount_tilt_compensated_by'),
+        ('turned', {**TURN, **NODE}, None),
         ('wall', {}, 'mount_tilt_compensated_by'),
         ('wall', NODE, None),
         ('wall', {**MUJOCO, **TURN}, 'gravity_vector'),

@@ -71,7 +71,12 @@ def _rows(arm: ArmDescription) -> list[str]:
     most = zip(default_gains(arm), (effort, 0.1 * effort))
     kp, kd = (tuple(np.minimum(gain, bound).tolist()) for gain, bound in most)
     held = Settings('mujoco', Terms(friction=arm.friction is not None), kp=kp, kd=kd)
-    carried = Settings(payload=payload, payload_known_to_robot=False, gravity_vector=_INCLINED)
+    carried = Settings(
+        payload=payload,
+        payload_known_to_robot=False,
+        gravity_vector=_INCLINED,
+        mount_tilt_compensated_by='node',
+    )
     tilted = [
         Settings(payload=payload, payload_known_to_robot=False, mount_tilt_compensated_by=who)
         for who in TILTS[1:]

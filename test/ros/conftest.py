@@ -53,7 +53,7 @@ PATIENT = {
     'remaps': {'feedforward/command': COMMAND},
 }
 # An inclined base, so that with the target fci a torque is commanded.
-INCLINED = {'gravity_vector': '[4.0,0.0,-8.9]'}
+INCLINED = {'gravity_vector': '[4.0,0.0,-8.9]', 'mount_tilt_compensated_by': 'node'}
 # Parameters of a simulated arm that depends on no clock.
 LOCKSTEP = {
     'robot_type': 'fer',

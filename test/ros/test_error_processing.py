@@ -27,6 +27,7 @@ from .conftest import FER
 # An inclined base, so that with the target fci a torque is commanded.
 OVERRIDES = [
     Parameter('gravity_vector', value=[4.0, 0.0, -8.9]),
+    Parameter('mount_tilt_compensated_by', value='node'),
     Parameter('max_state_age', value=0.0),
     Parameter('period', value=2.5),  # a busy machine pauses
 ]
@@ -121,7 +122,9 @@ def test_a_node_that_cannot_be_configured_ends_and_logs_why(tolerance, said, mon
 
 
 def test_a_simulator_without_velocities_is_controlled(make_node):
-    node = make_node(RecordingNode, '-p', 'target:=mujoco')
+    node = make_node(RecordingNode)
+    simulated = {'target': 'mujoco', 'mount_tilt_compensated_by': ''}
+    node.set_parameters([Parameter(name, value=value) for name, value in simulated.items()])
     node.trigger_configure()
     node.trigger_activate()
     node.clear()

@@ -47,6 +47,7 @@ PARAMETERS = """
     max_state_age: 0.0
     period: 0.5
     gravity_vector: [4.0, 0.0, -8.9]
+    mount_tilt_compensated_by: node
 """
 
 

@@ -138,6 +138,14 @@ def test_a_description_that_cannot_be_used_is_refused_by_what_is_wrong(
     assert not commands
 
 
+@pytest.mark.parametrize('target', ['fci', 'franka_gazebo'])
+def test_a_tilt_by_gravity_vector_is_asked_about(target, start_node, commands):
+    node = start_node(target=target, gravity_vector='[9.81,0.0,0.0]')
+    node.wait(status=1)
+    assert 'mount_tilt_compensated_by' in node.text and 'Traceback' not in node.text
+    assert not commands
+
+
 def test_a_description_that_is_published_volatile_is_named_by_one_subscription(probe, monkeypatch):
     matched, incompatible = [], []
     events = PublisherEventCallbacks(

@@ -45,12 +45,20 @@ struct Settings
   double scale = 1.0;  ///< factor on Coriolis, inertia and friction torque, 0 to 1
   Vector kp{}, kd{};   ///< optional joint PD [N m/rad, N m s/rad]
 
-  /// The true gravity, and that which a robot compensates, in the axes of the space frame [m/s^2].
+  /// The true gravity in the axes of the space frame [m/s^2].
   Three gravity(const Arm & arm) const noexcept
   {
     const bool mounted = arm.is_tilted() && gravity_vector == kGravity;
     return mounted ? gravity_vector : arm.mount * gravity_vector;
   }
+  /// Whether gravity is not along the negative z axis of the base: the mount or gravity_vector may
+  /// say so.
+  bool is_tilted(const Arm & arm) const noexcept
+  {
+    const auto [x, y, z] = gravity(arm);
+    return arm.is_tilted() || std::hypot(x, y) > kMinRotationRad * std::hypot(x, y, z) || z > 0.0;
+  }
+  /// The gravity that a robot compensates, in the axes of the space frame [m/s^2].
   Three gravity_of_robot(const Arm & arm) const noexcept
   {
     return mount_tilt_compensated_by == Tilt::robot ? gravity(arm) : arm.mount * kGravity;
@@ -121,8 +129,9 @@ inline std::string refuse_gravity(const Arm & arm, const Settings & s)
   if (said && !adds) {
     return "mount_tilt_compensated_by is set, but the target compensates no gravity: leave it empty";
   }
-  if (!said && adds && tilted && s.gravity_vector == kGravity) {
-    return "the mount of " + arm.name + " is tilted, and the target compensates gravity for the "
+  if (!said && adds && s.is_tilted(arm)) {
+    const std::string cause = tilted ? "the mount of " + arm.name : "gravity_vector";
+    return "the base is tilted, says " + cause + ", and the target compensates gravity for the "
            "mounting set in Desk: set mount_tilt_compensated_by to robot if this tilt is set there, "
            "or to node if Desk says upright";
   }
