@@ -10,17 +10,24 @@ import threading
 from typing import Any, Concatenate, ParamSpec
 
 import numpy as np
+from numpy.typing import NDArray
 import pinocchio as pin
 
 from . import model
-from .body_tree import BodyTree
 from .model import broadcast_states, GRAVITY, total_mass
-from .pinocchio_builder import build_pinocchio_model, has_regular_mass_matrix, pinocchio_frame_name
-from .regressor import torque_regressor
+from .pinocchio_builder import (
+    build_pinocchio_model,
+    has_regular_mass_matrix,
+    pinocchio_frame_name,
+    PINOCCHIO_PARAMETER_ORDER,
+)
+from .regressor import as_column_indices, N_LINK_PARAMETERS, parameter_transform
+from ..arm import Convention
 from ..arm.frames import FLANGE, Frame, frame_placement, frame_table
 from ..arm_io import ArmLike
 from ..arrays import Array, ArrayLike
 
+_FRAME_TYPES = {int, str, type(FLANGE)}
 _REFERENCE_FRAMES = {name: getattr(pin.ReferenceFrame, name) for name in model.REFERENCE_FRAMES}
 
 _Arguments = ParamSpec('_Arguments')
@@ -48,17 +55,19 @@ def _accept_stacks_of(*names: str) -> Callable[[_Method[_Arguments]], _Method[_A
             # Fast path for control loops at 1 kHz: arrays of one state, given by place.
             if not kwargs:
                 shapes = self._argument_shapes
+                total = 0.0
                 for value, name in zip(args, names):
                     if (
                         type(value) is not np.ndarray
-                        or value.shape != shapes[name]
                         or value.dtype is not _FLOAT_DTYPE
-                        # A sum is finite only if all its terms are.
-                        or not math.isfinite(sum(value.tolist()))
+                        or value.shape != shapes[name]
                     ):
                         break
+                    total = sum(value.tolist(), total)
                 else:
-                    return method(self, *args, **kwargs)
+                    # A sum is finite only if all its terms are.
+                    if math.isfinite(total):
+                        return method(self, *args, **kwargs)
             return _stack_results(method, names, self, parameters.bind(self, *args, **kwargs))
 
         return checked_method
@@ -134,11 +143,6 @@ class PinocchioModel(model.DynamicsFormulation):
         self._frame_ids = [self._id_by_frame[i + 1] for i in range(n + 1)]
         self._M_may_be_singular = not has_regular_mass_matrix(description, self.model)
 
-    @functools.cached_property
-    def _tree(self) -> BodyTree:
-        """The arm as a body tree, kept because making it takes most of the time of a regressor."""
-        return BodyTree.from_description(self.description)
-
     def __getstate__(self) -> dict[str, Any]:
         """Return the state to pickle, without the work spaces of threads."""
         return {name: value for name, value in vars(self).items() if name != 'workspace'}
@@ -165,8 +169,8 @@ class PinocchioModel(model.DynamicsFormulation):
 
     def _frame_id(self, frame: Frame) -> int:
         """Return a frame's number in the Pinocchio model; raise FrameError if there is none."""
-        # Of equal keys True and 1 the table has 1.
-        if frame is True or not isinstance(frame, Frame) or frame not in self._id_by_frame:
+        # Of equal keys True and 1 the table has 1: only these types are looked up.
+        if type(frame) not in _FRAME_TYPES or frame not in self._id_by_frame:
             frame_placement(frame, self.description)  # raises FrameError
         return self._id_by_frame[frame]
 
@@ -180,7 +184,11 @@ class PinocchioModel(model.DynamicsFormulation):
         Rows of v are in m/rad (1 for prismatic joints), of omega in 1. `frame` is a number or name
         of the table in `arm.frames`, such as 'fr3_link8'.
         """
-        reference = _REFERENCE_FRAMES[model.require_reference_frame(reference_frame)]
+        try:
+            reference = _REFERENCE_FRAMES[reference_frame]
+        except (KeyError, TypeError):
+            model.require_reference_frame(reference_frame)  # raises FrameError
+            raise
         place = self._frame_id(frame)
         jacobian = pin.computeFrameJacobian(self.model, self.workspace.data, q, place, reference)
         # For n = 1 Pinocchio's Python bindings return the Jacobian as a vector.
@@ -309,12 +317,37 @@ class PinocchioModel(model.DynamicsFormulation):
             If a column is not one of the 10 n, or is named twice.
 
         """
-        q, dq, ddq = broadcast_states(self.description, finite=False, q=q, dq=dq, ddq=ddq)
-        finite = np.asarray(np.isfinite(q + dq + ddq).all(axis=-1))
-        q, dq, ddq = (np.where(finite[..., None], one, 0.0) for one in (q, dq, ddq))
-        gravity = self.model.gravity.linear
-        found = torque_regressor(self._tree, q, dq, ddq, gravity, columns=columns)
-        return np.where(finite[..., None, None], found, np.nan)
+        chosen = as_column_indices(columns, N_LINK_PARAMETERS * self.description.n)
+        return self._regressor(q, dq, ddq, chosen)
+
+    @_accept_stacks_of('q', 'dq', 'ddq')
+    def _regressor(
+        self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, columns: tuple[int, ...] | None
+    ) -> Array:
+        """Return the regressor, or its checked columns, at one state."""
+        whole = pin.computeJointTorqueRegressor(self.model, self.workspace.data, q, dq, ddq)
+        n = self.description.n
+        if self.description.convention is Convention.MODIFIED:
+            # Links' frames are the joints': parameters differ in their order alone.
+            regressor = whole.reshape(n, -1).take(self._regressor_columns, axis=1)
+        else:
+            by_link = whole.reshape(n, n, N_LINK_PARAMETERS).swapaxes(0, 1)
+            by_link = by_link @ self._link_to_joint_parameters
+            regressor = by_link.swapaxes(0, 1).reshape(n, -1)
+        return regressor if columns is None else regressor[:, list(columns)]
+
+    @functools.cached_property
+    def _regressor_columns(self) -> NDArray[np.intp]:
+        """The places in Pinocchio's regressor of the columns of `parameter_names`, (10 n,)."""
+        places = np.arange(N_LINK_PARAMETERS * self.description.n).reshape(-1, N_LINK_PARAMETERS)
+        return places[:, np.argsort(PINOCCHIO_PARAMETER_ORDER)].ravel()
+
+    @functools.cached_property
+    def _link_to_joint_parameters(self) -> Array:
+        """Matrices from links' parameters to Pinocchio's, of joints' frames, (n, 10, 10)."""
+        placements = self.description.joint_placements()
+        transforms = [parameter_transform(pose[:3, :3], pose[:3, 3]) for _, pose in placements]
+        return np.array(transforms, dtype=float)[:, list(PINOCCHIO_PARAMETER_ORDER)]
 
     @_accept_stacks_of('q')
     def center_of_mass(self, q: ArrayLike) -> Array:

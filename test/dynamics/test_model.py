@@ -223,6 +223,23 @@ def test_regressor_columns_of_a_franka_arm_equal_pinocchios(name):
     np.testing.assert_allclose(actual, expected, rtol=0.0, atol=ATOL_COLUMN)
 
 
+@pytest.mark.parametrize('convention', Convention)
+@pytest.mark.parametrize('seed', range(12))
+def test_pinocchios_regressor_of_a_drawn_arm_equals_the_recursion(seed, convention):
+    # Given an arm of 1 to 8 joints that turn or slide, on a turned base, under a drawn gravity.
+    rng = np.random.default_rng(seed)
+    arm, gravity = random_arm(rng, convention=convention), rng.uniform(-10.0, 10.0, 3)
+    states, columns = sample_states(arm, 6, seed), rng.permutation(10 * arm.n)[:7].tolist()
+    # When Pinocchio computes the regressor and moves its columns to the links' frames.
+    model = PinocchioModel(arm, gravity)
+    actual = model.regressor(*states)
+    # Then it is that of a recursion which does not use Pinocchio.
+    expected = fd.torque_regressor(arm, *states, gravity)
+    largest = max(1.0, np.abs(expected).max())
+    np.testing.assert_allclose(actual, expected, rtol=0.0, atol=1e-12 * largest)
+    np.testing.assert_array_equal(model.regressor(*states, columns=columns), actual[..., columns])
+
+
 def test_a_regressor_in_blocks_equals_single_states_and_gives_chosen_columns(monkeypatch):
     monkeypatch.setattr(regressor, '_STATES_PER_BLOCK', 4)
     description, columns = fd.load('fer'), (69, 5, 18)
