@@ -73,7 +73,7 @@ def candidates(states: JointStates, threads: int) -> dict[str, Candidate]:
     description = load('fer')
     count = len(states.q)
     reference = PinocchioModel(description)
-    model, data = reference.model, reference.data
+    model, data = reference.model, reference.model.createData()
     pool = pin.ModelPool(model, threads)
     columns = [array.T for array in states]  # (n, N) in Fortran order: the same memory
     rows = [array[:LOOPED] for array in states]

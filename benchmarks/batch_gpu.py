@@ -114,8 +114,9 @@ def with_torch(torch: Any, device: str, sizes: list[int], synchronise: Any) -> N
         for count in sizes:
             given = [torch.tensor(x, dtype=kind, device=device) for x in sample_states(ARM, count)]
             for name in TIMED:
-                arrays, shape = INPUT_NAMES[name], output_shape(Quantity(name), ARM.n)
-                call = partial(model.evaluate, Quantity(name), *given[: len(arrays)])
+                quantity = Quantity(name)
+                arrays, shape = INPUT_NAMES[quantity], output_shape(quantity, ARM.n)
+                call = partial(model.evaluate, quantity, *given[: len(arrays)])
                 took = seconds(call, synchronise)
                 moved = count * given[0].element_size() * (ARM.n * len(arrays) + math.prod(shape))
                 share = moved / took / bandwidth
@@ -130,7 +131,7 @@ def with_jax(sizes: list[int]) -> None:
 
     jax.config.update('jax_enable_x64', True)
     model, traced = BatchModel(ARM), TracedModel(ARM, jax.numpy)
-    functions = {name: jax.jit(getattr(model, name)) for name in TIMED[:-1]}
+    functions: dict[str, Any] = {name: jax.jit(getattr(model, name)) for name in TIMED[:-1]}
     functions['traced mass_matrix'] = jax.jit(traced.mass_matrix)
     functions['traced inverse_dynamics'] = jax.jit(traced.inverse_dynamics)
     if importlib.util.find_spec('frax'):
@@ -159,7 +160,7 @@ def with_jax(sizes: list[int]) -> None:
             def call(function: Any = function, given: Any = given, kept: Any = kept) -> None:
                 kept[:] = [function(*given)]
 
-            took = seconds(call, lambda kept=kept: jax.block_until_ready(kept))
+            took = seconds(call, partial(jax.block_until_ready, kept))
             print(f'| {name} | {count:,} | {first:.2f} | {1e3 * took:.3f} |', flush=True)
 
 

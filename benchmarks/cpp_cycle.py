@@ -75,9 +75,10 @@ def main() -> None:
         (folder / 'arm.yaml').write_text(controller_arm_text(load(arguments.arm)))
         (folder / 'main.cpp').write_text(PROGRAM)
         include, program = share_directory() / 'cpp/include', folder / 'timed'
-        options = ['-std=c++17', '-O2', '-I', include, '-o', program, folder / 'main.cpp']
-        subprocess.run([compiler, *options], check=True)
-        command = [program, folder / 'arm.yaml']
+        command = [compiler, '-std=c++17', '-O2', '-I', str(include)]
+        command += ['-o', str(program), str(folder / 'main.cpp')]
+        subprocess.run(command, check=True)
+        command = [str(program), str(folder / 'arm.yaml')]
         done = subprocess.run(command, check=True, text=True, capture_output=True)
     machine = platform.processor() or platform.machine()
     print(f'{machine}, {compiler} -O2, {arguments.arm} with payload and the friction of its file')

@@ -172,7 +172,7 @@ def _stacked(rows: Sequence[Terms]) -> Terms:
     return M, coriolis, g
 
 
-def largest_difference(found: Terms, expected: Terms, dq: Array) -> float:
+def largest_difference(found: Terms, expected: Sequence[Array], dq: Array) -> float:
     """
     Return the largest difference of a term, relative to its size.
 
@@ -190,6 +190,7 @@ def outcome(text: str, joints: Sequence[str] | None, code: bool) -> dict[str, An
     arm = fd.load(text, joints=joints)
     q, dq, _ = fd.sample_states(arm, STATES)
     ours, differences = by_package(arm, q, dq), {}
+    expected: Sequence[Array]
     if arm.urdf is not None and arm.urdf.mjcf_text:
         expected = mujoco_terms(arm, GRAVITY, JointStates(q, dq, dq))[:3]
         try:

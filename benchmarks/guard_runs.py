@@ -404,7 +404,8 @@ def delayed(states: int) -> Callable[[], Channel]:
 
 
 # Command line ------------------------------------------------------------------------------------
-Job, Row = TypeVar('Job'), TypeVar('Row')
+Job = TypeVar('Job')
+Row = TypeVar('Row')
 
 
 def parser_of(text: str | None, draw: int) -> argparse.ArgumentParser:

@@ -81,6 +81,7 @@ class Probe:
         self._node = rclpy.create_node('latency_probe')
         # The node stops while the relay is measured, because it gets no states; after six such
         # stops within a minute it needs to be told to go on.
+        self._request = Trigger.Request()
         self._clear = self._node.create_client(Trigger, '/feedforward/clear_fault')
         # The node knows a simulated arm, the only receiver it accepts here, by its service.
         declared = DECLARATION_SERVICES[ReceiverKind.SIMULATED_ARM]
@@ -93,7 +94,7 @@ class Probe:
                 serialize_message(
                     JointState(
                         name=list(arm.joint_names),
-                        position=[q + 1e-6 * k for q in arm.home],
+                        position=(arm.home_position + 1e-6 * k).tolist(),
                         velocity=[0.0] * 7,
                     )
                 )
@@ -152,7 +153,7 @@ class Probe:
         # several good states.
         while self._ask(device, 0) is None and time.monotonic() < until:
             if device == 'node':
-                self._clear.call_async(self._clear.srv_type.Request())
+                self._clear.call_async(self._request)
         not_counted, count = round(warm_up * RATE_HZ), round((seconds + warm_up) * RATE_HZ)
         made = Round(np.zeros(count), np.full(count, np.nan))
         line, deadline = self._line[device], time.perf_counter()

@@ -116,11 +116,12 @@ def mjcf(bodies: Sequence[Body], hand: bool) -> str:
 def drawn(make: Make) -> list[Body]:
     """Return the links of one arm: masses and centres of mass differ from the published ones."""
     rng = np.random.default_rng([make.draw, 2])
-    bodies = []
+    bodies: list[Body] = []
     for mass, center, inertia in BODIES:
         share = float(np.exp(rng.normal(0.0, make.deviation))) if make.draw else 1.0
         shift = rng.normal(0.0, 0.02 * make.deviation, 3) if make.draw else np.zeros(3)
-        bodies.append((share * mass, np.add(center, shift), share * np.asarray(inertia)))
+        moved, scaled = np.add(center, shift), share * np.asarray(inertia)
+        bodies.append((share * mass, moved.tolist(), scaled.tolist()))
     return bodies
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import subprocess
 import sys
 import tempfile
+from typing import Any
 
 import numpy as np
 from timing import new_parser
@@ -47,7 +48,7 @@ def fer_at_1_khz(folder: Path, work: Path) -> str:
     """Return what identifies FrankaEmikaPandaDynModel's arm; its texts have a value a line."""
     log = folder / 'matlab/data/Exciting_Traj/Trajectory_1/rbt_log'
     files = {'q': 'positions', 'dq': 'velocity', 'tau': 'torques'}
-    arrays = {
+    arrays: dict[str, Any] = {
         name: np.loadtxt(log / f'exciting_traj_{file}.txt').reshape(-1, 7)
         for name, file in files.items()
     }

@@ -18,12 +18,13 @@ Exits with 1 if a limit is broken, a state steps, or a stream or chunk is refuse
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from timing import new_parser
 
 from franka_dynamics.arm import ArmDescription, load
-from franka_dynamics.arrays import Array
+from franka_dynamics.arrays import Array, ArrayLike
 from franka_dynamics.errors import ReferenceRefusedError
 from franka_dynamics.motion.reference import ReferenceFollower
 
@@ -62,12 +63,12 @@ class Motion:
         )
         return cls(arm, share * amplitude, rate, rng.uniform(0.0, 6.3, (2, arm.n)))
 
-    def at(self, times: Array) -> Array:
+    def at(self, times: ArrayLike) -> Array:
         """Return positions (k, n) [rad] at times (k,) [s]; at rest before time zero."""
         x = np.clip(np.asarray(times)[:, None] / 2.0, 0.0, 1.0)
         phase = np.multiply.outer(np.asarray(times), self.rate) + self.phase
         swing = (self.amplitude * np.sin(phase)).sum(1)
-        return np.asarray(self.arm.home) + x**3 * (10.0 - 15.0 * x + 6.0 * x**2) * swing
+        return self.arm.home_position + x**3 * (10.0 - 15.0 * x + 6.0 * x**2) * swing
 
     def acceleration(self, times: Array) -> Array:
         """Return accelerations (k, n) [rad/s^2] at times after two seconds."""
@@ -81,7 +82,7 @@ class Case:
 
     kind: str
     arm: ArmDescription
-    sent: list[tuple[float, dict[str, Array]]]
+    sent: list[tuple[float, dict[str, Any]]]
     motion: Motion | None = None
     words: str = ''
 

@@ -92,7 +92,7 @@ def rooms():
 
 def offered():
     """Yield the front door's names that can be imported here, under the names that users write."""
-    for name in franka_dynamics.__all__:
+    for name in vars(franka_dynamics)['__all__']:
         with suppress(MissingDependencyError):  # on a host that lacks an extra
             value = getattr(franka_dynamics, name)
             if inspect.isclass(value):

@@ -19,6 +19,7 @@ from itertools import pairwise
 import os
 
 from matplotlib import pyplot as plt
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 import numpy as np
 from PIL import Image
 
@@ -109,11 +110,12 @@ def flange_off(run):
     return 1e3 * np.linalg.norm(np.subtract(*MODEL.frames(run)[:, :, -1, :3, 3]), axis=-1)
 
 
-def add_capsule(scene, start, end, radius, colour):
-    """Add a capsule between two points [m] to a MuJoCo scene."""
+def add_capsule(scene, ends, radius, colour):
+    """Add a capsule between two `ends` [m] to a MuJoCo scene."""
     geom, kind, axes = scene.geoms[scene.ngeom], mujoco.mjtGeom.mjGEOM_CAPSULE, np.eye(3).ravel()
-    mujoco.mjv_initGeom(geom, kind, np.zeros(3), start, axes, np.float32((*colour, 1.0)))
-    mujoco.mjv_connector(geom, kind, radius, start, end)
+    rgba = np.array((*colour, 1.0), dtype=np.float32)
+    mujoco.mjv_initGeom(geom, kind, np.zeros(3), ends[0], axes, rgba)
+    mujoco.mjv_connector(geom, kind, radius, *ends)
     scene.ngeom += 1
 
 
@@ -123,12 +125,12 @@ def add_arm(scene, run, k, offset, colour):
     for frame, shapes in load_shapes(ARM.name).items():
         for shape in shapes:  # a capsule along the z axis of its pose
             pose, (radius, length) = poses[frame] @ shape.pose, shape.size
-            ends = (pose[:3, 3] + offset + half * length * pose[:3, 2] for half in (-0.5, 0.5))
-            add_capsule(scene, *ends, radius, colour if frame >= 6 else GREY)
+            ends = [pose[:3, 3] + offset + half * length * pose[:3, 2] for half in (-0.5, 0.5)]
+            add_capsule(scene, ends, radius, colour if frame >= 6 else GREY)
     for q, shade, radius in zip(run, (BLACK, colour), (0.004, 0.006)):
         path = MODEL.frames(q[::POINT_STEPS])[:, -1, :3, 3] + offset
         for start, end in pairwise([*path, path[0]]):
-            add_capsule(scene, start, end, radius, shade)
+            add_capsule(scene, (start, end), radius, shade)
 
 
 def draw(pair, stiffness):
@@ -138,6 +140,7 @@ def draw(pair, stiffness):
     camera.lookat[:] = 0.2, 0.0, 0.45
     camera.distance, camera.azimuth, camera.elevation = 1.75, 180.0, -18.0
     figure, ax = plt.subplots(figsize=(WIDTH / 100, PLOT_HEIGHT / 100), layout='constrained')
+    canvas = FigureCanvasAgg(figure)
     for run, colour, label in zip(pair, COLOURS, ('PD', 'PD + feedforward')):
         off = flange_off(run)
         rms, times = np.sqrt(np.mean(off**2)), STEP_S * np.arange(len(off))
@@ -152,8 +155,8 @@ def draw(pair, stiffness):
             for run, colour, y in zip(pair, COLOURS, (-0.525, 0.525)):
                 add_arm(renderer.scene, run, k, np.array([0.0, y, 0.0]), colour)
             cursor.set_xdata(times[[k, k]])
-            figure.canvas.draw()
-            plot = np.asarray(figure.canvas.buffer_rgba())[..., :3]
+            canvas.draw()
+            plot = np.asarray(canvas.buffer_rgba())[..., :3]
             images.append(Image.fromarray(np.vstack((renderer.render(), plot))).quantize(64))
     name, pause = 'with_and_without.gif', 1e3 * FRAME_STEPS * STEP_S  # ms
     images[0].save(name, save_all=True, append_images=images[1:], duration=pause, loop=0)

@@ -37,7 +37,9 @@ class Simulator(Node):
         self.data = mujoco.MjData(mujoco.MjModel.from_xml_string(mjcf_text(ARM)))
         self.data.qpos[:] = ARM.home
         self.states = self.create_publisher(JointState, 'joint_states', 1)
-        self.create_subscription(Float64MultiArray, 'effort_controller/commands', self._take, 1)
+        commands, take = 'effort_controller/commands', self._take
+        # rclpy's types do not know that a callback may take `info`.
+        self.create_subscription(Float64MultiArray, commands, take, 1)  # type: ignore[arg-type]
         self.create_service(Trigger, DECLARES, lambda _, answer: answer)
         self.create_timer(2e-3, self._step)
 

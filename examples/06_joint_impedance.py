@@ -51,6 +51,10 @@ class Controller(Node):
         self._matcher = StampMatcher(self, topics, self.answer)
         print('waiting for one stamp of', *(topic for _, topic in topics.values()), flush=True)
 
+    def answer(self, stamp, messages):
+        """Publish the torques for the messages of a stamp [s]."""
+        raise NotImplementedError
+
     def measured(self, state):
         """Return positions and velocities in the order of the joints."""
         if missing := set(self.joints) - set(state.name):

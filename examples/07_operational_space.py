@@ -41,8 +41,10 @@ def pose_arrays(pose):
     return np.array([place.x, place.y, place.z]), np.array([turn.x, turn.y, turn.z, turn.w])
 
 
-class OperationalSpace(shared.Controller):
+class OperationalSpace(shared.Controller):  # type: ignore[name-defined]
     """Moves the flange to and fro along a line through its first pose, without rotating it."""
+
+    start: tuple[float, np.ndarray, np.ndarray, np.ndarray] | None
 
     def __init__(self):
         super().__init__('operational_space', 'flange positions', 'mm')
@@ -59,7 +61,8 @@ class OperationalSpace(shared.Controller):
         q, dq = self.measured(messages['state'])
         jacobian = np.reshape(messages['jacobian'].effort, (6, len(q)))
         x, rotation = pose_arrays(messages['pose'].pose)
-        self.start = self.start or (stamp + shared.HOLD_S, x, rotation, q)
+        if not self.start:
+            self.start = (stamp + shared.HOLD_S, x, rotation, q)
         begin, x_0, rotation_0, q_0 = self.start
         offset, v_d, a_d = (REACH * wave for wave in shared.smooth_wave(stamp - begin))
         x_d = x_0 + offset[:3]

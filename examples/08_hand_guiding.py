@@ -99,8 +99,9 @@ def run(target, payload, friction):
         brake_release_after=0.1,
     )
     simulation, controller = ArmSimulation(ARM, plant), Feedforward(ARM, **vars(settings))
-    model, velocity, before, sent = fd.Model(ARM), np.zeros(ARM.n), ARM.home, 0.0
-    start, let_go, rows = model.frames(ARM.home)[-1], START_S + CYCLES * CYCLE_S, []
+    home = ARM.home_position
+    model, velocity, before, sent = fd.Model(ARM), np.zeros(ARM.n), home, 0.0
+    start, let_go, rows = model.frames(home)[-1], START_S + CYCLES * CYCLE_S, []
     for _ in range(round((let_go + LET_GO_S) / STEP_S)):
         state = simulation.read()
         q, time = state.position, state.time

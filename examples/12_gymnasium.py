@@ -28,7 +28,7 @@ class Reach(gymnasium.Env):
     def __init__(self, arm='fr3'):
         self.model, self.arm = fd.Model(arm), fd.load(arm)
         low, high = self.arm.limit('lower'), self.arm.limit('upper')
-        self.action_space = spaces.Box(low, high, dtype=np.float64)
+        self.action_space: spaces.Box = spaces.Box(low, high, dtype=np.float64)
         self.observation_space = spaces.Box(-100.0, 100.0, (2 * self.arm.n + 6,))
 
     def reset(self, *, seed=None, options=None):
@@ -83,9 +83,10 @@ class Reach(gymnasium.Env):
 
 def main() -> None:
     """Print the return of an episode in which the arm is held."""
-    environment = gymnasium.wrappers.TimeLimit(Reach(), 90)
+    reach = Reach()
+    environment = gymnasium.wrappers.TimeLimit(reach, 90)
     environment.reset(seed=0)
-    rewards = [environment.step(environment.unwrapped.arm.home)[1] for _ in range(90)]
+    rewards = [float(environment.step(reach.arm.home)[1]) for _ in range(90)]
     print(f'held for 3 s: {sum(rewards):.1f} m')
 
 

@@ -101,11 +101,12 @@ def run(duration: float = 3.0, seed: int = 0) -> Run:
     model = build_mujoco_model(ARM)
     model.opt.timestep = PHYSICS
     data = mujoco.MjData(model)
-    data.qpos[:] = ARM.home
+    home = ARM.home_position
+    data.qpos[:] = home
     planner, limiter = Planner(seed), TorqueLimiter(ARM.limit('effort'), ARM.limit('effort_rate'))
     frames = PinocchioModel(ARM)
-    planner.torques(ARM.home, np.zeros(ARM.n))  # the first call compiles
-    command = frames.gravity(ARM.home)
+    planner.torques(home, np.zeros(ARM.n))  # the first call compiles
+    command = frames.gravity(home)
     times, distances, torques, planning = [], [], [], []
     for _ in range(round(duration / (EVERY * STEP))):
         began = time.perf_counter()

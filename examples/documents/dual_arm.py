@@ -22,7 +22,9 @@ from franka_dynamics.identification.base_parameters import base_parameters
 
 GRAVITY = (0.0, 0.0, -9.81)
 # A waist that turns about the vertical axis: a uniform box of invented size and mass.
-WAIST = Box(size=(0.25, 0.45, 0.6), center=(0.02, 0.0, 0.3), mass=25.0).link_inertia()
+WAIST = Box(
+    size=np.array([0.25, 0.45, 0.6]), center=np.array([0.02, 0.0, 0.3]), mass=25.0
+).link_inertia()
 
 
 def shoulder(side: float) -> np.ndarray:
@@ -97,7 +99,8 @@ def draw(tree: BodyTree, path: str) -> None:
     """Draw waist and arms at one position as lines between the joints, and the mass matrix."""
     from matplotlib.figure import Figure
 
-    q = np.concatenate(([0.4], *(load('fr3').home,) * 2))
+    home = load('fr3').home_position
+    q = np.concatenate(([0.4], home, home))
     origins = tree.poses(q)[:, :3, 3]
     still = np.zeros(tree.n)
     mass = dynamics_derivatives(tree, q, still, still).tau.by_ddq

@@ -53,7 +53,9 @@ class NodeEndedError(FrankaDynamicsError):
     status = 1
 
 
-def node_command_line(module: str, params: Mapping[str, Any], remaps: dict[str, str]) -> list[str]:
+def node_command_line(
+    module: str, params: Mapping[str, Any], remaps: Mapping[str, str]
+) -> list[str]:
     """
     Return the command line of a child process that runs the node of a module.
 
