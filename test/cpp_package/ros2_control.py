@@ -20,7 +20,6 @@ from franka_dynamics.errors import SettingsError
 from franka_dynamics.ros.node_client import NodeClient
 from franka_dynamics.ros.topics import DESCRIPTION_QOS
 
-from . import parameter_library
 from .cpp_core import PACKAGE
 from ..ros.conftest import Probe
 from ..ros2_control_prefix import environment, made, mock_urdf
@@ -32,24 +31,15 @@ TYPE = 'franka_dynamics_controllers/FeedforwardController'
 
 
 def built(folder):
-    """
-    Build, with warnings as errors, what is new in the package and its driver; return the folder.
-
-    Where generate_parameter_library's program is missing, parameter_library.py takes its place.
-    """
-    install, options = folder / 'install', [f'-DPython3_EXECUTABLE={sys.executable}']
-    if shutil.which('generate_parameter_library_cpp') is None:
-        program = folder / 'generate_parameter_library_cpp'
-        program.write_text(f'#!/bin/sh\nexec {sys.executable} {parameter_library.__file__} "$@"\n')
-        program.chmod(0o755)
-        options.append(f'-DCMAKE_PROGRAM_PATH={folder}')
+    """Build, with warnings as errors, what is new in the package and its driver."""
+    install = folder / 'install'
+    options = [f'-DPython3_EXECUTABLE={sys.executable}', '-DCMAKE_BUILD_TYPE=None']
     (folder / 'drive').mkdir(exist_ok=True)
     shutil.copy2(DRIVE, folder / 'drive/drive.cpp')
     shutil.copy2(PROJECT, folder / 'drive/CMakeLists.txt')
-    strict = [f'-DCMAKE_CXX_FLAGS={STRICT}', '-DCMAKE_BUILD_TYPE=None']
-    made(PACKAGE, folder / 'build', install, *options, *strict)
-    options += ['-DCMAKE_BUILD_TYPE=None', f'-DEXAMPLES={PACKAGE.parent / "examples"}']
-    made(folder / 'drive', folder / 'tool', install, *options)
+    made(PACKAGE, folder / 'build', install, *options, f'-DCMAKE_CXX_FLAGS={STRICT}')
+    examples = f'-DEXAMPLES={PACKAGE.parent / "examples"}'
+    made(folder / 'drive', folder / 'tool', install, *options, examples)
     return folder
 
 
