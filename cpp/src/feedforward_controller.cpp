@@ -35,9 +35,12 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 const std::vector<std::string> kCommands{"motion", "torque", "total_torque"};
 const std::vector<std::string> kTilts{"", "robot", "node"};
 
-const std::vector<std::string> kOfRos{
+// Parameters that are not this controller's, and yet no mistake: of ROS and ros2_control, and those
+// that franka_bringup gives to every node of its controller manager.
+const std::vector<std::string> kOfOthers{
   "type", "update_rate", "is_async", "async_parameters", "thread_priority", "use_sim_time",
-  "qos_overrides", "params_file", "node_options_args", "fallback_controllers"};
+  "qos_overrides", "params_file", "node_options_args", "fallback_controllers",
+  "arm_prefix", "load_gripper", "robot_type"};
 
 template<typename Enumeration>
 Enumeration choice(const std::vector<std::string> & words, const std::string & word)
@@ -106,8 +109,9 @@ void FeedforwardController::warn_of_unknown_parameters()
     node->get_node_parameters_interface()->get_parameter_overrides())
   {
     const std::string first = name.substr(0, name.find('.'));
-    const bool of_ros = std::find(kOfRos.begin(), kOfRos.end(), first) != kOfRos.end();
-    if (!of_ros && (!node->has_parameter(name) ||
+    const bool of_others =
+      std::find(kOfOthers.begin(), kOfOthers.end(), first) != kOfOthers.end();
+    if (!of_others && (!node->has_parameter(name) ||
       node->describe_parameter(name).description.empty()))
     {
       RCLCPP_WARN(node->get_logger(), "there is no parameter %s.", name.c_str());

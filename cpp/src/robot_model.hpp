@@ -1,7 +1,7 @@
 // Copyright 2026 The franka_dynamics authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compares the arm's model with the one that the robot itself reports: M, C dq and g of franka_ros2's
+// Compares the arm's model with the one that the robot itself reports: M and g of franka_ros2's
 // FrankaRobotModel, read in the control cycle. Built where franka_semantic_components is found.
 #pragma once
 
@@ -36,16 +36,21 @@ struct FrankaModel  // never made
   static bool assign_loaned_state_interfaces(Interfaces &) {return false;}
   static void release_interfaces() {}
   static std::array<double, kRobotJoints> getGravityForceVector() {return {};}
-  static std::array<double, kRobotJoints> getCoriolisForceVector() {return {};}
   static std::array<double, kRobotJoints * kRobotJoints> getMassMatrix() {return {};}
 };
 #endif
 
-/// The largest difference between the robot's model and this one since activation.
+/// Faster than this [rad/s] no joint of an arm at rest moves: the tolerance of
+/// joint_trajectory_controller for a motion's end (stopped_velocity_tolerance).
+constexpr double kRestSpeed = 0.01;
+
+/// The largest difference between the robot's model and this one, at rest, since activation.
 ///
 /// The robot knows the load set in Desk or by setLoad, and its own direction of gravity; compared
 /// is therefore the model with the payload that the settings say is known to the robot, under the
-/// gravity that it compensates. Nothing is judged: no bound is known from real robots.
+/// gravity that it compensates. FrankaRobotModel keeps a state for a millisecond, so in motion its
+/// terms may be those of the cycle before: M and g are compared while the arm rests, and C dq, which
+/// is then nothing, is not. Nothing is judged: no bound is known from real robots.
 class RobotModel
 {
 public:
@@ -79,6 +84,7 @@ public:
   std::string activate(Interfaces & interfaces)
   {
     for (auto & each : largest_) {each = 0.0;}
+    rested_ = false;
     if (!model_) {return "";}
     make();  // FrankaRobotModel keeps the pointers that it found first
     try {
@@ -97,36 +103,37 @@ public:
     if (model_) {model_->release_interfaces();}
   }
 
-  /// Compare both models at the present state; for the control cycle.
+  /// Compare both models if the arm rests; for the control cycle.
   void compare(const TermModel & terms, const JointState & state) noexcept
   {
     if (!model_) {return;}
-    Vector gravity, coriolis;
+    for (std::size_t i = 0; i < kRobotJoints; ++i) {
+      if (!(std::abs(state.dq[i]) <= kRestSpeed)) {return;}
+    }
+    Vector gravity;
     Matrix mass;
     terms.of_robot().gravity(state.q, gravity);
-    terms.of_robot().coriolis(state, coriolis);
     mass_matrix(terms.of_robot().chain, state.q, mass);
     const auto robots_gravity = model_->getGravityForceVector();
-    const auto robots_coriolis = model_->getCoriolisForceVector();
     const auto robots_mass = model_->getMassMatrix();
-    std::array<double, 3> found{};
+    std::array<double, 2> found{};
     for (std::size_t i = 0; i < kRobotJoints; ++i) {
       found[0] = std::max(found[0], std::abs(robots_gravity[i] - gravity[i]));
-      found[1] = std::max(found[1], std::abs(robots_coriolis[i] - coriolis[i]));
       for (std::size_t j = 0; j < kRobotJoints; ++j) {
-        found[2] = std::max(found[2], std::abs(robots_mass[kRobotJoints * j + i] - mass[i][j]));
+        found[1] = std::max(found[1], std::abs(robots_mass[kRobotJoints * j + i] - mass[i][j]));
       }
     }
     for (std::size_t k = 0; k < found.size(); ++k) {
       largest_[k] = std::max(largest_[k].load(), found[k]);
     }
+    rested_ = true;
   }
 
   /// The largest differences in words; for any thread.
   std::string difference() const
   {
-    return "g " + written(largest_[0]) + " N m, C dq " + written(largest_[1]) + " N m, M " +
-           written(largest_[2]) + " kg m^2";
+    if (!rested_) {return "none yet: the arm has not rested";}
+    return "g " + written(largest_[0]) + " N m, M " + written(largest_[1]) + " kg m^2 (at rest)";
   }
 
 private:
@@ -138,7 +145,8 @@ private:
   std::string robot_;
   std::unique_ptr<FrankaModel> model_;
   static_assert(std::atomic<double>::is_always_lock_free);
-  std::array<std::atomic<double>, 3> largest_{};
+  std::array<std::atomic<double>, 2> largest_{};
+  std::atomic<bool> rested_{false};  // since activation
 };
 
 }  // namespace franka_dynamics_controllers
