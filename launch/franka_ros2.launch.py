@@ -17,7 +17,6 @@ from franka_dynamics.ros.launching import (
     controller_parameters_text,
     controller_spawner,
     EFFORT_CONTROLLER_NAME,
-    exit_callback,
     feedforward_node,
     launch_description,
     params_file_argument,
@@ -25,7 +24,8 @@ from franka_dynamics.ros.launching import (
     string_parameter,
     torque_controller,
     TorqueController,
-    write_temporary_files,
+    unload_after_failure,
+    write_lasting_file,
 )
 
 TORQUES, TRAJECTORY = 'torques', 'feedforward_trajectory_controller'
@@ -86,14 +86,17 @@ def launch_actions(arguments):
             forward,
             f'{prefix}{TRAJECTORY} adds the torques of whole motions to its own feedback.',
         )
-    folder = write_temporary_files({'controllers.yaml': chosen.parameters_text})
+    if controllers_file:
+        (parameters,) = controllers_file
+    else:
+        parameters = str(write_lasting_file(f'{chosen.name}.yaml', chosen.parameters_text))
     # It waits until launch ends, and then deactivates and unloads the controller.
     active = controller_spawner(
         arguments.namespace,
         '--unload-on-kill',
         chosen.name,
-        params_file=controllers_file[0] if controllers_file else str(folder / 'controllers.yaml'),
-        on_exit=exit_callback(f'the spawner of {chosen.name}'),
+        params_file=parameters,
+        on_exit=unload_after_failure(arguments.namespace, chosen.name),
     )
     feedforward = feedforward_node(
         arguments,

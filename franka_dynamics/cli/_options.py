@@ -18,7 +18,6 @@ from ..constants import AS_LISTED, GRAVITY
 from ..errors import OutputError
 from ..files import share_directory, writable_folder, writable_path
 from ..recordings.options import HEADER_STAMP, SignalOptions, STAMP_KINDS
-from ..ros import COMMAND_TOPIC
 
 STDOUT_PATH = Path('-')  # path that stands for standard output
 _EARTH_GRAVITY_RANGE_M_S2 = 9.75, 9.85  # [m/s^2], rounded outwards
@@ -272,7 +271,7 @@ def ros_name_option(name: str, help: str, default: str | None) -> Any:
 node_option = ros_name_option('--node', 'the node, with its namespace', 'feedforward')
 topic_options = with_options(
     ros_name_option('--topic', 'joint states (franka_ros2: franka/joint_states)', 'joint_states'),
-    ros_name_option('--command', 'topic of the torques', COMMAND_TOPIC),
+    ros_name_option('--command', "topic of the torques (default: the node's own)", None),
 )
 
 

@@ -56,7 +56,7 @@ def _robot_checks(choice: ArmChoice, robot_address: str) -> Iterator[CheckResult
         yield CheckResult('robot', TO_DO, str(error))
 
 
-def _running_node_checks(state_topic: str, command_topic: str) -> list[CheckResult]:
+def _running_node_checks(state_topic: str, command_topic: str | None) -> list[CheckResult]:
     """Return the checks of the running nodes, or one that says why ROS 2 cannot be imported."""
     try:
         from ..ros.system_checks import system_checks

@@ -124,9 +124,14 @@ def play_motion(options: Options) -> int:
     with NodeClient(options.node, options.timeout) as client:
         arm, space = arm_choice_of_node(client), client.name.rpartition('/')[0]
         # The topics beside the node, because discovery may need long on a busy machine.
-        typed = options.topic, options.command
-        topic, command = (one if one.startswith('/') else f'{space}/{one}' for one in typed)
-        given = {'node': client.name, 'topic': topic, 'command': command, 'output': options.record}
+        typed = options.topic, options.command or client.command_topic_of(client.name)
+        topic, command = (one if one[:1] in ('', '/') else f'{space}/{one}' for one in typed)
+        given = {
+            'node': client.name,
+            'topic': topic,
+            'command': command or None,
+            'output': options.record,
+        }
 
         def play(on_wait: Callable[[], None]) -> str:
             """Send the motion, calling `on_wait` until it ends; return the node's answer."""

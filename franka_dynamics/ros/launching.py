@@ -4,6 +4,7 @@
 
 import atexit
 from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
 import os
 from pathlib import Path
 import re
@@ -26,7 +27,7 @@ from ..arm import ArmDescription
 from ..cpp_package.package import controller_arm_text
 from ..cpp_package.package import CONTROLLER_PACKAGE_NAME as BRAKING_PACKAGE
 from ..errors import SettingsError
-from ..files import expanded_path, share_directory
+from ..files import expanded_path, share_directory, write_text
 from ..simulation.gazebo import holding_torque, xacro_numbers
 
 PACKAGE_NAME = 'franka_dynamics'
@@ -38,8 +39,9 @@ CONFIG_FOLDER = share_directory() / 'config'
 LaunchArgument = tuple[Any, ...]
 RECEIVER_HELP = (
     'What takes the torques: effort_controller, a forward controller, which holds the last torque '
-    f'for ever if the node is killed, or {BRAKING_PACKAGE} (franka-dynamics codegen --package), '
-    'whose controller then brakes the arm.'
+    'if the node is killed (until launch has deactivated it; for ever if launch is killed, too), '
+    f'or {BRAKING_PACKAGE} (franka-dynamics codegen --package), whose controller then brakes the '
+    'arm.'
 )
 
 
@@ -205,6 +207,62 @@ def write_temporary_files(file_texts: Mapping[str, str]) -> Path:
     return folder
 
 
+def write_lasting_file(name: str, text: str) -> Path:
+    """
+    Write a text to a file in ROS's own folder, which outlives the launch; return its path.
+
+    A controller manager reads a controller's files again whenever it loads or configures it, also
+    after the launch has ended. The file's name has a digest of its text: no start changes the file
+    of another one, and equal files are one.
+    """
+    folder = expanded_path(os.environ.get('ROS_HOME') or '~/.ros') / PACKAGE_NAME
+    stem, ending = os.path.splitext(name)
+    path = folder / f'{stem}-{sha256(text.encode()).hexdigest()[:16]}{ending}'
+    write_text(path, text)
+    return path
+
+
+def unload_after_failure(namespace: str, controller_name: str) -> Callable[[Any, Any], list[Any]]:
+    """
+    Return an exit callback of a controller's spawner, whose failure must not block later starts.
+
+    A spawner that fails leaves its controller loaded, and the next one would not load it with
+    other parameters. After a failure the callback lists the controllers, with the interfaces that
+    each claims, and unloads the controller; controller_manager does not unload an active one. Then
+    the launch ends with status 1. Without a failure it is `exit_callback`.
+    """
+    ended = f'the spawner of {controller_name}'
+    manager = f'/{namespace.strip("/")}/controller_manager'.replace('//', '/')
+
+    def command(*words: str) -> Any:
+        """Return the action that runs a command of `ros2 control` on the manager."""
+        cmd = ['ros2', 'control', *words, '-c', manager]
+        return actions.ExecuteProcess(cmd=cmd, output='screen')
+
+    def on_exit(event: Any, context: Any) -> list[Any]:
+        """Return what to do after the spawner's end."""
+        if not event.returncode or context.is_shutdown:
+            return exit_callback(ended)(event, context)
+
+        def end_launch(_: Any, context: Any) -> Any:
+            """End the launch by the spawner's failure, whatever the command before it said."""
+            return exit_callback(ended)(event, context)
+
+        claims = command('list_controllers', '--claimed-interfaces')
+        unload = command('unload_controller', controller_name)
+        return [
+            actions.LogInfo(
+                msg=f'{ended} failed. What is loaded, with the interfaces that active controllers '
+                'claim (two cannot have the same joint/effort):'
+            ),
+            claims,
+            actions.RegisterEventHandler(OnProcessExit(target_action=claims, on_exit=[unload])),
+            actions.RegisterEventHandler(OnProcessExit(target_action=unload, on_exit=end_launch)),
+        ]
+
+    return on_exit
+
+
 def controller_spawner(namespace: str, *args: str, params_file: str, **node_options: Any) -> Node:
     """
     Return the action that loads and activates ros2_control controllers with a parameter file.
@@ -251,7 +309,10 @@ def torque_controller(
     name = arguments.receiver
     if name == EFFORT_CONTROLLER_NAME:
         controller = f'{prefix}{EFFORT_CONTROLLER_NAME}'
-        note = f'WARNING: {controller} holds the last torque for ever if the node is killed.'
+        note = (
+            f'WARNING: {controller} holds the last torque if the node is killed: until launch, '
+            'which sees that, has deactivated it, and for ever if launch is killed, too.'
+        )
         return TorqueController(controller, f'{controller}/commands', param_text, note)
     installed = BRAKING_PACKAGE in get_packages_with_prefixes()
     if name != BRAKING_PACKAGE or not installed:
@@ -260,14 +321,13 @@ def torque_controller(
         fix = f', {here}.' if installed else f'. For {here} {making}.'
         raise SettingsError(
             f'receiver: {f"{name} is not installed" if name else "say what takes the torques"}. '
-            f'There is: receiver:={EFFORT_CONTROLLER_NAME} (it holds the last torque for ever if '
-            f'the node is killed){fix} Nothing is started.'
+            f'There is: receiver:={EFFORT_CONTROLLER_NAME} (it holds the last torque if the node '
+            f'is killed){fix} Nothing is started.'
         )
     controller = f'{prefix}{BRAKING_CONTROLLER_NAME}'
-    folder = write_temporary_files({'arm.yaml': controller_arm_text(arm)})
     values = {
         'type': f'{BRAKING_PACKAGE}/FeedforwardController',
-        'arm_file': str(folder / 'arm.yaml'),
+        'arm_file': str(write_lasting_file(f'{arm.name}.yaml', controller_arm_text(arm))),
         'target': target,
         'reference': 'total_torque',
     }

@@ -107,8 +107,10 @@ class NodeClient(TopicListener):
             )
         try:
             value = yaml.safe_load(yaml_text)
-            # Floats may be written as integers, and a list of one as a number.
+            # Floats may be written as integers, lists of one as a number, others without brackets.
             if found[0].type == ParameterType.PARAMETER_DOUBLE_ARRAY:
+                if isinstance(value, str) and ',' in value:
+                    value = yaml.safe_load(f'[{yaml_text}]')
                 listed = value if isinstance(value, list) else [value]
                 value = [_int_to_float(one) for one in listed]
             elif found[0].type == ParameterType.PARAMETER_DOUBLE:

@@ -22,6 +22,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
+from . import COMMAND_TOPIC
 from .messages import JointStateReader
 from .topic_listener import TopicListener
 from ..errors import FrankaDynamicsError, JointStateError, require_extra
@@ -137,7 +138,7 @@ def record_bag(
     bag_folder: Path,
     joint_names: Sequence[str],
     state_topic: str,
-    command_topic: str,
+    command_topic: str | None,
     node_name: str,
     keep_running: Callable[[RecordingProgress], bool],
     play_motion: PlayMotion | None = None,
@@ -149,7 +150,8 @@ def record_bag(
     call its argument many times a second, which records, and ends the motion by KeyboardInterrupt
     if the recording ends before.
 
-    `bag_folder` must not exist. Topics and node may be named without their namespace.
+    `bag_folder` must not exist. Topics and node may be named without their namespace;
+    `command_topic` is None for the one on which the node publishes.
     `keep_running` is called with the progress at least ten times a second. While the disk has room
     for the bag's index, a full disk ends the recording. Raises MissingDependencyError if rosbags
     is not installed, OutputError if the bag cannot be written.
@@ -163,8 +165,12 @@ def record_bag(
         Writer(bag_folder, version=9, storage_plugin=plugin) as writer,
         _Recorder(joint_names, writer, types) as own,
     ):
-        found = own.find_full_names(_FULL_NAME_TIMEOUT_S, node_name, (state_topic, command_topic))
-        node_name, (state_topic, command_topic) = found
+        node_name, _ = own.find_full_names(_FULL_NAME_TIMEOUT_S, node_name)
+        if command_topic is None:
+            own.wait_until(lambda: bool(own.command_topic_of(node_name)), _FULL_NAME_TIMEOUT_S)
+            command_topic = own.command_topic_of(node_name) or COMMAND_TOPIC
+        typed = state_topic, command_topic
+        _, (state_topic, command_topic) = own.find_full_names(_FULL_NAME_TIMEOUT_S, topics=typed)
         runs, began = node_name in own.node.get_fully_qualified_node_names(), time.monotonic()
         progress = RecordingProgress(state_topic=state_topic, node_name=node_name if runs else '')
         topics = {

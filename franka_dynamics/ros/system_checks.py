@@ -12,6 +12,7 @@ import numpy as np
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
+from . import COMMAND_TOPIC
 from .machine_checks import CheckResult, GOOD, make_result, NOTE, SIMULATOR_SUBJECT, TO_DO
 from .messages import is_effort_measured, stamp_to_seconds
 from .status import DiagnosticSubject, NodeSnapshot
@@ -68,13 +69,16 @@ def _mean_rate_hz(times: list[float]) -> float:
     return (len(times) - 1) / span if span > 0.0 else 0.0
 
 
-def system_checks(state_topic: str, command_topic: str, listen_s: float) -> Iterator[CheckResult]:
+def system_checks(
+    state_topic: str, command_topic: str | None, listen_s: float
+) -> Iterator[CheckResult]:
     """
     Listen to joint states and diagnostics, and yield the results of all checks of the system.
 
-    Topics may be named without their namespace. `listen_s` should exceed 1, because diagnostics
-    come once per second. Listening lasts up to 2 s longer if stamps are off the clock, or if joint
-    states have publishers but none has come.
+    Topics may be named without their namespace; `command_topic` is None for those on which the
+    running nodes publish. `listen_s` should exceed 1, because diagnostics come once per second.
+    Listening lasts up to 2 s longer if stamps are off the clock, or if joint states have
+    publishers but none has come.
     """
     states = _StateTimes()
     with TopicListener('doctor') as listener:
@@ -104,7 +108,6 @@ def system_checks(state_topic: str, command_topic: str, listen_s: float) -> Iter
             return bool(simulator_names()) or not comes
 
         listener.wait_until(can_stop_waiting, _FIRST_MESSAGE_TIMEOUT_S)
-        _, (command,) = listener.find_full_names(0.0, topics=(command_topic,))
         snapshots, simulator = list(listener.heard_nodes().values()), simulator_names()
         if simulator:
             text = f'{", ".join(simulator)}: what only a real arm requires is printed as a note'
@@ -112,9 +115,13 @@ def system_checks(state_topic: str, command_topic: str, listen_s: float) -> Iter
         clock = publisher_names(node, '/clock')
         yield from _joint_state_checks(node, topic, states, simulator, clock)
         yield from _clock_checks(node, states, simulator)
-        yield from _command_checks(node, command)
         offered, ending = node.get_service_names_and_types(), _CLEAR_FAULT_SERVICE
         nodes = [name.removesuffix(ending) for name, _ in offered if name.endswith(ending)]
+        own = filter(None, map(listener.command_topic_of, nodes))
+        typed = sorted(set(own)) if command_topic is None else [command_topic]
+        _, commands = listener.find_full_names(0.0, topics=typed or [COMMAND_TOPIC])
+        for command in commands:
+            yield from _command_checks(node, command)
         yield from _node_checks(snapshots, nodes)
         for snapshot in snapshots:
             yield from _disturbance_checks(snapshot)

@@ -11,11 +11,13 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import NodeNameNonExistentError
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
 from .node_process import start_error_sentence
 from .rclpy_private import RCLError, take_waiting_messages
+from .receivers import TORQUE_TYPE
 from .status import NodeSnapshot, NodeStatus, TERM_HEADINGS
 from .topics import DESCRIPTION_QOS, STATE_QOS
 from ..errors import list_text, SettingsError
@@ -153,6 +155,20 @@ class TopicListener:
     def poll_for(self, duration: float) -> None:
         """Process messages and answers for `duration` [s], at least once."""
         self.wait_until(lambda: False, duration)
+
+    def command_topic_of(self, node_name: str) -> str:
+        """
+        Return the topic on which a feedforward node publishes torques, '' if none is known.
+
+        `node_name` is a full name. ~/command may be remapped to any topic, and it alone is of its
+        message type.
+        """
+        space, _, name = node_name.rpartition('/')
+        try:
+            found = self.node.get_publisher_names_and_types_by_node(name, space or '/')
+        except NodeNameNonExistentError:
+            return ''
+        return next((topic for topic, kinds in found if TORQUE_TYPE in kinds), '')
 
     def find_full_names(
         self, timeout: float, node_name: str = '', topics: Sequence[str] = ()

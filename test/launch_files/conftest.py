@@ -20,6 +20,7 @@ def all_launched(monkeypatch, tmp_path):
     """Return a function that returns what a launch file starts, in order."""
     monkeypatch.setenv('AMENT_PREFIX_PATH', str(launching.ament_prefix(tmp_path)))
     monkeypatch.setattr('tempfile.tempdir', str(tmp_path))
+    monkeypatch.setenv('ROS_HOME', str(tmp_path / 'ros'))
 
     def launch(name, **given):
         if name in ('simulation', 'two_arms') and 'mujoco' not in sys.modules:

@@ -337,7 +337,7 @@ def test_what_takes_the_torques_is_what_the_argument_names_whatever_is_installed
 
 
 def test_without_a_receiver_nothing_is_started_for_a_real_arm_both_are_named(launched, installed):
-    forward = 'receiver:=effort_controller (it holds the last torque for ever'
+    forward = 'receiver:=effort_controller (it holds the last torque if the node is killed'
     braking = f'receiver:={PACKAGE} (it then brakes the arm)'
     with refuses(SettingsError, forward, braking, 'franka-dynamics codegen --package'):
         launched('franka_ros2', robot_type='fr3')

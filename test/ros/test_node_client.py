@@ -135,9 +135,16 @@ def world(node_world):
 
 
 def test_a_value_of_another_type_is_refused_by_its_name(world):
-    seven = '[1, 2, 3, 4, 5, 6, 7.5]', [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.5]
+    numbers = '1, 2, 3, 4, 5, 6, 7.5'
+    seven = f'[{numbers}]', [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.5]
+    bare = numbers.replace(' ', ''), seven[1]
     with NodeClient('feedforward', TIMEOUT_S) as client:
-        for name, text, value in (('scale', '1', 1.0), ('kp', *seven), ('kp', '50', [50.0])):
+        for name, text, value in (
+            ('scale', '1', 1.0),
+            ('kp', *seven),
+            ('kp', '50', [50.0]),
+            ('kp', *bare),
+        ):
             assert client.set_parameter(name, text) == client.parameter_values([name])[0] == value
         for name, value, *named in (
             ('kp', 'stiff', 'kp'),

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from rclpy.node import Node
+from rosbags.rosbag2 import Reader
 from sensor_msgs.msg import JointState
 
 from franka_dynamics.arm import load
@@ -25,6 +26,7 @@ from franka_dynamics.ros import status
 from franka_dynamics.ros import system_checks as system
 from franka_dynamics.ros.live_view import ArmStateListener
 from franka_dynamics.ros.machine_checks import GOOD, NOTE, TO_DO
+from franka_dynamics.ros.recording_session import record_bag
 from franka_dynamics.ros.status import fault_sentences, NodeSnapshot, NodeStatus
 from franka_dynamics.ros.topic_listener import full_name, TopicListener
 from franka_dynamics.view.page import TorqueColumn
@@ -312,6 +314,23 @@ def test_something_to_do_in_a_running_system_is_exit_status_1(level, status, mon
     monkeypatch.setattr(system, 'system_checks', lambda *_: found)
     monkeypatch.setattr(machine, 'machine_checks', lambda **_: ())
     assert main(['doctor']) == status and f'{level:5}' in capsys.readouterr().out
+
+
+def test_a_nodes_own_topic_of_torques_is_taken(launch, probe, capsys, tmp_path):
+    launch('feedforward_node', **PATIENT | {'remaps': {'feedforward/command': '/arm/torques'}})
+
+    def examined():
+        main(['doctor'])
+        said.append(capsys.readouterr().out)
+        return 'commands: /feedforward publishes on /arm/torques' in said[-1]
+
+    said = []
+    probe.until(examined, 'it is found')
+    record_bag(tmp_path / 'bag', ['joint'], 'joint_states', None, 'feedforward', lambda _: False)
+    with Reader(tmp_path / 'bag') as reader:
+        assert '/arm/torques' in reader.topics
+    with TopicListener('listener') as listener:
+        assert listener.command_topic_of('/nobody') == ''
 
 
 def test_the_clock_of_an_arm_in_lockstep_is_found_good(start_arm, start_node, probe, capsys):
