@@ -28,3 +28,15 @@ def use_fastdds_profile(file_name: str) -> None:
         newer = False
     variable = FASTDDS_PROFILE_VARIABLES[0 if newer else 1]
     os.environ[variable] = str(share_directory() / 'config' / file_name)
+
+
+def see_whole_graph() -> None:
+    """
+    Let this process's later contexts see all nodes where a Fast DDS discovery server is used.
+
+    A server tells a client only of what matches the client's own publishers and subscriptions, and
+    a super client of everything: without it, what receives torques cannot be known. Call it before
+    rclpy.init. ROS_SUPER_CLIENT stays as it is if it is set.
+    """
+    if os.environ.get('ROS_DISCOVERY_SERVER'):
+        os.environ.setdefault('ROS_SUPER_CLIENT', 'TRUE')

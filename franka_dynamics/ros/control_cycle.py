@@ -13,7 +13,7 @@ import numpy as np
 
 from .diagnostics import FeedforwardDiagnostics
 from .messages import float64_message_prefix, JointStateReader, NoArmJointsError
-from .receiver_check import ReceiverCheck
+from .receivers import ReceiverCheck
 from .term_publishers import TermPublishers
 from ..arrays import Array
 from ..control.feedforward import ACTIVE_STATES, Feedforward, State

@@ -99,7 +99,7 @@ def make_controller(
         node.get_logger().warning(sentence)
     _set_default_gains(node, parameters, arm)
     # Under a target that adds no gravity every receiver that is allowed says, or is known, to
-    # apply torques alone (`receiver_check.py`): what holds the arm before the first torque, such
+    # apply torques alone (`receivers.py`): what holds the arm before the first torque, such
     # as a brake, its own PD or Gazebo's initial effort, is no sign of a wrong target.
     limits = replace(
         tables.dataclass_from_parameters(StateLimits, parameters),

@@ -11,7 +11,7 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticStatus
 import numpy as np
 
-from .receiver_check import ReceiverCheck
+from .receivers import ReceiverCheck
 from .status import DiagnosticSubject, DurationWindow, StatusKey, StatusPublisher, StatusRow
 from .term_publishers import TermPublishers
 from .topics import DESCRIPTION_QOS, publisher_names

@@ -31,7 +31,7 @@ from .motion_requests import MotionServer
 from .node_process import NodeEntities, run_lifecycle_node, run_node
 from .parameters import CheckedParameters, declare_parameters, parameter_values
 from .rclpy_private import destroy_state_machine
-from .receiver_check import ReceiverCheck, TorquePermission
+from .receivers import ReceiverCheck, TorquePermission
 from .term_publishers import TermPublishers
 from .topics import DESCRIPTION_QOS, PUBLISHER_QOS, QOS_OVERRIDES, STATE_QOS, subscribe_numbered
 from ..control.feedforward import ACTIVE_STATES, Feedforward, State, Stop
@@ -312,6 +312,9 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
             controller.stop(check.reason, Stop.TO_ZERO)
         elif permission is TorquePermission.CHECKING and acts:
             controller.stop(check.reason, Stop.PAUSE)
+        elif check.second_state_source and acts:
+            with cycle.lock:
+                controller.reject_state(check.second_state_source, time.monotonic(), faulty=True)
         if check.has_receiver and not cycle.has_receiver and controller.state is not State.SILENT:
             # The arm may be elsewhere than where the torques that nobody got would hold it.
             with cycle.lock:

@@ -79,6 +79,11 @@ def dds_checks(environment: Mapping[str, str]) -> Iterator[CheckResult]:
     fix = 'for ROS_DOMAIN_ID choose one from 0 to 101'
     text = f'domain {domain[:20]}, discovery {reach}, {middleware}'
     yield make_result('network', good, text, fix, TO_DO)
+    if server := environment.get('ROS_DISCOVERY_SERVER'):
+        whole = environment.get('ROS_SUPER_CLIENT', 'TRUE').upper() in ('TRUE', '1')
+        text = f'discovery server {server[:80]}'
+        fix = 'ROS_SUPER_CLIENT hides nodes, and a node sends nothing to who is hidden: unset it'
+        yield make_result('network', whole, text, fix, TO_DO)
     if middleware == _DEFAULT_MIDDLEWARE:
         yield CheckResult(
             'middleware',

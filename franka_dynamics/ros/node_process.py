@@ -24,7 +24,7 @@ from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
 
-from . import FASTDDS_PROFILE_VARIABLES, use_fastdds_profile
+from . import FASTDDS_PROFILE_VARIABLES, see_whole_graph, use_fastdds_profile
 from .rclpy_private import Executor, RCLError, UnknownROSArgsError
 from ..constants import REALTIME_PRIORITY
 from ..errors import FrankaDynamicsError, list_text, SettingsError, short_text
@@ -189,6 +189,7 @@ def run_node(
     no_realtime = request_realtime(realtime_default)
     if not any(name in os.environ for name in FASTDDS_PROFILE_VARIABLES):
         use_fastdds_profile('fastdds_discovery.xml')
+    see_whole_graph()
     stop = StopRequest()
     try:
         try:

@@ -1,22 +1,32 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The search for nodes that receive torques, and rules on which torques each kind may get.
+The check of who gets the torques, before the first one and while they flow.
 
-Receivers declare themselves as simulated arms, or the controller managers in their namespaces list
-them as controllers. The kind of any other node is unknown. A torque for a simulation contains
-gravity. A real arm, which compensates its gravity itself, would rise with it.
+A torque for a simulation contains gravity: a real arm, which compensates its gravity itself, would
+rise with it. A controller of positions would take 20 N m for 20 rad. So nothing is sent until each
+receiver is known:
+
+1. `ReceiverFinder` finds the nodes that receive the torques, and what each of them is. Simulated
+   arms declare themselves by a service, and controllers are listed by a controller manager. Of a
+   node that ROS's graph does not show completely this is not known yet.
+2. `refusal_reason` says which kinds of receivers a target sends to.
+3. `ReceiverCheck` listens for other senders, waits for what is not known, and gives or refuses the
+   permission to send.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from enum import Enum
 import time
 from typing import Any, NamedTuple
 
+from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.node import NodeNameNonExistentError
+from rclpy.qos import qos_check_compatible
+from std_msgs.msg import Float64MultiArray
 
-from .topics import node_name_of, UNKNOWN_NODE_NAME
+from .topics import node_name_of, publisher_names, STATE_QOS, UNKNOWN_NODE_NAME
 from ..errors import list_text
 
 try:
@@ -25,30 +35,11 @@ except ImportError:
     ListControllers = None
 
 TORQUE_TYPE = 'std_msgs/msg/Float64MultiArray'
-# The service by which a controller declares the only target whose torques it takes.
-TARGET_DECLARATION_SERVICE = '~/franka_dynamics/takes_torques_for_{}'
 TRIGGER_TYPE = 'std_srvs/srv/Trigger'
-_CLOCK_TYPE = 'rosgraph_msgs/msg/Clock'
-_LIST_CONTROLLERS = 'list_controllers'
-_LIST_CONTROLLERS_TYPE = 'controller_manager_msgs/srv/ListControllers'
-_REQUEST_PERIOD_S = 1.0
-_QUICK_REQUEST_PERIOD_S = 0.2  # while torques wait for an answer, or for a controller's activation
-# A manager answers late while it loads a controller, or not at all if it has not discovered the
-# node that asks.
-_ANSWER_TIMEOUT_S = 1.0
-_NOT_INSTALLED_TEXT = (
-    'cannot be asked for its controllers, because controller_manager_msgs is not installed here '
-    '(apt install ros-$ROS_DISTRO-controller-manager-msgs)'
-)
-# Controllers that write a message's k-th number to their k-th command interface, whatever it is.
-_FORWARDING_CONTROLLER_TYPES = (
-    'effort_controllers/JointGroupEffortController',
-    'forward_command_controller/ForwardCommandController',
-    'forward_command_controller/MultiInterfaceForwardCommandController',
-)
 ServiceTypes = Mapping[str, Sequence[str]]  # a node's services with their types
 
 
+# Kinds of receivers ------------------------------------------------------------------------------
 class ReceiverKind(Enum):
     """Kind of node that receives the torques; the value describes it in log and error texts."""
 
@@ -58,8 +49,9 @@ class ReceiverKind(Enum):
     REAL_CONTROLLER = 'a controller in real time'
     OTHER_CONTROLLER = 'a controller of something else'
     OTHER_TARGET = 'a controller for another target'
-    UNDETERMINED = 'not known yet'
     UNRECOGNISED = 'neither a simulated arm of this package nor a controller of a manager'
+    UNDETERMINED = 'not known yet'  # who it is, is asked
+    UNSEEN = 'not seen completely yet'
 
 
 class Receiver(NamedTuple):
@@ -87,6 +79,8 @@ DECLARATION_SERVICES = {
     ReceiverKind.SIMULATED_ARM: '~/franka_dynamics/takes_torques_with_gravity',
     ReceiverKind.COMPENSATED_ARM: '~/franka_dynamics/takes_torques_without_gravity',
 }
+# The service by which a controller declares the only target whose torques it takes.
+TARGET_DECLARATION_SERVICE = '~/franka_dynamics/takes_torques_for_{}'
 
 # Receivers that the node expects by its parameter `target`. Under fci it commands no gravity, so
 # that an unknown receiver, such as a driver without ros2_control, may take its torques.
@@ -96,33 +90,34 @@ EXPECTED_KINDS = {
     'gz_ros2_control': (ReceiverKind.SIMULATED_CONTROLLER, ReceiverKind.SIMULATED_ARM),
     'mujoco': (ReceiverKind.SIMULATED_CONTROLLER, ReceiverKind.SIMULATED_ARM),
 }
+# Kinds of receivers that are certainly wrong if the target does not expect them.
+_CERTAINLY_WRONG_KINDS = (
+    ReceiverKind.REAL_CONTROLLER,
+    ReceiverKind.OTHER_CONTROLLER,
+    ReceiverKind.OTHER_TARGET,
+    ReceiverKind.UNDETERMINED,
+)
 
 
-def declared_kind(node_name: str, services: ServiceTypes) -> ReceiverKind:
-    """Return the kind of receiver that a node declares by its services, else UNRECOGNISED."""
-    for kind, service in DECLARATION_SERVICES.items():
-        if TRIGGER_TYPE in services.get(service.replace('~', node_name), ()):
-            return kind
-    return ReceiverKind.UNRECOGNISED
+def wrong_receivers(target: str, receivers: Mapping[str, Receiver]) -> dict[str, Receiver]:
+    """
+    Return those receivers, by name, that must not get torques for a target such as fci.
 
-
-def declared_targets(node_name: str, services: ServiceTypes) -> list[str]:
-    """Return the only targets whose torques a node declares to accept; [] if undeclared."""
-    own = TARGET_DECLARATION_SERVICE.replace('~', node_name)
-    return [one for one in EXPECTED_KINDS if TRIGGER_TYPE in services.get(own.format(one), ())]
+    Unrecognised subscribers, such as `ros2 topic echo`, are accepted beside an expected receiver.
+    """
+    expected = EXPECTED_KINDS[target]
+    present = any(receiver.kind in expected for receiver in receivers.values())
+    accepted = (*expected, ReceiverKind.UNRECOGNISED) if present else expected
+    return {name: one for name, one in sorted(receivers.items()) if one.kind not in accepted}
 
 
 def refusal_reason(target: str, topic: str, receivers: Mapping[str, Receiver]) -> str:
     """
     Return why receivers must not get torques for a target such as fci, or '' if they may.
 
-    `receivers` has a topic's subscribers by their full names. Unknown subscribers, such as
-    `ros2 topic echo`, are accepted beside an expected receiver.
+    `receivers` has a topic's subscribers by their full names.
     """
-    expected = EXPECTED_KINDS[target]
-    present = any(receiver.kind in expected for receiver in receivers.values())
-    accepted = (*expected, ReceiverKind.UNRECOGNISED) if present else expected
-    wrong = {name: one for name, one in sorted(receivers.items()) if one.kind not in accepted}
+    expected, wrong = EXPECTED_KINDS[target], wrong_receivers(target, receivers)
     if not wrong:
         return ''
     kinds = {receiver.kind for receiver in wrong.values()}
@@ -146,18 +141,101 @@ def all_idle_reason(target: str, receivers: Mapping[str, Receiver]) -> str:
     return ', '.join(f'{name} {why}' for name, why in expected) if are_idle else ''
 
 
+# What the graph shows of a node ------------------------------------------------------------------
+# Services that every node has which has parameters, whatever its client library.
+_PARAMETER_SERVICE_TYPES = frozenset(
+    f'rcl_interfaces/srv/{name}'
+    for name in (
+        'DescribeParameters',
+        'GetParameterTypes',
+        'GetParameters',
+        'ListParameters',
+        'SetParameters',
+    )
+)
+# For so long a receiver that is no simulated arm and no controller is watched before it counts as
+# that: Fast DDS repeats lost announcements, such as a controller manager's, after 3 s.
+_WATCHING_TIME_S = 3.5
+_GRAPH_ADVICE = (
+    'if that lasts, with a Fast DDS discovery server set ROS_SUPER_CLIENT=TRUE where this node '
+    'starts'
+)
+
+
+def declared_kind(node_name: str, services: ServiceTypes) -> ReceiverKind:
+    """Return the kind of receiver that a node declares by its services, else UNRECOGNISED."""
+    for kind, service in DECLARATION_SERVICES.items():
+        if TRIGGER_TYPE in services.get(service.replace('~', node_name), ()):
+            return kind
+    return ReceiverKind.UNRECOGNISED
+
+
+def declared_targets(node_name: str, services: ServiceTypes) -> list[str]:
+    """Return the only targets whose torques a node declares to accept; [] if undeclared."""
+    own = TARGET_DECLARATION_SERVICE.replace('~', node_name)
+    return [one for one in EXPECTED_KINDS if TRIGGER_TYPE in services.get(own.format(one), ())]
+
+
+def unseen_reason(node_name: str, services: ServiceTypes) -> str:
+    """
+    Return why the graph does not show all of a node's services, '' if it seems to.
+
+    A client of a Fast DDS discovery server sees none: it learns only of what matches its own
+    publishers and subscriptions. While nodes are discovered the services come one by one. From
+    ROS 2 Jazzy on nodes without parameters have a service, too.
+    """
+    if not services:
+        return f'{node_name} shows no service, so it is not known what it is; {_GRAPH_ADVICE}'
+    missing = _PARAMETER_SERVICE_TYPES.difference(*services.values())
+    if missing and missing != _PARAMETER_SERVICE_TYPES:
+        return f'{node_name} does not show all of its services yet; {_GRAPH_ADVICE}'
+    return ''
+
+
+def process_of(endpoint: Any) -> bytes:
+    """
+    Return what the gids of all endpoints of a process have in common.
+
+    It is the GUID prefix of the process's DDS participant (RTPS 2.5, 8.2.4): all nodes of a
+    context share one.
+    """
+    return bytes(endpoint.endpoint_gid)[:12]
+
+
+# Controller managers -----------------------------------------------------------------------------
+_CLOCK_TYPE = 'rosgraph_msgs/msg/Clock'
+_LIST_CONTROLLERS = 'list_controllers'
+_LIST_CONTROLLERS_TYPE = 'controller_manager_msgs/srv/ListControllers'
+_REQUEST_PERIOD_S = 1.0
+_QUICK_REQUEST_PERIOD_S = 0.2  # while torques wait for an answer, or for a controller's activation
+# A manager answers late while it loads a controller, or not at all if it has not discovered the
+# node that asks.
+_ANSWER_TIMEOUT_S = 1.0
+_NOT_INSTALLED_TEXT = (
+    'cannot be asked for its controllers, because controller_manager_msgs is not installed here '
+    '(apt install ros-$ROS_DISTRO-controller-manager-msgs)'
+)
+# Controllers that write a message's k-th number to their k-th command interface, whatever it is.
+_FORWARDING_CONTROLLER_TYPES = (
+    'effort_controllers/JointGroupEffortController',
+    'forward_command_controller/ForwardCommandController',
+    'forward_command_controller/MultiInterfaceForwardCommandController',
+)
+
+
 class ControllerManagerClient:
     """
     A client that asks one controller manager for its controllers, and keeps the latest answer.
 
     `controllers` maps names to controller_manager_msgs/ControllerState; None before an answer.
     `problem` says why there is none, or no new one, '' otherwise. `client` is None if the package
-    controller_manager_msgs is missing, so that none can come.
+    controller_manager_msgs is missing, so that none can come. `process` is that of the manager, as
+    `process_of` gives it.
     """
 
     def __init__(self, node: Any, manager_name: str) -> None:
         """Make the client of the manager with a full name, if it can be asked; ask nothing yet."""
-        self.name, self.client = manager_name, None
+        self.name, self.client, self.process = manager_name, None, b''
         self.problem = f'{manager_name} {_NOT_INSTALLED_TEXT}'
         if ListControllers is not None:
             self.problem = f'{self.name}/{_LIST_CONTROLLERS} has not answered yet'
@@ -190,22 +268,49 @@ class ControllerManagerClient:
             self._request, self._asked_at = self.client.call_async(ListControllers.Request()), now
 
 
+def controller_idle_reason(controller: Any) -> str:
+    """Return why a ros2_control controller applies no torque from its topic; '' if it does."""
+    if controller.state != 'active':
+        way = f'ros2 control switch_controllers --activate {controller.name}'
+        return f'is {controller.state}; activate it ({way})'
+    return 'is chained: it takes commands from another controller' if controller.is_chained else ''
+
+
+def wrong_claim_text(controller: Any, joint_names: Sequence[str]) -> str:
+    """
+    Return what a controller claims as text, or '' if it is `joint_names`' efforts in order.
+
+    An inactive controller claims no interface yet, and says which ones it requires.
+    """
+    claims = list(controller.required_command_interfaces or controller.claimed_interfaces)
+    # One that commands another controller claims CONTROLLER/JOINT/effort.
+    taken = [name.split('/')[-2] for name in claims if name.endswith('/effort') and '/' in name]
+    right = [joint for joint in taken if joint in joint_names] == list(joint_names)  # and a hand
+    if controller.type in _FORWARDING_CONTROLLER_TYPES:
+        right = len(taken) == len(claims) and taken == list(joint_names)
+    return '' if right else f'a controller of {list_text(claims)}'
+
+
+# The search --------------------------------------------------------------------------------------
 class ReceiverFinder:
     """
     A finder of the nodes that receive torques on a topic, and of each receiver's kind.
 
     `target` and `joint_names` are those of the torques. There is a client of each controller
-    manager in the namespaces of these nodes.
+    manager in the namespaces and in the processes of these nodes.
     """
 
     target: str
     joint_names: Sequence[str]
 
-    def __init__(self, node: Any, torque_topic: str) -> None:
-        """Store the node that queries the ROS graph, and the topic of torques."""
-        self._node, self._topic = node, torque_topic
+    def __init__(self, node: Any, torque_publisher: Any) -> None:
+        """Store the node that queries the ROS graph, and its publisher of torques."""
+        self._node, self._publisher = node, torque_publisher
+        self._topic: str = torque_publisher.topic_name
         self._managers = dict[str, ControllerManagerClient]()
         self._last_names: Set[str] = set()  # names of the nodes that were found last
+        # Since when the nodes that were found last show the services that they show [s].
+        self._since = dict[str, tuple[Set[str], float]]()
 
     def find_receivers(self, *, ask_often: bool = True) -> dict[str, Receiver]:
         """
@@ -213,22 +318,41 @@ class ReceiverFinder:
 
         Managers are asked more often if `ask_often`, and if the nodes are not those found before.
         """
-        node = self._node
-        known = node.get_subscriptions_info_by_topic(self._topic)
-        listed = {node_name_of(one): one for one in known if one.topic_type == TORQUE_TYPE}
-        listed.pop(node.get_fully_qualified_name(), None)
-        ask_often, self._last_names = ask_often or listed.keys() != self._last_names, listed.keys()
-        self._update_managers({endpoint.node_namespace for endpoint in listed.values()}, ask_often)
-        simulated = self._nodes_in_simulated_time()
+        node, topic = self._node, self._topic
+        matched = self._publisher.get_subscription_count()
+        endpoints = node.get_subscriptions_info_by_topic(topic)
+        taking = [one for one in endpoints if one.topic_type == TORQUE_TYPE]
+        listed = {node_name_of(one): one for one in taking}
         nodes = Counter(node.get_fully_qualified_node_names())
+        own = node.get_fully_qualified_name()
+        own_count = sum(one.topic_name == topic for one in node.subscriptions)
+        if nodes[own] <= 1 or sum(node_name_of(one) == own for one in taking) <= own_count:
+            listed.pop(own, None)  # else it is another node of this name
+        ask_often, self._last_names = ask_often or listed.keys() != self._last_names, listed.keys()
+        self._update_managers(listed.values(), ask_often)
+        simulated = self._nodes_in_simulated_time()
+        before, self._since = self._since, {}
         found = dict[str, Receiver]()
         for name, endpoint in listed.items():
             services = self._services_of(endpoint)
-            found[name] = self._classify_receiver(name, services or {}, simulated, nodes)
             if services is None:
-                # Names are discovered after topics, seconds later if the machine is busy.
-                why = f'it is not known yet which node receives {self._topic}'
+                # Names are discovered after topics, seconds later if the machine is busy. What
+                # is no ROS node, or may not be seen, never gets one.
+                why = f'it is not known yet which node receives {topic}'
+                found[name] = Receiver(ReceiverKind.UNSEEN, uncertainty=why)
+                continue
+            shown, since = before.get(name, (None, 0.0))
+            since = since if shown == services.keys() else time.monotonic()
+            self._since[name] = services.keys(), since
+            found[name] = self._classify_receiver(name, endpoint, services, simulated, nodes)
+            is_unrecognised = found[name].kind is ReceiverKind.UNRECOGNISED
+            if is_unrecognised and time.monotonic() < since + _WATCHING_TIME_S:
+                why = f'{name} is watched for {_WATCHING_TIME_S:g} s: whether it is a controller'
                 found[name] = found[name]._replace(uncertainty=why)
+        if matched > len(endpoints):
+            others, seen = matched - own_count, len(endpoints) - own_count
+            why = f'{others} receive {topic}, of which {seen} are listed; {_GRAPH_ADVICE}'
+            found['somebody'] = Receiver(ReceiverKind.UNSEEN, uncertainty=why)
         return found
 
     def _nodes_in_simulated_time(self) -> set[str]:
@@ -249,14 +373,19 @@ class ReceiverFinder:
             return None
 
     def _classify_receiver(
-        self, name: str, services: ServiceTypes, sim_nodes: set[str], name_counts: Counter[str]
+        self,
+        name: str,
+        endpoint: Any,
+        services: ServiceTypes,
+        sim_nodes: set[str],
+        name_counts: Counter[str],
     ) -> Receiver:
         """Return the Receiver that node `name` is; `name_counts` says how many have a name."""
+        if why := unseen_reason(name, services):
+            return Receiver(ReceiverKind.UNSEEN, uncertainty=why)
         receiver, manager = Receiver(declared_kind(name, services)), ''
         if receiver.kind is ReceiverKind.UNRECOGNISED:
-            receiver, manager = self._classify_by_managers(name, services, sim_nodes)
-            if not manager and ReceiverKind.UNRECOGNISED in EXPECTED_KINDS[self.target]:
-                return receiver  # whatever another node of its name declares
+            receiver, manager = self._classify_by_managers(name, endpoint, services, sim_nodes)
         twice = next((source for source in (name, manager) if name_counts[source] > 1), '')
         if not twice:
             return receiver
@@ -270,54 +399,71 @@ class ReceiverFinder:
         )
 
     def _classify_by_managers(
-        self, name: str, services: ServiceTypes, sim_nodes: set[str]
+        self, name: str, endpoint: Any, services: ServiceTypes, sim_nodes: set[str]
     ) -> tuple[Receiver, str]:
         """
         Return a receiver classified by its controller manager, and the name of that manager.
 
-        Receivers are looked up by controller managers in their own namespace. The name is '' if
-        none of these has a controller of the receiver's name.
+        A controller's manager is in the same process and, unless the controller was given another
+        one, in the same namespace. The name is '' if none of these has such a controller.
         """
-        unknown = Receiver(ReceiverKind.UNRECOGNISED)
+        answer = Receiver(ReceiverKind.UNRECOGNISED)
         space, _, own_name = name.rpartition('/')
         for manager in self._managers.values():
-            if manager.name.rpartition('/')[0] != space:
+            together = manager.process == process_of(endpoint)
+            if not together and manager.name.rpartition('/')[0] != space:
                 continue
-            if manager.controllers is None and manager.client is None:
-                unknown = unknown._replace(description=manager.problem)
+            if own_name in (manager.controllers or ()):
+                controller = manager.controllers[own_name]  # type: ignore[index]
+                return self._classify_controller(
+                    controller, declared_targets(name, services), {name, manager.name} & sim_nodes
+                ), manager.name
+            if manager.controllers is not None and together:
+                why = f'{name} is in the process of {manager.name}, which does not list it'
+                answer = Receiver(ReceiverKind.UNDETERMINED, uncertainty=why)
+            elif manager.controllers is None and (together or manager.client is not None):
+                answer = Receiver(ReceiverKind.UNDETERMINED, uncertainty=manager.problem)
             elif manager.controllers is None:
-                unknown = Receiver(ReceiverKind.UNDETERMINED, uncertainty=manager.problem)
-            elif own_name in manager.controllers:
-                controller = manager.controllers[own_name]
-                real = sim_nodes.isdisjoint((name, manager.name))
-                kinds = ReceiverKind.SIMULATED_CONTROLLER, ReceiverKind.REAL_CONTROLLER
-                targets = declared_targets(name, services)
-                kind, wrong = kinds[real], wrong_claim_text(controller, self.joint_names)
-                if wrong:
-                    kind = ReceiverKind.OTHER_CONTROLLER
-                elif targets and self.target not in targets:
-                    kind = ReceiverKind.OTHER_TARGET
-                    wrong = f'a controller for target {", ".join(targets)}'
-                return Receiver(kind, wrong, controller_idle_reason(controller)), manager.name
-        return unknown, ''
+                answer = answer._replace(description=manager.problem)
+        return answer, ''
 
-    def _update_managers(self, namespaces: Set[str], ask_often: bool) -> None:
+    def _classify_controller(
+        self, controller: Any, targets: Sequence[str], simulated: Collection[str]
+    ) -> Receiver:
+        """Return a listed controller as Receiver; `simulated`: those of it and its manager."""
+        kind = ReceiverKind.SIMULATED_CONTROLLER if simulated else ReceiverKind.REAL_CONTROLLER
+        wrong = wrong_claim_text(controller, self.joint_names)
+        if wrong:
+            kind = ReceiverKind.OTHER_CONTROLLER
+        elif targets and self.target not in targets:
+            kind = ReceiverKind.OTHER_TARGET
+            wrong = f'a controller for target {", ".join(targets)}'
+        return Receiver(kind, wrong, controller_idle_reason(controller))
+
+    def _update_managers(self, endpoints: Collection[Any], ask_often: bool) -> None:
         """
-        Update which managers the namespaces have; ask each when due, more often if `ask_often`.
+        Update which managers may have the receivers; ask each when due, more often if `ask_often`.
 
         A manager is known by the type of its service, whatever its name.
         """
-        spaces = {space.rstrip('/') for space in namespaces}
-        seen = {
-            name
-            for service, kinds in self._node.get_service_names_and_types()
-            if _LIST_CONTROLLERS_TYPE in kinds and service.endswith(f'/{_LIST_CONTROLLERS}')
-            if (name := service.rpartition('/')[0]).rpartition('/')[0] in spaces
-        }
-        self._remove_managers(self._managers.keys() - seen)
-        for name in sorted(seen):
+        spaces = {one.node_namespace.rstrip('/') for one in endpoints}
+        processes, seen = {process_of(one) for one in endpoints}, dict[str, bytes]()
+        for service, kinds in self._node.get_service_names_and_types():
+            name, _, last = service.rpartition('/')
+            if _LIST_CONTROLLERS_TYPE not in kinds or last != _LIST_CONTROLLERS:
+                continue
+            # Of which the graph lists the topic of its requests.
+            requests = self._node.get_subscriptions_info_by_topic(
+                f'rq{service}Request', no_mangle=True
+            )
+            process = next((one for one in map(process_of, requests) if one in processes), b'')
+            if process or name.rpartition('/')[0] in spaces:
+                seen[name] = process
+        self._remove_managers(self._managers.keys() - seen.keys())
+        for name, process in sorted(seen.items()):
             if name not in self._managers:
                 self._managers[name] = ControllerManagerClient(self._node, name)
+            self._managers[name].process = process
             period = _QUICK_REQUEST_PERIOD_S if ask_often else _REQUEST_PERIOD_S
             self._managers[name].update_controllers(period)
 
@@ -342,24 +488,258 @@ class ReceiverFinder:
                 self._node.destroy_client(client)
 
 
-def controller_idle_reason(controller: Any) -> str:
-    """Return why a ros2_control controller applies no torque from its topic; '' if it does."""
-    if controller.state != 'active':
-        way = f'ros2 control switch_controllers --activate {controller.name}'
-        return f'is {controller.state}; activate it ({way})'
-    return 'is chained: it takes commands from another controller' if controller.is_chained else ''
+# Other senders -----------------------------------------------------------------------------------
+# Sequence numbers of two publishers fall again and again, those of a restarted publisher once.
+# Without this the row states of benchmarks/receivers.py is bad.
+_MAX_MESSAGES_BETWEEN_DROPS = 2000
 
 
-def wrong_claim_text(controller: Any, joint_names: Sequence[str]) -> str:
+class SecondPublisherDetector:
     """
-    Return what a controller claims as text, or '' if it is `joint_names`' efforts in order.
+    A detector of a second publisher of a topic by falling sequence numbers of messages.
 
-    An inactive controller claims no interface yet, and says which ones it requires.
+    `has_dropped` says whether the latest number is lower than the one before: it is the first of a
+    publisher that was restarted, or of a second one.
     """
-    claims = list(controller.required_command_interfaces or controller.claimed_interfaces)
-    # One that commands another controller claims CONTROLLER/JOINT/effort.
-    taken = [name.split('/')[-2] for name in claims if name.endswith('/effort') and '/' in name]
-    right = [joint for joint in taken if joint in joint_names] == list(joint_names)  # and a hand
-    if controller.type in _FORWARDING_CONTROLLER_TYPES:
-        right = len(taken) == len(claims) and taken == list(joint_names)
-    return '' if right else f'a controller of {list_text(claims)}'
+
+    def __init__(self) -> None:
+        """Begin with no sequence number received."""
+        self._last_number, self._count_since_drop = 0, _MAX_MESSAGES_BETWEEN_DROPS
+        self.has_dropped = False
+
+    def add_sequence_number(self, sequence_number: int) -> bool:
+        """Add a message's sequence number; return whether the latest ones show two publishers."""
+        self.has_dropped, self._last_number = sequence_number <= self._last_number, sequence_number
+        self._count_since_drop += 1
+        if not self.has_dropped:
+            return False
+        since, self._count_since_drop = self._count_since_drop, 0
+        return since <= _MAX_MESSAGES_BETWEEN_DROPS
+
+
+# The check ---------------------------------------------------------------------------------------
+_MIN_LISTENING_TIME_S = 0.5  # listening for other senders after the first joint state
+# A node that gets little processor time sees only some of the states. At 100 Hz 0.5 s have 50.
+_MIN_HEARD_STATE_COUNT = 50
+# How long a receiver must be wrong until it is refused, because its topics are discovered singly:
+# while torques flow, before the first one, and if a controller that is certainly wrong appears.
+_REFUSAL_DELAY_S = 2.0
+_REFUSAL_DELAY_AT_START_S = 10.0
+_CERTAIN_REFUSAL_DELAY_S = 0.2
+_DELIVERY_CHECK_PERIOD_S = 1.0  # between two looks why nobody receives torques
+
+
+class TorquePermission(Enum):
+    """Permission to send torques: CHECKING first, while receivers are idle or of unsure kind."""
+
+    CHECKING = 'checking'
+    GRANTED = 'granted'
+    REFUSED = 'refused'
+
+
+class ReceiverCheck:
+    """
+    The check of a node's receivers of torques and the publishers of its joint states.
+
+    Before the first torque it also listens for other senders of torques.
+
+    `torque_publisher` is the node's. `permission` says whether torques may be sent,
+    `reason` why not. `receivers` has them by name. `delivery_problem` says who else commands,
+    or why nobody, or one of them, gets or applies the torques that are sent; '' if all do.
+    `has_receiver` says whether there is a receiver: without one nothing is published, so that an
+    unknown one which comes later gets nothing before it is known. `second_state_source` says that
+    two nodes publish joint states, as far as the middleware does not show it by sequence numbers;
+    '' if not.
+    """
+
+    def __init__(self, node: Any, torque_publisher: Any) -> None:
+        """Store the node and its publisher of torques; `on_activation` begins the check."""
+        self._node, self._publisher = node, torque_publisher
+        self.topic: str = torque_publisher.topic_name
+        self._finder = ReceiverFinder(node, torque_publisher)
+        self._subscription: Any = None
+        self.permission, self.reason = TorquePermission.CHECKING, ''
+        self.receivers: dict[str, Receiver] = {}
+        self.delivery_problem, self.second_state_source, self.has_receiver = '', '', False
+
+    def on_activation(self, target: str, state_topic: str, joint_names: Sequence[str]) -> None:
+        """Begin to check who sends and receives torques for a target, a state topic and joints."""
+        self.close()
+        self._target, self._state_topic = target, state_topic
+        self._finder.target, self._finder.joint_names = target, joint_names
+        self.permission = TorquePermission.CHECKING
+        seconds = f'{_MIN_LISTENING_TIME_S:g} s'
+        self.reason = f'looking for {seconds} who else sends on {self.topic}, and who receives it'
+        self._detector, self._state_count = SecondPublisherDetector(), 0
+        self._are_states_numbered, self.second_state_source = True, ''
+        self._listen_until = 0.0
+        self._heard_time = 0.0  # when a torque of another sender came
+        # Whether the receivers that were found last are all known, and since when one is wrong.
+        self._are_known, self._wrong_since = True, 0.0
+        self._subscriber_count = -1
+        self._next_check, self.delivery_problem = 0.0, ''
+        # Without rclpy's handlers of events: when they are destroyed with their subscription, a
+        # MultiThreadedExecutor that waits for them raises an error (rclpy, issue 1206).
+        without = SubscriptionEventCallbacks(use_default_callbacks=False)
+        kind, topic = Float64MultiArray, self.topic
+        self._subscription = self._node.create_subscription(
+            kind, topic, self._on_torque, STATE_QOS, raw=True, event_callbacks=without
+        )
+
+    def _on_torque(self, _: bytes) -> None:
+        """Store the time of the first torque that another node sent."""
+        self._heard_time = self._heard_time or time.monotonic()
+
+    def check_sequence_number(self, sequence_number: int | None) -> str:
+        """
+        Return an error text if a joint state's sequence number shows a second publisher, else ''.
+
+        The number is None if the middleware does not number messages.
+        """
+        self._state_count += 1
+        self._are_states_numbered = sequence_number is not None
+        self._listen_until = self._listen_until or time.monotonic() + _MIN_LISTENING_TIME_S
+        if sequence_number is None or not self._detector.add_sequence_number(sequence_number):
+            return ''
+        return self._two_state_sources_text()
+
+    def _two_state_sources_text(self) -> str:
+        """Return text that says that two nodes publish joint states, with the nodes' names."""
+        names = ', '.join(publisher_names(self._node, self._state_topic))
+        return (
+            f'a second node publishes {self._state_topic}, and states of two arms cannot be told '
+            f'apart; stop or remap the other one (publishers listed: {names})'
+        )
+
+    def _second_state_source(self) -> str:
+        """
+        Return text if joint states have no sequence numbers and the graph lists two publishers.
+
+        With sequence numbers a killed publisher, which stays listed for up to 20 s, is told from a
+        second one.
+        """
+        count = self._node.count_publishers(self._state_topic)
+        return '' if self._are_states_numbered or count <= 1 else self._two_state_sources_text()
+
+    @property
+    def has_new_state_publisher(self) -> bool:
+        """Whether the latest joint state is the first of another, or restarted, publisher."""
+        return self._detector.has_dropped
+
+    def update_permission(self) -> None:
+        """Unless REFUSED, when due update permission, reason, receivers and delivery problem."""
+        now, waits = time.monotonic(), self.permission is TorquePermission.CHECKING
+        if self.permission is TorquePermission.REFUSED:
+            return
+        if waits and self._must_keep_listening(now):
+            self._finder.find_receivers()  # which are watched meanwhile
+            return
+        if waits and (second := self._second_state_source()):
+            self.reason = second
+            return
+        count, due = self._publisher.get_subscription_count(), now >= self._next_check
+        changed = count != self._subscriber_count or self._finder.has_new_answer
+        if not (waits or due or changed or self._wrong_since or not self._are_known):
+            return
+        found = self._finder.find_receivers(ask_often=waits)
+        unsure = next((one.uncertainty for one in found.values() if one.uncertainty), '')
+        self._are_known = not unsure
+        if due and not waits:
+            self._next_check = now + _DELIVERY_CHECK_PERIOD_S
+            self.delivery_problem = self._find_delivery_problem(found)
+            self.second_state_source = self._second_state_source()
+        if unsure and (waits or not self.has_receiver):
+            # Nothing is sent now, and nothing is before all are known.
+            if waits:
+                self.reason = unsure
+            else:
+                self._set_permission(TorquePermission.CHECKING, unsure)
+            return
+        self._subscriber_count, self.receivers = count, found
+        wrong = refusal_reason(self._target, self.topic, found)
+        if wrong:
+            self._wrong_since = self._wrong_since or now
+            self.reason = unsure or wrong  # torques that do not flow yet do not begin
+            if now >= self._wrong_since + self._refusal_delay_s():
+                state = TorquePermission.CHECKING if unsure else TorquePermission.REFUSED
+                self._set_permission(state, self.reason)
+            return
+        self._wrong_since = 0.0
+        idle = all_idle_reason(self._target, found)
+        self._set_permission(TorquePermission.CHECKING if idle else TorquePermission.GRANTED, idle)
+        self.has_receiver = bool(found)
+
+    def _refusal_delay_s(self) -> float:
+        """Return how long [s] wrong receivers must be present before torques are refused."""
+        if self.permission is not TorquePermission.GRANTED or not self.has_receiver:
+            return _REFUSAL_DELAY_AT_START_S
+        wrong = wrong_receivers(self._target, self.receivers).values()
+        certain = any(one.kind in _CERTAINLY_WRONG_KINDS for one in wrong)
+        return _CERTAIN_REFUSAL_DELAY_S if certain else _REFUSAL_DELAY_S
+
+    def _must_keep_listening(self, now: float) -> bool:
+        """Return whether to keep listening for other senders; refuse torques if one is heard."""
+        if self._subscription is None:
+            return False
+        if not self._heard_time:
+            return now < self._listen_until or self._state_count < _MIN_HEARD_STATE_COUNT
+        names = publisher_names(self._node, self.topic)
+        if names or now >= self._heard_time + _REFUSAL_DELAY_S:
+            # A name is discovered later than its messages.
+            self._set_permission(TorquePermission.REFUSED, self._other_senders_text(names))
+        return True
+
+    def _other_senders_text(self, senders: Sequence[str]) -> str:
+        """Return text that says that other nodes send torques, with the nodes' names."""
+        return (
+            f'somebody else commands {self.topic}, and two sources of torque take turns '
+            f'(publishers listed: {", ".join(senders)}); stop the other one, or remap ~/command'
+        )
+
+    @property
+    def receivers_text(self) -> str:
+        """The names of the nodes that receive torques, with their kinds, as text, or 'none'."""
+        return ', '.join(f'{name} ({one})' for name, one in self.receivers.items()) or 'none'
+
+    def _find_delivery_problem(self, receivers: dict[str, Receiver]) -> str:
+        """Return why torques are not received or applied, or who else sends them; else ''."""
+        if rivals := publisher_names(self._node, self.topic):
+            return self._other_senders_text(rivals)
+        own = self._node.get_fully_qualified_name()
+        listed = self._node.get_publishers_info_by_topic(self.topic)
+        # As the middleware knows it, with its defaults.
+        publisher = next((endpoint for endpoint in listed if node_name_of(endpoint) == own), None)
+        for endpoint in self._node.get_subscriptions_info_by_topic(self.topic):
+            name, kind = node_name_of(endpoint), endpoint.topic_type
+            if name == own:
+                continue
+            if kind != TORQUE_TYPE:
+                return f'{name} takes {kind} on {self.topic}, and torques are a {TORQUE_TYPE}'
+            if publisher is None:  # the node is not listed yet, nor are its settings known
+                continue
+            _, why = qos_check_compatible(publisher.qos_profile, endpoint.qos_profile)
+            if 'ERROR: ' in why:
+                why = why.replace('ERROR: ', '').rstrip(';')
+                return f'{name} gets no torque on {self.topic}: {why}'
+        for name, known in receivers.items():
+            if known.idle_reason:
+                return f'{name} applies no torque: it {known.idle_reason}'
+        if receivers:
+            return self._finder.manager_problem
+        return f'nobody receives the torques on {self.topic}; remap ~/command to the receiver'
+
+    def _set_permission(self, permission: TorquePermission, reason: str) -> None:
+        """Set `permission` and `reason`, and stop listening for other senders."""
+        self.stop_listening()
+        self.permission, self.reason = permission, reason
+
+    def stop_listening(self) -> None:
+        """Destroy the subscription, if there is one, that detects other senders of torques."""
+        if self._subscription is not None:
+            self._node.destroy_subscription(self._subscription)
+            self._subscription = None
+
+    def close(self) -> None:
+        """Stop listening for other senders, and discard all answers of controller managers."""
+        self.stop_listening()
+        self._finder.close()

@@ -15,6 +15,7 @@ from rclpy.node import NodeNameNonExistentError
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
+from . import see_whole_graph
 from .node_process import start_error_sentence
 from .rclpy_private import RCLError, take_waiting_messages
 from .receivers import TORQUE_TYPE
@@ -62,6 +63,7 @@ class TopicListener:
         # By node; None until `heard_nodes` is called.
         self._snapshots: dict[str, NodeSnapshot] | None = None
         self._context = Context()
+        see_whole_graph()
         try:
             rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
             self.node = rclpy.create_node(

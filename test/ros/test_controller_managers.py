@@ -109,8 +109,8 @@ def loaded(managers):
 @pytest.fixture
 def looking(probe):
     """Return a finder of receivers by a node in the namespace /."""
-    probe.create_publisher(Float64MultiArray, TORQUES, 1)
-    with closing(ReceiverFinder(probe, TORQUES)) as finder:
+    publisher = probe.create_publisher(Float64MultiArray, TORQUES, 1)
+    with closing(ReceiverFinder(probe, publisher)) as finder:
         finder.target, finder.joint_names = 'mujoco', NAMES
         yield finder
 
@@ -148,7 +148,7 @@ def test_a_receiver_is_what_it_declares_or_a_manager_lists_or_unknown(probe, loo
                     '/simulated/group': ReceiverKind.SIMULATED_CONTROLLER,
                     '/simulated/other_order': ReceiverKind.OTHER_CONTROLLER,
                     '/simulated/positions': ReceiverKind.OTHER_CONTROLLER,
-                    '/elsewhere/moved': ReceiverKind.UNRECOGNISED,
+                    '/elsewhere/moved': ReceiverKind.SIMULATED_CONTROLLER,
                     '/real/effort_controller': ReceiverKind.REAL_CONTROLLER,
                     '/simulated/arm': ReceiverKind.SIMULATED_ARM,
                     '/simulated/driver': ReceiverKind.UNRECOGNISED,
@@ -180,9 +180,8 @@ def test_what_cannot_be_asked_is_waited_for(probe, looking, loaded, monkeypatch)
     # The other one ends.
     looking.close()
     monkeypatch.setattr(receivers, 'ListControllers', None)
-    found = until_found(probe, looking, {name: ReceiverKind.UNRECOGNISED})
-    assert 'controller_manager_msgs is not installed' in str(found[name])
-    assert not found[name].uncertainty
+    found = until_found(probe, looking, {name: ReceiverKind.UNDETERMINED})
+    assert 'controller_manager_msgs is not installed' in found[name].uncertainty
 
 
 class Efforts:

@@ -20,7 +20,7 @@ from franka_dynamics.errors import StartRefusedError
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
 from franka_dynamics.ros.node_process import run_lifecycle_node, run_node, STOP_SIGNALS
 from franka_dynamics.ros.rclpy_private import RCLError
-from franka_dynamics.ros.receiver_check import TorquePermission
+from franka_dynamics.ros.receivers import TorquePermission
 
 from .conftest import FER
 

@@ -17,9 +17,16 @@ from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.control.settings import RECEIVER_PROFILES
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros import receiver_check, receivers
-from franka_dynamics.ros.receiver_check import SecondPublisherDetector, TorquePermission
-from franka_dynamics.ros.receivers import all_idle_reason, Receiver, ReceiverKind, refusal_reason
+from franka_dynamics.ros import receivers
+from franka_dynamics.ros.receivers import (
+    all_idle_reason,
+    Receiver,
+    ReceiverCheck,
+    ReceiverKind,
+    refusal_reason,
+    SecondPublisherDetector,
+    TorquePermission,
+)
 from franka_dynamics.ros.topics import DESCRIPTION_QOS
 
 from .conftest import COMMAND, FER, FER_GRAVITY, INCLINED
@@ -28,7 +35,7 @@ COMMANDS, TORQUES = 'feedforward: Command', '/effort_controller/commands'
 ARM, LIGHT_ARM = ReceiverKind.SIMULATED_ARM, ReceiverKind.COMPENSATED_ARM
 SIMULATED, REAL = ReceiverKind.SIMULATED_CONTROLLER, ReceiverKind.REAL_CONTROLLER
 OTHER, UNSURE = ReceiverKind.OTHER_CONTROLLER, ReceiverKind.UNDETERMINED
-UNKNOWN = ReceiverKind.UNRECOGNISED
+UNKNOWN, UNSEEN = ReceiverKind.UNRECOGNISED, ReceiverKind.UNSEEN
 CHECKING, GRANTED, REFUSED = TorquePermission
 TYPE = 'std_msgs/msg/Float64MultiArray'
 EVERY_S = 0.2  # a look by `judged` makes and destroys a publisher and a subscription
@@ -53,7 +60,7 @@ EVERY_S = 0.2  # a look by `judged` makes and destroys a publisher and a subscri
         ('fci', [ARM], 0),  # it would fall
         ('mujoco', [LIGHT_ARM], 0),  # it would rise
         ('fci', [SIMULATED], 0),
-        *[(target, [kind], 0) for target in RECEIVER_PROFILES for kind in (OTHER, UNSURE)],
+        *[(target, [kind], 0) for target in RECEIVER_PROFILES for kind in (OTHER, UNSURE, UNSEEN)],
         ('mujoco', [ARM, OTHER], 1),
     ],
 )
@@ -178,9 +185,9 @@ def test_two_publishers_are_told_from_one_that_was_restarted(numbers, found):
 
 
 def test_a_node_that_sees_few_states_listens_longer(probe, monkeypatch):
-    monkeypatch.setattr(receiver_check, '_MIN_LISTENING_TIME_S', 0.0)
+    monkeypatch.setattr(receivers, '_MIN_LISTENING_TIME_S', 0.0)
     publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
-    with closing(receiver_check.ReceiverCheck(probe, publisher)) as looking:
+    with closing(ReceiverCheck(probe, publisher)) as looking:
         looking.on_activation('fci', 'joint_states', FER.joint_names)
         for number in range(49):
             assert not looking.check_sequence_number(number)
@@ -197,10 +204,11 @@ def test_a_node_that_the_graph_does_not_list_yet_looks_for_receivers(probe, monk
         driver.collect(Float64MultiArray, COMMAND)
         publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
         probe.until(publisher.get_subscription_count, 'the driver')
-        looking = receiver_check.ReceiverCheck(probe, publisher)
+        looking = ReceiverCheck(probe, publisher)
         monkeypatch.setattr(probe, 'get_publishers_info_by_topic', lambda _: [])
-        monkeypatch.setattr(receiver_check, '_MIN_LISTENING_TIME_S', 0.0)
-        monkeypatch.setattr(receiver_check, '_MIN_HEARD_STATE_COUNT', 0)
+        monkeypatch.setattr(receivers, '_MIN_LISTENING_TIME_S', 0.0)
+        monkeypatch.setattr(receivers, '_MIN_HEARD_STATE_COUNT', 0)
+        monkeypatch.setattr(receivers, '_WATCHING_TIME_S', 0.0)
         with closing(looking):
             looking.on_activation('fci', 'joint_states', FER.joint_names)
             looking.check_sequence_number(1)
@@ -214,13 +222,15 @@ def test_a_node_that_the_graph_does_not_list_yet_looks_for_receivers(probe, monk
 
 def judged(probe, name, target='mujoco'):
     """Return a check that waits for the name of receivers, which it then finds out."""
-    there = [SimpleNamespace(node_name='_NODE_NAME_UNKNOWN_', node_namespace='/', topic_type=TYPE)]
+    of = {'node_namespace': '/', 'topic_type': TYPE, 'endpoint_gid': [7] * 16}
+    there = [SimpleNamespace(node_name='_NODE_NAME_UNKNOWN_', **of)]
     publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
-    looking = receiver_check.ReceiverCheck(probe, publisher)
+    looking = ReceiverCheck(probe, publisher)
     with closing(looking), pytest.MonkeyPatch.context() as patch:
-        for one in ('MIN_LISTENING_TIME_S', 'MIN_HEARD_STATE_COUNT', 'REFUSAL_DELAY_AT_START_S'):
-            patch.setattr(receiver_check, f'_{one}', 0)
-        patch.setattr(probe, 'get_subscriptions_info_by_topic', lambda _: there)
+        delays = 'MIN_LISTENING_TIME_S', 'REFUSAL_DELAY_AT_START_S', 'WATCHING_TIME_S'
+        for one in (*delays, 'MIN_HEARD_STATE_COUNT'):
+            patch.setattr(receivers, f'_{one}', 0)
+        patch.setattr(probe, 'get_subscriptions_info_by_topic', lambda _, **options: there)
         looking.on_activation(target, 'joint_states', FER.joint_names)
         looking.check_sequence_number(1)
         looking.update_permission()

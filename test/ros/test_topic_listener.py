@@ -287,6 +287,8 @@ def test_each_line_about_a_system_has_its_level(found, subject, level, text):
         ({}, NOTE, 'rmw_fastrtps_cpp, the default, is known for overruns'),
         ({'ROS_DOMAIN_ID': ''}, GOOD, 'domain 0, discovery SUBNET'),
         ({'ROS_LOCALHOST_ONLY': '1'}, NOTE, 'overrules the discovery range'),
+        ({'ROS_DISCOVERY_SERVER': 'a:1'}, GOOD, 'discovery server a:1'),
+        ({'ROS_DISCOVERY_SERVER': 'a:1', 'ROS_SUPER_CLIENT': '0'}, TO_DO, 'hides nodes'),
         ({'ROS_DOMAIN_ID': '102'}, TO_DO, 'choose one from 0 to 101'),
         ({'ROS_DOMAIN_ID': '²'}, TO_DO, 'choose one from 0 to 101'),
         ({'FASTDDS_DEFAULT_PROFILES_FILE': '/no'}, TO_DO, 'which does not exist; unset it'),
