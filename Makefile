@@ -40,7 +40,7 @@ make PIP_ONLY=1 installs by pip instead.' >&2; exit 2; })
 endef
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help test-kilted test-public-rclpy broken-logs demo docs foreign-files fuzz generated gazebo-check ament receivers recordings rosdoc2 soak test tutorials test-kernels test-libraries test-long test-numpy1 test-ros guard-false-alarms guard-misconfiguration streams lint setup clean
+.PHONY: help test-kilted test-public-rclpy broken-logs demo docs foreign-files fuzz generated gazebo-check ament receivers recordings rosdoc2 soak test tutorials test-kernels test-libraries test-long test-numpy1 test-ros guard-false-alarms guard-misconfiguration streams lint promises figures setup clean
 .DEFAULT_GOAL := help
 
 help:
@@ -73,6 +73,9 @@ help:
 	@echo 'make gazebo-check hold, track, pause, reset in real Gazebo, where gz is installed'
 	@echo 'make generated    write what arm files, parameter tables and constants determine: urdf/, config/, figures in docs/,'
 	@echo '                  constants.hpp in cpp/, new names in test/public_interface/'
+	@echo "make promises     short forms of the commands behind the pages' figures, and whether these hold"
+	@echo 'make figures      their whole forms, into the pages; on a quiet machine, an hour. FIGURES="single_states'
+	@echo '                  batch latency" names some'
 	@echo 'make lint         ruff and mypy'
 	@echo 'make clean        remove the environments, built files and outputs of demo and replay'
 	@echo 'PYTHON=... names the Python (3.11 to 3.14) of a new environment, VENV=... its folder; one that'
@@ -279,6 +282,14 @@ generated: setup
 	@$(BIN)/python docs/figures.py
 	@$(BIN)/python docs/cpp_constants.py
 	@$(BIN)/python -m test.public_interface
+
+# docs/promises.yaml has the commands, and what CI holds them to.
+promises: setup
+	@$(BIN)/python docs/promises.py --jobs 2
+
+figures: setup
+	@$(BIN)/python docs/figures.py
+	@$(BIN)/python docs/promises.py --write $(FIGURES)
 
 lint: setup
 	@$(BIN)/ruff check .

@@ -3,9 +3,10 @@
 """
 Inverse dynamics of many states of a Franka arm: this package and others, in interleaved rounds.
 
-    python benchmarks/batch.py [--largest 1e7] [--threads N] [--least] [--device cuda]
+    python benchmarks/batch.py [--largest 1e7] [--threads N] [--least] [--quick] [--frax]
+    python benchmarks/batch.py --device cuda
 
-The others are Pinocchio, MuJoCo and, where it is installed, frax (JAX).
+The others are Pinocchio, MuJoCo and, with `--frax`, frax (JAX).
 
 Each round calls every candidate in turn, so that other work on the machine disturbs all candidates
 alike. The table gives the median time over the rounds, and the median over the rounds of the
@@ -16,10 +17,9 @@ usually leaves some call undisturbed, on all threads hardly ever. On a GPU (`--d
 tables are printed, of PyTorch and JAX.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-import importlib.util
 from pathlib import Path
 import resource
 import tempfile
@@ -41,10 +41,12 @@ from franka_dynamics.urdf.writer import urdf_text
 
 LOOPED = 10_000  # states in a Python loop; its cost per state does not depend on their number
 TURN_SECONDS = 0.03  # [s] for a candidate in a round; at least one call
-ROUNDS_SECONDS = 10.0  # [s] for all rounds at one size; at least three rounds
+ROUNDS_SECONDS = 10.0  # [s] for all rounds at one size
+FEW = 1000  # states whose inputs and results fit into a cache
 QUIET = 0.1  # cores kept busy by other processes above which the table says so
 LOOP, PARALLEL = 'loop of pin.rnea', 'pin.rneaInParallel'
 GENERATED, SINGLE = 'BatchModel', 'BatchModel, float32'
+RATIO = f'{PARALLEL} / {GENERATED}'
 FRAX = 'frax (JAX, jit and vmap)'
 # Methods of BatchModel, and how many of the arrays q, dq and ddq each is given.
 METHODS = {
@@ -68,7 +70,7 @@ class Candidate:
     states: int
 
 
-def candidates(states: JointStates, threads: int) -> dict[str, Candidate]:
+def candidates(states: JointStates, threads: int, frax: bool) -> dict[str, Candidate]:
     """Return the functions to time, by name, with these states as their input."""
     description = load('fer')
     count = len(states.q)
@@ -109,15 +111,10 @@ def candidates(states: JointStates, threads: int) -> dict[str, Candidate]:
         PARALLEL: Candidate(lambda: pin.rneaInParallel(threads, pool, *columns), count),
         MUJOCO: Candidate(loop_mujoco, looped),
         ROLLOUT: Candidate(lambda: rollout.rollout(simulated, copies, initial, nstep=1), looped),
-        **({FRAX: Candidate(with_frax(rows), looped)} if has_frax() else {}),
+        **({FRAX: Candidate(with_frax(rows), looped)} if frax else {}),
         SINGLE: Candidate(lambda: generated.inverse_dynamics(*singles), count),
         GENERATED: Candidate(run_batch, count),
     }
-
-
-def has_frax() -> bool:
-    """Return whether frax is installed."""
-    return importlib.util.find_spec('frax') is not None
 
 
 def with_frax(rows: list[np.ndarray]) -> Callable[[], object]:
@@ -153,16 +150,19 @@ def nanoseconds(candidate: Candidate, least: bool = False) -> float:
     return 1e9 * float(calls.min() if least else calls.mean()) / candidate.states
 
 
-def measure(listed: dict[str, Candidate], least: bool) -> tuple[dict[str, np.ndarray], float]:
+def measure(
+    listed: dict[str, Candidate], least: bool, duration: float
+) -> tuple[dict[str, np.ndarray], float]:
     """
     Return each candidate's ns per state in every round, and the cores that others load.
 
-    With `least`, a candidate has one value, the smallest of all rounds.
+    `duration` [s] is for all rounds together, of which there are three at least. With `least`, a
+    candidate has one value, the smallest of all rounds.
     """
     start = time.perf_counter()
     for candidate in listed.values():
         nanoseconds(candidate)
-    rounds = int(np.clip(ROUNDS_SECONDS / (time.perf_counter() - start), 3, 50))
+    rounds = int(np.clip(duration / (time.perf_counter() - start), 3, 50))
     found = {name: np.empty(rounds) for name in listed}
     busy, wall, own = busy_seconds(), time.perf_counter(), time.process_time()
     for k in range(rounds):
@@ -175,14 +175,51 @@ def measure(listed: dict[str, Candidate], least: bool) -> tuple[dict[str, np.nda
     return found, max(0.0, foreign)
 
 
+def print_sizes(
+    sizes: Sequence[int], threads: int, least: bool, duration: float, frax: bool
+) -> None:
+    """Print a row of times for each number of states, and the load by other processes."""
+    foreign = 0.0
+    for count in sizes:
+        states = sample_states(load('fer'), count, seed=0)
+        listed = candidates(states, threads, frax)
+        found, load_now = measure(listed, least, duration)
+        foreign = max(foreign, load_now)
+        if count == sizes[0]:
+            names = ' | '.join(f'{name} [ns]' for name in listed)
+            print(f'| states | {names} | {RATIO} |')
+            print('|---' * (len(listed) + 2) + '|')
+        times = ' | '.join(f'{np.median(found[name]):,.0f}' for name in listed)
+        ratio = np.median(found[PARALLEL] / found[GENERATED])
+        print(f'| {count:,} | {times} | {ratio:.1f} |', flush=True)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    busy = f'{foreign:.2f} cores{" (not quiet)" if foreign > QUIET else ""}'
+    print(f'\nOther processes kept {busy} busy; peak memory {memory:,.0f} MiB.')
+
+
+def print_quantities(least: bool, duration: float) -> None:
+    """Print the time of each quantity, of many states on one thread."""
+    states, model = sample_states(load('fer'), FEW), BatchModel(load('fer'), threads=1)
+    others = {
+        name: Candidate(partial(getattr(model, name), *states[:takes]), FEW)
+        for name, takes in METHODS.items()
+    }
+    found, _ = measure(others, least, duration)
+    print(f'\n| `BatchModel`, {FEW:,} states, one thread | ns a state |\n|---|---|')
+    for name, values in found.items():
+        print(f'| `{name}` | {np.median(values):,.0f} |', flush=True)
+
+
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     parser = new_parser(__doc__)
     parser.add_argument('--largest', type=float, default=1e7, help='largest number of states')
     parser.add_argument(
         '--threads', type=int, default=available_thread_count(), help='threads of every candidate'
     )
     parser.add_argument('--least', action='store_true', help='the shortest call, not the median')
+    parser.add_argument('--frax', action='store_true', help='frax, too, which must be installed')
+    parser.add_argument('--quick', action='store_true', help='1,000 states, a second a table')
     parser.add_argument('--device', choices=('cpu', 'cuda'), default='cpu')
     arguments = parser.parse_args()
     if arguments.device == 'cuda':
@@ -190,37 +227,14 @@ def main() -> None:
 
         measure_gpu(arguments.largest)
         return
-    print(f'{machine()}, mujoco {mujoco.__version__}; {arguments.threads} threads.')
-    print(f'frax {"is" if has_frax() else "is not"} installed.\n')
-    sizes = [10**k for k in range(2, int(np.log10(arguments.largest)) + 1)]
-    for count in sizes:
-        states = sample_states(load('fer'), count, seed=0)
-        listed = candidates(states, arguments.threads)
-        found, foreign = measure(listed, arguments.least)
-        if count == sizes[0]:
-            print(
-                '| states | '
-                + ' | '.join(f'{name} [ns]' for name in listed)
-                + f' | {PARALLEL} / {GENERATED} '
-                '| peak memory [MiB] | others busy [cores] |'
-            )
-            print('|---' * (len(listed) + 4) + '|')
-        print(
-            f'| {count:,} | '
-            + ' | '.join(f'{np.median(found[name]):,.0f}' for name in listed)
-            + f' | {np.median(found[PARALLEL] / found[GENERATED]):.1f}'
-            + f' | {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f}'
-            f' | {foreign:.2f}{" (not quiet)" if foreign > QUIET else ""} |',
-            flush=True,
-        )
-    states, model = sample_states(load('fer'), 1000), BatchModel(load('fer'), threads=1)
-    others = {
-        name: Candidate(partial(getattr(model, name), *states[:takes]), 1000)
-        for name, takes in METHODS.items()
-    }
-    found, _ = measure(others, arguments.least)
-    times = ', '.join(f'{name} {np.median(values):,.0f}' for name, values in found.items())
-    print(f'\nAt 1,000 states, one thread [ns]: {times}')
+    threads, largest, duration = arguments.threads, arguments.largest, ROUNDS_SECONDS
+    if arguments.quick:
+        threads, largest, duration = 1, FEW, 1.0
+    print(f'{machine()}, mujoco {mujoco.__version__}; {threads} threads.\n')
+    first = 3 if arguments.quick else 2
+    sizes = [10**k for k in range(first, int(np.log10(largest)) + 1)]
+    print_sizes(sizes, threads, arguments.least, duration, arguments.frax)
+    print_quantities(arguments.least, duration)
 
 
 if __name__ == '__main__':

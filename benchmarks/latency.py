@@ -3,7 +3,7 @@
 """
 Round-trip time of a joint state through the node, compared with a bare relay that only copies.
 
-    python benchmarks/latency.py [--rounds 10] [--seconds 3]
+    python benchmarks/latency.py [--rounds 10] [--seconds 3] [--quick]
 
 Both run as processes of their own under the same scheduling; a probe publishes joint states and
 times the replies, in interleaved rounds of one run. The relay is written like an rclpy tutorial: a
@@ -223,6 +223,8 @@ def relay() -> None:
     from sensor_msgs.msg import JointState
     from std_msgs.msg import Float64MultiArray
 
+    from franka_dynamics.ros.rclpy_private import RCLError
+
     request_realtime()
     rclpy.init()
     node = rclpy.create_node('relay')
@@ -242,6 +244,9 @@ def relay() -> None:
         rclpy.spin(node)
     except (KeyboardInterrupt, rclpy.executors.ExternalShutdownException):
         rclpy.try_shutdown()
+    except RCLError:  # the signal's handler has shut the context down while it was waited for
+        if rclpy.ok():
+            raise
 
 
 def main() -> int:
@@ -251,6 +256,7 @@ def main() -> int:
     parser.add_argument(
         '--seconds', type=float, default=3.0, help='duration of a round of node or relay [s]'
     )
+    parser.add_argument('--quick', action='store_true', help='one round of a second')
     parser.add_argument('--relay', action='store_true', help='be the relay')
     arguments, _ = parser.parse_known_args()
     if arguments.relay:
@@ -259,14 +265,17 @@ def main() -> int:
     use_isolated_network()
     request_realtime()
     scheduling = 'SCHED_FIFO' if os.sched_getscheduler(0) == os.SCHED_FIFO else 'not real-time'
+    count, seconds = arguments.rounds, arguments.seconds
+    if arguments.quick:
+        count, seconds = 1, 1.0
     rounds: dict[str, list[Round]] = {device: [] for device in DEVICES}
     with devices():
         probe = Probe()
         for device in DEVICES:
             probe.learn(device)
-        for _ in range(arguments.rounds):
+        for _ in range(count):
             for device in DEVICES:
-                rounds[device].append(probe.measure(device, arguments.seconds))
+                rounds[device].append(probe.measure(device, seconds))
     print(f'{machine()}; {scheduling}; at {RATE_HZ:.0f} Hz')
     # Ratio of the node's to the relay's times in each pair of rounds: a stall affects one pair
     # only.

@@ -3,7 +3,7 @@
 """
 How long the torque waits while services, parameters and references are handled.
 
-    python benchmarks/services.py [--rounds 5]
+    python benchmarks/services.py [--rounds 5] [--quick]
 
 The feedforward node is one process. A driver publishes joint states at 1 kHz and notes how long
 each state waits for a torque; a client, a third process, makes one request at a time.
@@ -12,6 +12,7 @@ The table gives the longest wait around each request: median and largest of the 
 'nothing', measured without a request, shows the machine's share of the wait.
 """
 
+from collections.abc import Sequence
 import os
 import subprocess
 import sys
@@ -33,6 +34,7 @@ from franka_dynamics.ros.trajectory_messages import trajectory_message
 NUMBERS = ('1', '13', '100', '1000')
 REQUESTS = ('nothing', *(f'{n} parameters' for n in NUMBERS), 'trajectory of 2000 points')
 REQUESTS += ('all parameters listed and described', 'clear_fault')
+QUICK_REQUESTS = ('nothing', '13 parameters', 'trajectory of 2000 points')
 _ROUND_S = 1.0
 
 
@@ -74,9 +76,9 @@ def serve_requests() -> None:
             print('done', flush=True)
 
 
-def run(rounds: int) -> dict[str, list[float]]:
+def run(rounds: int, requests: Sequence[str]) -> dict[str, list[float]]:
     """Return the longest wait for a torque around each request, of every round [s]."""
-    figures: dict[str, list[float]] = {request: [] for request in REQUESTS}
+    figures: dict[str, list[float]] = {request: [] for request in requests}
     request_realtime()  # before rclpy.init, because the middleware's threads inherit it
     # 1,000 parameters delay joint states for longer than the default time-out: the node would
     # stop each time, and latch a fault at the sixth.
@@ -92,7 +94,7 @@ def run(rounds: int) -> dict[str, list[float]]:
             client.stdout.readline()
             longest_wait(probe)  # without a pause, after which the node waits for new states
             for _ in range(rounds):
-                for request in REQUESTS:
+                for request in requests:
                     print(request, file=client.stdin, flush=True)
                     figures[request].append(longest_wait(probe))
                     if not client.stdout.readline():
@@ -106,15 +108,19 @@ def main() -> None:
     """Print the longest wait for a torque around each request."""
     options = new_parser(__doc__)
     options.add_argument('--rounds', type=int, default=5, help='default: %(default)s')
+    options.add_argument('--quick', action='store_true', help='one round of some requests')
     options.add_argument('--client', action='store_true', help='make requests read from stdin')
     given = options.parse_args()
     if given.client:
         return serve_requests()
     use_isolated_network()
-    figures = run(given.rounds)
-    print(f'{machine()}\nlongest wait for a torque [ms]; median, largest of {given.rounds} rounds')
+    rounds, requests = (1, QUICK_REQUESTS) if given.quick else (given.rounds, REQUESTS)
+    figures = run(rounds, requests)
+    print(f'{machine()}\nlongest wait for a torque [ms]; median, largest of {rounds} rounds')
     for request, waits in figures.items():
         print(f'{request:36}{1e3 * np.median(waits):9.1f}{1e3 * max(waits):7.1f}')
+    longest = max(max(waits) for waits in figures.values())
+    print(f'no joint state waited over {1e3 * longest:.1f} ms')
 
 
 if __name__ == '__main__':

@@ -28,6 +28,7 @@ import franka_dynamics as fd
 from franka_dynamics.simulation.mujoco_model import build_mujoco_model
 
 STATES, ROUNDS = 32, 10  # in a block
+HEADS = '| of one state | fd.Model [us] | binding [us] | fd.Model / binding | MuJoCo [us] |'
 MAX_RATIO = 4.0  # of the times of `fd.Model` and the binding
 # How many of q, dq and ddq a quantity takes, if not all.
 INPUTS = {
@@ -107,7 +108,7 @@ def main() -> int:
     native, other = binding(model), in_mujoco(arm)
     states = [tuple(np.array(v) for v in one) for one in zip(*fd.sample_states(arm, STATES))]
     print(machine())
-    print(f'{"":30}{"fd.Model":>10}{"binding":>10}{"MuJoCo":>10}{"fd / binding":>14}')
+    print(f'\n{HEADS}\n|---|---|---|---|---|')
     slow = []
     for name, direct in native.items():
         own = [state[: INPUTS.get(name, 3)] for state in states]
@@ -117,12 +118,13 @@ def main() -> int:
         while time.perf_counter() < end:
             blocks.append([microseconds(call, own) for call in rivals])
         mine, bound, *rest = np.median(blocks, axis=0)
-        shown = f'{rest[0]:10.2f}' if rest else f'{"":10}'
-        print(f'{name:30}{mine:10.2f}{bound:10.2f}{shown}{mine / bound:14.2f}', flush=True)
+        times = ' | '.join(f'{one:.1f}' for one in (mine, bound))
+        other_time = f'{rest[0]:.1f}' if rest else ''
+        print(f'| `{name}` | {times} | {mine / bound:.1f} | {other_time} |', flush=True)
         if mine > MAX_RATIO * bound:
             slow.append(name)
     if slow:
-        print(f'More than {MAX_RATIO:g} times as long as the binding: {", ".join(slow)}.')
+        print(f'\nMore than {MAX_RATIO:g} times as long as the binding: {", ".join(slow)}.')
     return 1 if slow else 0
 
 

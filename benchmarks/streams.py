@@ -12,6 +12,7 @@ including the FR3's velocity limits that depend on the position.
 
     python benchmarks/streams.py              # the cases for judging
     python benchmarks/streams.py --tuning     # the cases at which constants may be chosen
+    python benchmarks/streams.py --quick      # one arm, two cases of a kind
 
 Exits with 1 if a limit is broken, a state steps, or a stream or chunk is refused.
 """
@@ -32,6 +33,7 @@ STEP_S, WHOLE_S, SETTLED_S = 1e-3, 6.0, 2.0
 # Seeds of the cases; those for judging were not looked at while constants were chosen.
 TUNING, JUDGING = 0, 3000
 DELAYS_S = np.arange(0.0, 0.6, 0.002)
+EVEN_RATE_HZ = 10.0  # of a stream without jitter, loss and noise
 # A streamed motion may use twice the acceleration limit for moments.
 MOST_SHARE = {'stream': 2.01, 'chunk': 1.01, 'trajectory': 1.01, 'replaced': 1.01}
 
@@ -114,6 +116,14 @@ def streams(arm: ArmDescription, seed: int, count: int) -> Iterator[Case]:
         sent = [(time, {'q': q}) for time, q in zip(arrivals[kept], points[kept])]
         words = f'{rate:.0f} Hz, jitter {100 * jitter:.0f} %, loss {100 * loss:.0f} %'
         yield Case('stream', arm, sent, motion, f'{words}, noise {1e3 * noise:.1f} mrad')
+
+
+def even_stream(arm: ArmDescription, rate: float) -> Case:
+    """Return a stream of set-points that come when they are due, `rate` a second."""
+    motion = Motion.drawn(arm, np.random.default_rng((JUDGING, 5)))
+    times = np.arange(0.0, WHOLE_S, 1.0 / rate)
+    sent = [(float(time), {'q': q}) for time, q in zip(times, motion.at(times))]
+    return Case('stream', arm, sent, motion, f'{rate:.0f} Hz')
 
 
 def chunks(arm: ArmDescription, seed: int, count: int) -> Iterator[Case]:
@@ -229,14 +239,17 @@ def main() -> int:
     """Run all cases of both arms; print a line for each kind, and for each case at fault."""
     parser = new_parser(__doc__)
     parser.add_argument('--tuning', action='store_true', help='the cases for tuning')
+    parser.add_argument('--quick', action='store_true', help='fr3, two cases of a kind')
     parser.add_argument('--arms', nargs='+', default=['fer', 'fr3'], metavar='ARM')
     parser.add_argument('--kinds', nargs='+', default=list(KINDS), choices=list(KINDS))
     options = parser.parse_args()
+    arms = ['fr3'] if options.quick else options.arms
     failed = 0
-    for name in options.arms:
+    for name in arms:
         arm = load(name)
         for kind in options.kinds:
             make, count = KINDS[kind]
+            count = 2 if options.quick else count
             results = []
             for case in make(arm, TUNING if options.tuning else JUDGING, count):
                 found = run(case)
@@ -258,6 +271,8 @@ def main() -> int:
                 f'medians {1e3 * median[0]:.2f} mrad off, {1e3 * median[1]:.0f} ms late, ddq '
                 f'{100 * median[2]:.1f} % off; acceleration at most {most:.2f} of its limit'
             )
+    late = run(even_stream(load(arms[0]), EVEN_RATE_HZ)).late
+    print(f'a stream at {EVEN_RATE_HZ:.0f} Hz is followed {late:.2f} s late')
     return int(failed > 0)
 
 

@@ -11,9 +11,11 @@ terms, and the friction, that are identified from a recording of it, made at ano
 fourth compensates the 0.2 kg, too, as a real one does once Desk knows them.
 
 For each stiffness and speed the program prints how far the flanges are off their paths; it draws
-the first two arms (offscreen through EGL: apt install libegl1 libgl1-mesa-dri).
+the first two arms (offscreen through EGL: apt install libegl1 libgl1-mesa-dri). With `--quick` it
+prints only the first two numbers of the first case, and draws nothing.
 """
 
+import argparse
 from dataclasses import replace
 from itertools import pairwise
 import os
@@ -39,6 +41,10 @@ MODEL = fd.Model(ARM)
 # Stiffness of the first four joints [N m/rad] and how much slower the motion is: the picture's,
 # others of libfranka's examples.
 CASES = ((200.0, 1.0), (200.0, 2.0), (200.0, 3.0), (600.0, 1.0), (600.0, 2.0))
+HEADS = (
+    '| kp [N m/rad], fastest joint | PD | + C dq + M ddq_d | + identified friction | + the 0.2 kg '
+    'declared |'
+)
 # Of all joints relative to the first; damping [N m s/rad] belongs to the root of the stiffness.
 STIFFNESS_RATIO = np.array([1.0, 1.0, 1.0, 1.0, 0.6, 0.6, 0.3])
 DAMPING_PER_ROOT = np.array([4.0, 4.0, 4.0, 4.0, 1.0, 1.0, 0.5]) / np.sqrt(40.0)
@@ -162,19 +168,36 @@ def draw(pair, stiffness):
     images[0].save(name, save_all=True, append_images=images[1:], duration=pause, loop=0)
 
 
+def rms_off(stiffness, slowness, arms):
+    """Return the errors (rms) [mm] of PD controllers with the terms of `arms`, and the runs."""
+    runs = [follow(stiffness, slowness, arm) for arm in arms]
+    return [np.sqrt(np.mean(flange_off(run) ** 2)) for run in runs], runs
+
+
+def fastest(slowness):
+    """Return the fastest joint's speed in a period of the motion [rad/s]."""
+    times = PERIOD_S * (1.0 + np.linspace(0.0, 1.0, 200))
+    return max(np.abs(motion(one)[1]).max() for one in times) / slowness
+
+
 def main():
     """Print the flange's errors in each case, and draw the arms of the first."""
-    identified = fd.identify([record_plant(ARM)], ARM).arm
-    print('flange off its path (rms) [mm]: PD, + C dq + M ddq_d, + friction, + the load declared')
-    for stiffness, slowness in CASES:
-        runs = [follow(stiffness, slowness, arm) for arm in (None, ARM, identified)]
-        runs.append(follow(stiffness, slowness, identified, known_load=True))
-        alone, *others = (np.sqrt(np.mean(flange_off(run) ** 2)) for run in runs)
-        times = (motion(PERIOD_S * (1.0 + one))[1] for one in np.linspace(0.0, 1.0, 200))
-        speed = max(np.abs(dq_d).max() for dq_d in times) / slowness
-        less = ', '.join(f'{one:.1f} ({alone / one:.1f} times less)' for one in others)
-        print(f'kp {stiffness:g} N m/rad, to {speed:.1f} rad/s: {alone:.1f}, {less}', flush=True)
-        if (stiffness, slowness) == CASES[0]:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument('--quick', action='store_true', help='the first two numbers alone')
+    quick = parser.parse_args().quick
+    print(f'Flange off its path, rms [mm]\n\n{HEADS}\n|---|---|---|---|---|')
+    arms = [None, ARM] if quick else [None, ARM, fd.identify([record_plant(ARM)], ARM).arm]
+    for stiffness, slowness in CASES[:1] if quick else CASES:
+        errors, runs = rms_off(stiffness, slowness, arms)
+        if not quick:
+            declared = follow(stiffness, slowness, arms[-1], known_load=True)
+            errors.append(np.sqrt(np.mean(flange_off(declared) ** 2)))
+        is_drawn = (stiffness, slowness) == CASES[0]
+        name = f'{stiffness:g}, {fastest(slowness):.1f} rad/s' + ' (the picture)' * is_drawn
+        print(f'| {name} | {" | ".join(f"{error:.1f}" for error in errors)} |', flush=True)
+        if is_drawn and not quick:
             draw(runs[:2], stiffness)
 
 
