@@ -26,7 +26,13 @@ from rclpy.node import NodeNameNonExistentError
 from rclpy.qos import qos_check_compatible
 from std_msgs.msg import Float64MultiArray
 
-from .topics import node_name_of, publisher_names, STATE_QOS, UNKNOWN_NODE_NAME
+from .topics import (
+    NO_NODE_NAME,
+    node_name_of,
+    publisher_names,
+    STATE_QOS,
+    UNKNOWN_NODE_NAME,
+)
 from ..errors import list_text
 
 try:
@@ -336,9 +342,10 @@ class ReceiverFinder:
         for name, endpoint in listed.items():
             services = self._services_of(endpoint)
             if services is None:
-                # Names are discovered after topics, seconds later if the machine is busy. What
-                # is no ROS node, or may not be seen, never gets one.
+                # Names are discovered after topics, seconds later if the machine is busy.
                 why = f'it is not known yet which node receives {topic}'
+                if endpoint.node_name == NO_NODE_NAME:
+                    why = f'{name} receives {topic}, and offers nothing that says what it is'
                 found[name] = Receiver(ReceiverKind.UNSEEN, uncertainty=why)
                 continue
             shown, since = before.get(name, (None, 0.0))
@@ -363,9 +370,9 @@ class ReceiverFinder:
         return {node_name_of(endpoint) for each in subscribers for endpoint in each}
 
     def _services_of(self, endpoint: Any) -> ServiceTypes | None:
-        """Return an endpoint's node's services, types by name; None until it is discovered."""
+        """Return an endpoint's node's services, types by name; None unless it is discovered."""
         name, space = endpoint.node_name, endpoint.node_namespace
-        if name == UNKNOWN_NODE_NAME:
+        if name in (UNKNOWN_NODE_NAME, NO_NODE_NAME):
             return None
         try:
             return dict(self._node.get_service_names_and_types_by_node(name, space))

@@ -29,8 +29,10 @@ DESCRIPTION_QOS = QoSProfile(
 # A parameter file may override history, depth and reliability of joint states and commands, which
 # other nodes send or receive. rclpy declares a parameter for each of the three.
 QOS_OVERRIDES = QoSOverridingOptions.with_default_policies()
-# The name that rmw gives to a node of which only the topics are discovered.
+# The name that rmw gives to a node of which only the topics are discovered, and the name and
+# namespace that rmw_fastrtps gives to a program that uses the middleware without ROS.
 UNKNOWN_NODE_NAME = '_NODE_NAME_UNKNOWN_'
+NO_NODE_NAME = '_CREATED_BY_BARE_DDS_APP_'
 
 
 def subscribe_numbered(
@@ -42,7 +44,9 @@ def subscribe_numbered(
 
 
 def node_name_of(endpoint: Any) -> str:
-    """Return the full name of the node that owns a publisher or subscription."""
+    """Return the full name of the node that owns a publisher or subscription, if it has one."""
+    if endpoint.node_name == NO_NODE_NAME:
+        return 'a program without ROS'
     return f'{endpoint.node_namespace.rstrip("/")}/{endpoint.node_name}'
 
 

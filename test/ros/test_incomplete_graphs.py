@@ -14,6 +14,7 @@ from rclpy.node import NodeNameNonExistentError
 
 from franka_dynamics.ros import receivers
 from franka_dynamics.ros.receivers import ReceiverCheck, TorquePermission
+from franka_dynamics.ros.topics import NO_NODE_NAME
 
 TOPIC, STATES, OWN = '/torques', '/joint_states', '/feedforward'
 JOINTS = [f'joint{i}' for i in range(1, 8)]
@@ -113,7 +114,8 @@ class Graph:
         space, _, own = name.rpartition('/')
         return SimpleNamespace(
             node_name=own,
-            node_namespace=space or '/',
+            # rmw_fastrtps gives such a name for the namespace, too, which is no valid one.
+            node_namespace=name if name == NO_NODE_NAME else space or '/',
             topic_type=receivers.TORQUE_TYPE,
             endpoint_gid=[process] * 12 + [0, 0, 0, 4],
             qos_profile=None,
@@ -203,6 +205,11 @@ def unnamed(graph):
     graph.nodes['/one'] = whole('/one', listed_as=UNNAMED)
 
 
+def without_ros(graph):
+    """Add the subscription of a program that uses Fast DDS or Cyclone DDS without ROS."""
+    graph.nodes['/one'] = whole('/one', listed_as=NO_NODE_NAME)
+
+
 def without_its_node(graph):
     """Add a subscription whose node is named, but not listed."""
     graph.nodes['/one'] = whole('/one', has_name=False)
@@ -270,6 +277,7 @@ def one_of_fifty(graph):
 UNKNOWN = [
     (unnamed, 'not known yet which node'),
     (without_its_node, 'not known yet which node'),
+    (without_ros, 'a program without ROS receives'),
     (without_services, '/one shows no service'),
     (with_a_part_of_its_services, 'does not show all'),
     (matched_and_not_listed, 'are listed'),
