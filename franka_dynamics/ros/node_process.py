@@ -43,8 +43,10 @@ MAX_SHUTDOWN_TIME_S = 10.0  # for braking, the stop sequence, delivery and a bus
 # A closed terminal (SIGHUP) and Ctrl-\ (SIGQUIT), like Ctrl-C, must leave no torque on the arm.
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
-# rcl appends its own source file and line to its messages.
-_SOURCE_LOCATION_PATTERN = re.compile(r', at \S+:\d+|Error: error not set')
+# rcl appends its own source file and line to its messages, and what its parser looked for.
+_SOURCE_LOCATION_PATTERN = re.compile(
+    r', at \S+:\d+|Error: (error not set|Expected lexeme type [^,]*, [a-z0-9 ]* at index \d+)'
+)
 
 
 def request_realtime(default: str = REALTIME_ON) -> str:
@@ -147,18 +149,38 @@ def start_error_sentence(error: Exception) -> str:
     used, or SROS 2 security does not work.
     """
     reason = ' '.join(_SOURCE_LOCATION_PATTERN.sub('', str(error)).split()).rstrip('. ')
+    if reason.startswith('['):  # a list of words is all that UnknownROSArgsError says
+        reason = f'it does not know the words {reason} after --ros-args'
     return f'ROS starts no node: {reason}.'
 
 
+def _program_name(argv: Sequence[str]) -> str:
+    """Return the name of a node's program by its command line."""
+    return os.path.basename(argv[0]).removesuffix('.py')
+
+
+def _usage(argv: Sequence[str]) -> str:
+    """Return how a node's program is called."""
+    return (
+        f'usage: {_program_name(argv)} --ros-args [-p NAME:=VALUE] [--params-file FILE] '
+        '[-r OLD:=NEW]\n`franka-dynamics node defaults` prints the parameters.'
+    )
+
+
+def _words_outside_ros_arguments(argv: Sequence[str]) -> list[str]:
+    """Return a command line's words outside --ros-args; raise SettingsError if ROS cannot."""
+    try:
+        return [word for word in remove_ros_args(argv)[1:] if word != '--']
+    except (RCLError, UnknownROSArgsError) as error:
+        raise SettingsError(f'{start_error_sentence(error)}\n{_usage(argv)}') from error
+
+
 def _require_only_ros_arguments(argv: Sequence[str]) -> None:
-    """Raise SettingsError with a node's usage if its command line has words outside --ros-args."""
-    others = [word for word in remove_ros_args(argv)[1:] if word != '--']
-    if others:
-        name = os.path.basename(argv[0]).removesuffix('.py')
+    """Raise SettingsError with a node's usage if it gets words that are no ROS arguments."""
+    if others := _words_outside_ros_arguments(argv):
         raise SettingsError(
-            f'{name} takes no words but those after --ros-args; it got {list_text(others)}.\n'
-            f'usage: {name} --ros-args [-p NAME:=VALUE] [--params-file FILE] [-r OLD:=NEW]\n'
-            '`franka-dynamics node defaults` prints the parameters.'
+            f'{_program_name(argv)} takes no words but those after --ros-args; it got '
+            f'{list_text(others)}.\n{_usage(argv)}'
         )
 
 
@@ -173,14 +195,17 @@ def run_node(
 
     A signal sets the StopRequest that `run` receives; rclpy's own signal handler would shut the
     context down before the stop sequence is published. The exit code is that of `run`, 0 if the
-    context was shut down from outside, or 2 if the node cannot start, for instance because of a
-    wrong parameter.
+    context was shut down from outside or --help asks for the usage, or 2 if the node cannot start,
+    for instance because of a wrong parameter.
 
     `args` is the command line; None for the process's own. `realtime_default` (REALTIME_ON or
     REALTIME_OFF) says whether to ask for SCHED_FIFO if FRANKA_DYNAMICS_REALTIME is not set.
     """
     words = list(sys.argv if args is None else args)
     try:
+        if any(word in ('-h', '--help') for word in _words_outside_ros_arguments(words)):
+            print(_usage(words))
+            return 0
         _require_only_ros_arguments(words)
     except SettingsError as error:
         print(error, file=sys.stderr)

@@ -26,13 +26,7 @@ from rclpy.node import NodeNameNonExistentError
 from rclpy.qos import qos_check_compatible
 from std_msgs.msg import Float64MultiArray
 
-from .topics import (
-    NO_NODE_NAME,
-    node_name_of,
-    publisher_names,
-    STATE_QOS,
-    UNKNOWN_NODE_NAME,
-)
+from .topics import NO_NODE_NAME, node_name_of, publisher_names, STATE_QOS, UNKNOWN_NODE_NAME
 from ..errors import list_text
 
 try:

@@ -315,13 +315,44 @@ def test_a_file_that_is_no_trajectory_is_refused_by_what_it_lacks(text, names, t
 
 @pytest.mark.parametrize('node', ['feedforward', 'simulator', 'gazebo_direct'])
 @pytest.mark.parametrize(
-    'words', [['-p', 'scale:=0.5'], ['--params-file', 'f.yaml'], ['--help'], ['--ros_args']]
+    'words', [['-p', 'scale:=0.5'], ['--params-file', 'f.yaml'], ['help'], ['--ros_args']]
 )
 def test_words_outside_those_for_ros_are_refused_with_the_usage(node, words, capsys):
     main = importlib.import_module(f'franka_dynamics.ros.{node}_node').main
     assert main(['node', *words, '--ros-args', '-r', '__node:=never', '--']) == 2
     said = capsys.readouterr().err
     assert ', '.join(words) in said and 'usage: node --ros-args' in said
+
+
+@pytest.mark.parametrize('node', ['feedforward', 'simulator', 'gazebo_direct'])
+@pytest.mark.parametrize(
+    'words',
+    [
+        ['-p', 'scale=0.5'],
+        ['-p', 'scale:='],
+        ['-p'],
+        ['--log-level', 'loud'],
+        ['-r', 'x'],
+        ['--params-file'],
+        ['--params-file', '/no/such/file'],
+        ['--not-of-ros'],
+    ],
+)
+def test_ros_arguments_that_ros_cannot_read_are_refused(node, words, capsys):
+    main = importlib.import_module(f'franka_dynamics.ros.{node}_node').main
+    assert main(['node', '--ros-args', *words]) == 2
+    said = capsys.readouterr().err
+    assert words[-1] in said and 'usage: node --ros-args' in said
+    assert 'Traceback' not in said and 'rcl' not in said.partition('\n')[0]
+
+
+@pytest.mark.parametrize('node', ['feedforward', 'simulator', 'gazebo_direct'])
+@pytest.mark.parametrize('words', [['--help'], ['-h'], ['--help', '--ros-args', '-p', 'a:=1']])
+def test_help_prints_the_usage_of_a_node(node, words, capsys):
+    main = importlib.import_module(f'franka_dynamics.ros.{node}_node').main
+    assert main(['node', *words]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith('usage: node --ros-args') and not said.err
 
 
 def test_numbers_that_differ_are_shown_with_digits_that_tell_them_apart():
