@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Declaration of a node's parameters, and checks of their values."""
 
-from collections.abc import Sequence
-from difflib import get_close_matches
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 import sys
@@ -12,16 +11,12 @@ from typing import Any
 from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor, SetParametersResult
 from rclpy.exceptions import InvalidParameterTypeException
 from rclpy.parameter import Parameter
+import yaml
 
-from .parameter_tables import no_such_parameter_sentence, yaml_line
-from ..errors import list_text, SettingsError
+from .parameter_tables import no_such_parameter_sentence, REMOVED_PARAMETERS, yaml_line
+from ..errors import list_text, nearest_name, SettingsError
 from ..files import read_text
 from ..parameter_schema import ParameterSpec, require_allowed_value
-
-# Likeness of two names, by difflib, from which one is the other with a typo.
-_MIN_TYPO_SIMILARITY = 0.8
-# Parameters that rclpy declares for every node, and for publishers and subscriptions.
-_ROS_PARAMETER_PREFIXES = ('use_sim_time', 'start_type_description_service', 'qos_overrides.')
 
 
 class CheckedParameters:
@@ -52,30 +47,18 @@ class CheckedParameters:
         return super().set_parameters_atomically(changes)  # type: ignore[misc]
 
 
-def _has_parameter_value(node: Any, change: Parameter) -> bool:
-    """Return whether a node's parameter already has the value of a requested change."""
-    if not node.has_parameter(change.name):
-        return False
-    present = node.get_parameter(change.name)
-    # ros2 cannot tell the type of an empty list.
-    empty = change.value == [] == present.value
-    return empty or bool(change.to_parameter_msg().value == present.to_parameter_msg().value)
-
-
 def declare_parameters(node: Any, specs: Sequence[ParameterSpec]) -> dict[str, Any]:
     """
     Declare the specified parameters on a node; return values by name, or raise SettingsError.
 
     Raises SettingsError if a value given at the start has the wrong type, is outside its range, or
-    belongs to no parameter, but was written for one. What a parameter file for many nodes gives
-    beyond that is logged, as are parameters given to other nodes alone.
+    belongs to no parameter, but was given to this node by name, or to one of an earlier version.
+    Parameters that a file gives to many nodes, and those given to other nodes alone, are logged.
     """
-    names = node.get_parameters_by_prefix('')
-    given = [name for name in names if not name.startswith(_ROS_PARAMETER_PREFIXES)]
+    given = [name for name in node.get_parameters_by_prefix('') if not _is_of_ros(name)]
     for name in given:
         node.undeclare_parameter(name)  # declared below with its type
-    _refuse_misspelt_parameters(node, given, {spec.name for spec in specs})
-    _warn_of_unused_arguments(node, given)
+    _refuse_unknown_parameters(node, given, {spec.name for spec in specs})
     node.parameter_table = specs
     for spec in specs:
         # rclpy takes an empty list for bytes; a parameter with this default is declared by its
@@ -85,9 +68,7 @@ def declare_parameters(node: Any, specs: Sequence[ParameterSpec]) -> dict[str, A
         try:
             parameter = node.declare_parameter(spec.name, default)
         except InvalidParameterTypeException as error:
-            raise SettingsError(
-                f'{spec.name} must be of type {spec.type_name}, written as {_example_text(spec)}.'
-            ) from error
+            raise SettingsError(_type_sentence(spec)) from error
         if parameter.value is None:
             # If one parameter had no value, `ros2 param dump` would print none of them.
             node.set_parameters([Parameter(spec.name, kind, [])])
@@ -99,44 +80,71 @@ def declare_parameters(node: Any, specs: Sequence[ParameterSpec]) -> dict[str, A
     return parameter_values(node, specs)
 
 
-def _example_text(spec: ParameterSpec) -> str:
-    """Return as YAML a parameter's default, or an example list if the default is empty."""
-    lists = {'double_array': [1.0, 2.0], 'string_array': ['a', 'b']}
-    return yaml_line(spec.default or lists.get(spec.type_name, spec.default))
+def parameter_values(node: Any, specs: Sequence[ParameterSpec]) -> dict[str, Any]:
+    """Return the present values of the specified parameters by name."""
+    return {spec.name: node.get_parameter(spec.name).value for spec in specs}
 
 
-def _refuse_misspelt_parameters(node: Any, given_names: Sequence[str], known: set[str]) -> None:
+# Names that a node does not have -----------------------------------------------------------------
+def _refuse_unknown_parameters(node: Any, given: Sequence[str], known: set[str]) -> None:
     """
-    Raise SettingsError for unknown parameters that were probably meant for this node.
+    Raise SettingsError for parameters of earlier versions, and others given to this node by name.
 
-    These are parameters that a command line gives, or whose name is like a known one. Others are
-    logged: a file with the section /** may be for many nodes.
+    By name means by `-p`, or in a file's section of this node. What a section such as /** gives to
+    many nodes is logged, and what the command line gives to other nodes alone.
     """
-    unknown = sorted({*given_names} - known)
-    words = [word.partition(':=')[0].rpartition(':') for word in sys.argv if ':=' in word]
-    own = '', node.get_name()  # nodes in a word [NODE:]NAME:=VALUE that are this one
-    assigned = {name for owner, _, name in words if owner.rpartition('/')[2] in own}
-    near = {name for name in unknown if get_close_matches(name, known, 1, _MIN_TYPO_SIMILARITY)}
-    refused = [name for name in unknown if name in assigned | near]
+    own, unknown, by_name = node.get_name(), sorted({*given} - known), set[str]()
+    for flag, word in pairwise(sys.argv):
+        if flag in ('-p', '--param'):
+            owner, _, name = word.partition(':=')[0].rpartition(':')
+            sections = [(owner.rpartition('/')[2], {name})]
+        elif flag == '--params-file':
+            sections = list(_sections_of(yaml.safe_load(read_text(Path(word)))))
+        else:
+            continue
+        by_name.update(*(names for section, names in sections if section in ('', own)))
+        reaching = [names for section, names in sections if section in ('', own, '*', '**')]
+        if not any(name in given or _is_of_ros(name) for names in reaching for name in names):
+            full_name = node.get_fully_qualified_name()
+            node.get_logger().warning(f'{flag} {word} has nothing for this node, {full_name}')
+    refused = [name for name in unknown if name in by_name or name in REMOVED_PARAMETERS]
     if refused:
         raise SettingsError(f'{no_such_parameter_sentence(refused, known)} Nothing is started.')
     if unknown:
-        node.get_logger().warning(f'this node has no parameters {list_text(unknown)}; ignored')
+        near = {name: nearest_name(name, known) for name in unknown}
+        words = [f'{name} ({one}?)' if one else name for name, one in near.items()]
+        node.get_logger().warning(f'this node has no parameters {list_text(words)}; ignored')
 
 
-def _warn_of_unused_arguments(node: Any, given_names: Sequence[str]) -> None:
-    """Log a warning for each -p or --params-file that sets no parameter of this node."""
-    own, full_name = node.get_name(), node.get_fully_qualified_name()
-    for flag, word in pairwise(sys.argv):
-        missed = False
-        if flag in ('-p', '--param'):
-            name = word.partition(':=')[0].rpartition(':')[2]
-            missed = name not in given_names and not name.startswith(_ROS_PARAMETER_PREFIXES)
-        elif flag == '--params-file':
-            text = read_text(Path(word))  # ROS has read it, UTF-16 or not
-            missed = not given_names or (own not in text and '*' not in text)
-        if missed:
-            node.get_logger().warning(f'{flag} {word} has nothing for this node, {full_name}')
+def _is_of_ros(name: str) -> bool:
+    """Return whether rclpy declares a parameter, for every node or for its publishers."""
+    return name.startswith(('use_sim_time', 'start_type_description_service', 'qos_overrides.'))
+
+
+def _sections_of(content: Any, name: str = '') -> Iterator[tuple[str, set[str]]]:
+    """Yield the last words of the names of a parameter file's sections, with their parameters."""
+    for key, value in content.items() if isinstance(content, Mapping) else ():
+        if key == 'ros__parameters':
+            yield name, set(_flat_names(value))
+        else:
+            yield from _sections_of(value, str(key).rpartition('/')[2])
+
+
+def _flat_names(values: Any, prefix: str = '') -> Iterator[str]:
+    """Yield the names of parameters, those of a group as GROUP.NAME."""
+    for name, value in values.items() if isinstance(values, Mapping) else ():
+        if isinstance(value, Mapping):
+            yield from _flat_names(value, f'{prefix}{name}.')
+        else:
+            yield f'{prefix}{name}'
+
+
+# Values ------------------------------------------------------------------------------------------
+def _type_sentence(spec: ParameterSpec) -> str:
+    """Return text that says of what type a parameter is, with its default or an example."""
+    lists = {'double_array': [1.0, 2.0], 'string_array': ['a', 'b']}
+    example = yaml_line(spec.default or lists.get(spec.type_name, spec.default))
+    return f'{spec.name} must be of type {spec.type_name}, written as {example}.'
 
 
 def _parameter_descriptor(spec: ParameterSpec, value_type: Parameter.Type) -> ParameterDescriptor:
@@ -153,9 +161,14 @@ def _parameter_descriptor(spec: ParameterSpec, value_type: Parameter.Type) -> Pa
     )
 
 
-def parameter_values(node: Any, specs: Sequence[ParameterSpec]) -> dict[str, Any]:
-    """Return the present values of the specified parameters by name."""
-    return {spec.name: node.get_parameter(spec.name).value for spec in specs}
+def _has_parameter_value(node: Any, change: Parameter) -> bool:
+    """Return whether a node's parameter already has the value of a requested change."""
+    if not node.has_parameter(change.name):
+        return False
+    present = node.get_parameter(change.name)
+    # ros2 cannot tell the type of an empty list.
+    empty = change.value == [] == present.value
+    return empty or bool(change.to_parameter_msg().value == present.to_parameter_msg().value)
 
 
 def _require_valid_changes(node: Any, changes: Sequence[Parameter]) -> None:
@@ -164,16 +177,10 @@ def _require_valid_changes(node: Any, changes: Sequence[Parameter]) -> None:
     if unknown := [change.name for change in changes if not node.has_parameter(change.name)]:
         raise SettingsError(no_such_parameter_sentence(unknown, specs))
     for change in changes:
-        if change.type_ is Parameter.Type.NOT_SET:
-            raise SettingsError(f'{change.name!r} is given no value.')
-        spec = specs.get(change.name)
-        if spec is None:
+        if (spec := specs.get(change.name)) is None:  # one of ROS's own
             continue
         if change.type_ is not Parameter.Type[spec.type_name.upper()]:
-            raise SettingsError(
-                f'{spec.name} is given a value of type {change.type_.name.lower()}; it must be '
-                f'{spec.type_name}, written as {_example_text(spec)}.'
-            )
+            raise SettingsError(_type_sentence(spec))
         require_allowed_value(spec, change.value)
         if spec.only_while_inactive and node.active:
             raise SettingsError(

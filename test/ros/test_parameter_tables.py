@@ -111,6 +111,10 @@ def test_nodes_declare_type_text_and_changeability_of_the_table(name, declared):
     assert parameter_values(node, specs).keys() == {spec.name for spec in specs}
 
 
+# Names of sections of a parameter file that reach a node called mine, and whether by its name.
+SECTIONS = [('/**', False), ('/*', False), ('/mine', True), ('mine', True), ('/**/mine', True)]
+
+
 @pytest.mark.parametrize(
     ('given', 'names'),
     [
@@ -130,17 +134,55 @@ def test_a_parameter_at_fault_is_refused_at_the_start_by_its_name(given, names, 
         make_node(SimulatorNode, *words, '-r', '__node:=refused')
 
 
-@pytest.mark.parametrize('section', ['/**', '/*', '/mine', 'mine', '/**/mine'])
-def test_what_is_no_parameter_is_told_a_misspelt_one_refused(section, make_node, tmp_path, capfd):
+@pytest.mark.parametrize(('section', 'is_own'), SECTIONS)
+def test_what_is_no_parameter_is_refused_in_a_nodes_own_section(
+    section, is_own, make_node, tmp_path, capfd
+):
     shared = {'robot_type': 'fer', 'update_rate': 1000, 'controller': {'type': 'effort'}}
+    # As of other nodes, and like one of ours.
+    shared |= {'joint_name': 'gripper', 'frames': ['base'], 'robot_typ': 'fr3'}
     file = tmp_path / 'shared.yaml'
     words = '--params-file', file, '-r', '__node:=mine', '-r', '__ns:=/'
     file.write_text(yaml.safe_dump({section: {'ros__parameters': shared}}))
+    if is_own:
+        with refuses(
+            SettingsError, 'robot_typ', 'but robot_type', 'update_rate', 'controller.type'
+        ):
+            make_node(SimulatorNode, *words)
+        return
     assert make_node(SimulatorNode, *words).get_parameter('robot_type').value == 'fer'
-    assert 'no parameters controller.type, update_rate' in capfd.readouterr().err
-    file.write_text(yaml.safe_dump({section: {'ros__parameters': shared | {'robot_typ': 'fr3'}}}))
-    with refuses(SettingsError, 'robot_typ', 'but robot_type'):
-        make_node(SimulatorNode, *words)
+    said = capfd.readouterr().err
+    for name in ('controller.type', 'update_rate', 'frames', 'joint_name', 'robot_typ'):
+        assert name in said
+
+
+@pytest.mark.parametrize('section', [one for one, _ in SECTIONS])
+@pytest.mark.parametrize(
+    ('name', 'value', 'instead'),
+    [
+        ('state_timeout', 0.02, 'period'),
+        ('min_input_rate', 200.0, 'period'),
+        ('default_gains', True, 'kp'),
+        ('terms', {'inertia': False}, 'scale'),
+        ('urdf_file', 'own.urdf', 'model_source'),
+    ],
+)
+def test_an_earlier_parameter_is_refused_wherever_it_stands(
+    section, name, value, instead, make_node, tmp_path
+):
+    file = tmp_path / 'old.yaml'
+    file.write_text(yaml.safe_dump({section: {'ros__parameters': {name: value}}}))
+    with refuses(SettingsError, name, f'but {instead}'):
+        make_node(SimulatorNode, '--params-file', file, '-r', '__node:=mine', '-r', '__ns:=/')
+
+
+def test_no_parameter_counts_as_one_of_earlier_versions():
+    present = {
+        spec.name
+        for node in parameter_tables.NODE_NAMES
+        for spec in parameter_tables.parameter_specs(node)
+    }
+    assert not present & parameter_tables.REMOVED_PARAMETERS.keys()
 
 
 def test_what_is_for_another_node_alone_is_said(make_node, tmp_path, capfd):
@@ -171,13 +213,13 @@ def test_a_word_for_another_node_does_not_refuse_what_a_shared_file_says(make_no
 
 def test_one_file_may_nest_nodes_of_which_each_takes_its_own(make_node, tmp_path):
     file = tmp_path / 'both.yaml'
-    mine, other = {'ros__parameters': {'robot_type': 'fer'}}, {'ros__parameters': {'rate': 5}}
+    mine, other = ({'ros__parameters': {'robot_type': one}} for one in ('fer', 'fr3v2'))
     file.write_text(yaml.safe_dump({'left': {'mine': mine}, 'right': {'mine': other}}))
     words = '--params-file', file, '-r', '__node:=mine', '-r'
     node = make_node(SimulatorNode, *words, '__ns:=/left')
     assert node.get_parameter('robot_type').value == 'fer'
     other = make_node(SimulatorNode, *words, '__ns:=/right')
-    assert other.get_parameter('robot_type').value == 'fr3'
+    assert other.get_parameter('robot_type').value == 'fr3v2'
 
 
 def test_the_quality_of_service_of_a_topic_may_be_given_too(declared):
