@@ -85,7 +85,7 @@ def figures(arguments: str, work: Path) -> str:
     if not result.exists():
         return 'cannot be identified'
     said = json.loads(result.read_text('utf-8'))
-    errors = {score['name']: score['test']['E'] for score in said['scores']}
+    errors = {score['name']: score['test']['E'] for score in said['torque_errors']}
     best = said['improvement']['best']
     verdict = 'accepted' if said['verdict']['accepted'] else 'not accepted'
     return f'{errors["consistent"]:.3f} N m, {best} {errors[best]:.3f} N m, {verdict}'

@@ -9,9 +9,9 @@ Cross-checked gravity, Coriolis and mass-matrix feedforward for Franka arms.
     (7,)
 
 Each name in `__all__` is imported at its first use (PEP 562), so that `import franka_dynamics`
-alone loads neither Pinocchio nor a compiler nor a solver. `__init__.pyi` tells editors and type
-checkers the same. A name must not equal that of a module of the package, because importing that
-module would replace the object.
+alone loads neither Pinocchio nor a compiler nor a solver. `make generated` writes `__init__.pyi`,
+which tells editors and type checkers the same. A name must not equal that of a module of the
+package, because importing that module would replace the object.
 """
 
 # The names of each module; NAME=OTHER is called OTHER there.
@@ -24,7 +24,7 @@ _NAMES_BY_MODULE = {
     'codegen.equations': 'customised_equations',
     'codegen.file_comments': 'operation_count',
     'control.feedforward': 'Feedforward',
-    'control.settings': 'Terms=Terms',
+    'control.settings': 'Terms',
     'dynamics.body_tree': 'BodyTree',
     'dynamics.closed_chain': 'ClosedChain Loop',
     'dynamics.closed_chain_derivatives': 'differentiate_by_parameters motor_derivatives',
@@ -56,6 +56,8 @@ _MODULE_BY_NAME = {
     for module, names in _NAMES_BY_MODULE.items()
     for name in names.split()
 }
+# Former names, until release 0.3, and those in their place.
+_FORMER_NAMES = {'JaxModel': 'BatchModel', 'TorchModel': 'BatchModel'}
 
 __all__ = sorted(_MODULE_BY_NAME)
 __version__ = '0.2.0'
@@ -66,6 +68,11 @@ def __getattr__(name: str) -> object:
     from importlib import import_module
     from inspect import isfunction
 
+    if name in _FORMER_NAMES:
+        from .former_names import FormerName
+
+        FormerName(f'{__name__}.{_FORMER_NAMES[name]}', '0.3').warn(f'{__name__}.{name}')
+        return getattr(import_module(__name__), _FORMER_NAMES[name])
     if name not in _MODULE_BY_NAME:
         raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
     module, attribute = _MODULE_BY_NAME[name]

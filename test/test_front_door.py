@@ -18,6 +18,7 @@ from franka_dynamics.arm import Convention, JointKind
 from franka_dynamics.arm.shapes import Shape, ShapeKind
 from franka_dynamics.urdf.writer import urdf_text
 
+from . import scripts
 from .agreement import refuses
 from .processes import printed
 
@@ -34,9 +35,13 @@ def test_the_front_door_resolves_its_names_and_no_others():
 
 def test_type_checkers_see_the_same_names():
     seen = {'__package__': fd.__name__}
-    exec(Path(fd.__file__).with_name('__init__.pyi').read_text('utf-8'), seen)
+    path = Path(fd.__file__).with_name('__init__.pyi')
+    exec(path.read_text('utf-8'), seen)
     offered = {name: unwrap(getattr(fd, name)) for name in fd.__all__}
-    assert {name: one for name, one in seen.items() if not name.startswith('_')} == offered
+    seen = {name: unwrap(one) for name, one in seen.items() if not name.startswith('_')}
+    assert seen == offered
+    with scripts.loaded(Path(ROOT, 'docs', 'type_stub.py')) as module:
+        assert module.stub() == path.read_text('utf-8'), 'make generated writes it'
 
 
 def modules_loaded(program, *options):

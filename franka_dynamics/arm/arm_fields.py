@@ -13,6 +13,7 @@ from .denavit_hartenberg import Convention, DHRow
 from .friction import Friction
 from .inertia import LinkInertia
 from .typed_file import FloatOrInfinity, NonNegativeArray, NonNegativeFloat, PositiveFloat
+from .. import former_names
 from ..arrays import Array, ValueEquality
 from ..errors import as_enum, DescriptionError
 from ..spatial import JointKind
@@ -48,6 +49,15 @@ MJCF_WORDS = FormatWords(
 )
 
 
+@former_names.of_attributes(
+    '0.3',
+    held='held_positions',
+    mjcf='mjcf_text',
+    payload='added_payload',
+    source='name_in_messages',
+    text='urdf_text',
+    tip='tip_link',
+)
 @dataclass(frozen=True)
 class UrdfProvenance:
     """

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Classes of click commands and groups, which import the function of a command when it runs."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from importlib import import_module
 import re
+from types import MappingProxyType
 from typing import Any
 
 import click
@@ -14,6 +16,7 @@ from ._choices import Options
 from ..errors import MissingDependencyError
 from ..ros import ROS_INSTALL_HINT
 
+FORMER_OPTIONS_UNTIL = '0.3'  # the release without them
 _XACRO_ARGUMENT_PATTERN = re.compile(r'([A-Za-z_]\w*):=(.*)', re.DOTALL)
 
 
@@ -30,13 +33,27 @@ class Command(click.Command):
     of a xacro file, as xacro itself takes them.
     """
 
-    def __init__(self, *arguments: Any, func: str = '', **click_options: Any) -> None:
-        """Make a command that calls `func`, 'module.function' of cli/; the rest is click's."""
+    def __init__(
+        self,
+        *arguments: Any,
+        func: str = '',
+        former_options: Mapping[str, str] = MappingProxyType({}),
+        **click_options: Any,
+    ) -> None:
+        """
+        Make a command that calls `func`, 'module.function' of cli/; the rest is click's.
+
+        `former_options` are options' present names by those that work until FORMER_OPTIONS_UNTIL.
+        """
         super().__init__(*arguments, **click_options)
         self.func = func
+        self.former_options = dict(former_options)
+        if getattr(self.callback, 'takes_xacro_arguments', False):
+            self.former_options['--xacro'] = ''  # NAME:=VALUE, which follows, stands alone now
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the command line; where the command takes NAME:=VALUE, these become `xacro`."""
+        args = [*self._with_present_names(args)]
         if not getattr(self.callback, 'takes_xacro_arguments', False):
             return super().parse_args(ctx, args)
         found = [_XACRO_ARGUMENT_PATTERN.fullmatch(word) for word in args]
@@ -46,6 +63,21 @@ class Command(click.Command):
         if ctx.params['xacro']:
             ctx.set_parameter_source('xacro', ParameterSource.COMMANDLINE)
         return rest
+
+    def _with_present_names(self, args: list[str]) -> Iterator[str]:
+        """Yield the words of a command line, former options by their present names; warn."""
+        for word in args:
+            option, sign, value = word.partition('=')
+            if option not in self.former_options:
+                yield word
+                continue
+            now = self.former_options[option]
+            text = f'is now {now}' if now else 'is not needed before NAME:=VALUE'
+            click.echo(
+                f'note: {option} {text}; release {FORMER_OPTIONS_UNTIL} has no {option}.', err=True
+            )
+            if now or sign:
+                yield f'{now}{sign}{value}' if now else value
 
     def import_function(self, command_path: str) -> Any:
         """Import and return the function that `func` names, by default `run` in its own file."""

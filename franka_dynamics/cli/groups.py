@@ -231,7 +231,11 @@ def identify() -> None:
     """Identify an arm or a payload from recordings of it."""
 
 
-@identify.command('arm', func='identify.run')
+@identify.command(
+    'arm',
+    func='identify.run',
+    former_options=dict.fromkeys(('--processes', '--dask'), '--workers'),
+)
 @click.argument('bags', type=click.Path(), nargs=-1, required=True, metavar='BAG...')
 @option('--test', 'bags that decide, not fitted (default: parts of BAGs)', _BAGS_TYPE, 'tests')
 @option('--output', 'new file for the identified arm', shared.NEW_FILE_TYPE)

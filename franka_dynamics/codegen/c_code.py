@@ -11,6 +11,7 @@ import numpy as np
 from .equations import Equations
 from .file_comments import as_identifier, file_heading, quantity_summary
 from .quantities import TWIST_SIZE
+from .. import former_names
 from ..constants import PRECISIONS, Quantity
 from ..errors import OutputError
 
@@ -88,6 +89,7 @@ def convert_precision(c_text: str, precision: str) -> str:
     return _REAL_NUMBER_PATTERN.sub(r'\1f', re.sub(r'\b(sin|cos|sqrt)\(', r'\1f(', c_text))
 
 
+@former_names.of_arguments('0.3', sets='listed')
 def c_header(
     listed: Sequence[Equations], *, precision: str = 'double', name: str | None = None
 ) -> str:

@@ -18,6 +18,7 @@ from .settings import Settings, StateLimits
 from .state_check import MIN_GOOD_STATE_COUNT, StateCheck
 from .stopping import BrakingController, MAX_BRAKING_TIME_S
 from .terms import TermModel
+from .. import former_names
 from ..arguments import with_argument_checks
 from ..arm import ArmDescription
 from ..arrays import Array, ArrayLike
@@ -29,6 +30,7 @@ from ..motion.planning import MAX_LATENESS_S
 COMMAND_TIMEOUT_S = 50.0 * MAX_STEP_S
 
 
+@former_names.of_attributes('0.3', word='status_word')
 class ReceiverState(Enum):
     """States of a receiver of torques, such as following a sender or braking the arm."""
 
@@ -55,6 +57,9 @@ class TorqueRefusal(str, Enum):
     OUT_OF_BOUNDS = 'out of bounds'
 
 
+@former_names.of_attributes(
+    '0.3', applied='applied_torque', refused='refusal_counts', timeouts='timeout_count'
+)
 @with_argument_checks
 class TorqueReceiver:
     """
@@ -81,6 +86,7 @@ class TorqueReceiver:
     link has a first moment but no mass.
     """
 
+    @former_names.of_arguments('0.3', description='arm')
     def __init__(
         self,
         arm: ArmDescription,

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from .model import as_joint_stack
+from .. import former_names
 from ..arguments import with_argument_checks
 from ..arm import ArmDescription, LinkInertia
 from ..arm.frames import FLANGE, Frame, frame_placement
@@ -16,12 +17,15 @@ from ..arrays import Array, ArrayLike, as_array, freeze_arrays, NDArray, ValueEq
 from ..errors import FrameError, TreeError
 from ..spatial import adjoint, as_rigid_transform, exp6, hat, inverse_transform, joint_twist
 
+__getattr__ = former_names.of_module(__name__, '0.3', BASE='.body_tree.BASE_BODY')
+
 BASE_BODY = -1
 # Tolerance for |omega| = 1 and omega . v = 0, or |v| = 1, of a unit twist (v, omega): far above
 # rounding errors, far below the error of a mistyped twist.
 _UNIT_TWIST_TOLERANCE = 1e-9
 
 
+@former_names.of_attributes('0.3', names='joint_names', tool='tool_pose')
 @with_argument_checks
 @dataclass(frozen=True, eq=False, repr=False)
 class BodyTree(ValueEquality):
@@ -187,6 +191,7 @@ class BodyTree(ValueEquality):
         ground = np.broadcast_to(base, (*values.shape[:-2], 1, 6))
         return np.concatenate((values, ground), axis=-2)[..., self.parents, :]
 
+    @former_names.of_arguments('0.3', own='terms', inverse='Ad_inverse')
     def sweep_outward(self, Ad_inverse: Array, terms: Array, base: Array | None = None) -> Array:
         """
         Change `terms` (..., n, 6, K) to X_i = Ad(T_{parent,i})^-1 X_parent + terms_i; return it.
@@ -201,6 +206,7 @@ class BodyTree(ValueEquality):
                 terms[..., body, :, :] += Ad_inverse[..., body, :, :] @ base
         return terms
 
+    @former_names.of_arguments('0.3', own='terms', inverse='Ad_inverse')
     def sweep_inward(self, Ad_inverse: Array, terms: Array) -> Array:
         """
         Change `terms` to Y_i = terms_i + sum over children c of Ad(T_{i,c})^-T Y_c, and return it.

@@ -22,6 +22,7 @@ import numpy as np
 import pinocchio as pin
 
 from .pinocchio_model import PinocchioModel
+from .. import former_names
 from ..arguments import with_argument_checks
 from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame, frame_placement
@@ -93,7 +94,7 @@ class MomentumObserver:
         gets an estimate. `gravity_torque` is g(q), shape (n,) [N m]; None: `update` computes g(q).
         A stamp [s] that goes back or leaves a gap of more than 50 ms restarts the observer.
         """
-        model, data = self._model.model, self._model.workspace.data
+        model, data = self._model.model, self._model.data
         if gravity_torque is None:
             gravity_torque = pin.computeGeneralizedGravity(model, data, q).copy()
         # M dq from one recursive Newton-Euler pass with the acceleration dq, so that M is never
@@ -179,7 +180,7 @@ class LoadEstimator:
     def _fit_load(self, mean_external_torque: Array, arm_model: PinocchioModel) -> None:
         """Update the load estimate by a time average of external torque, (n,) [N m]."""
         (before, _, slow), (begin, q, dq), (end, _, fast) = self._end_states
-        model, data, last = arm_model.model, arm_model.workspace.data, arm_model.model.njoints - 1
+        model, data, last = arm_model.model, arm_model.data, arm_model.model.njoints - 1
         pin.rnea(model, data, q, dq, (fast - slow) / (end - before))
         wrenches = pin.jointBodyRegressor(model, data, last)[:, :4]
         load = pin.computeJointJacobian(model, data, q, last).T @ wrenches
@@ -224,6 +225,9 @@ MAX_FORCE_STD_N = 20.0
 _MAX_TOOL_DISTANCE_M = 10.0  # of a tool centre point from its frame
 
 
+@former_names.of_attributes(
+    '0.3', max_std='max_force_std', singular='is_singular', unexplained='unexplained_torque'
+)
 class ExternalWrench(NamedTuple):
     """
     An estimated wrench of the arm on its surroundings (force [N], moment [N m]), and covariance.
@@ -301,6 +305,7 @@ class WrenchEstimator:
         lever = self.model.frame_pose(q, self._frame)[:3, :3] @ self._offset
         return np.vstack([jacobian[:3] + np.cross(jacobian[3:].T, lever).T, jacobian[3:]])
 
+    @former_names.of_arguments('0.3', torque='external_torque')
     def estimate(self, q: Array, external_torque: Array) -> ExternalWrench:
         """Return the wrench, damped if singular, for external torques (n,) [N m] of FCI's sign."""
         jacobian = self.jacobian(q)

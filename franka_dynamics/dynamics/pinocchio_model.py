@@ -22,6 +22,7 @@ from .pinocchio_builder import (
     PINOCCHIO_PARAMETER_ORDER,
 )
 from .regressor import as_column_indices, N_LINK_PARAMETERS, parameter_transform
+from .. import former_names
 from ..arm import Convention
 from ..arm.frames import FLANGE, Frame, frame_placement, frame_table
 from ..arm_io import ArmLike
@@ -112,6 +113,7 @@ class _ThreadWorkspace(threading.local):
         self.data = pinocchio_model.createData()
 
 
+@former_names.of_attributes('0.3', workspace='_workspace')
 class PinocchioModel(model.DynamicsFormulation):
     """
     Dynamics of an arm, computed by Pinocchio.
@@ -136,32 +138,37 @@ class PinocchioModel(model.DynamicsFormulation):
         self.model.gravity.linear = self._gravity
         self._weightless_model = self.model.copy()
         self._weightless_model.gravity = pin.Motion.Zero()
-        self.workspace = _ThreadWorkspace(self.model)
+        self._workspace = _ThreadWorkspace(self.model)
         self._argument_shapes = {'q': (n,), 'dq': (n,), 'ddq': (n,), 'tau': (n,), 'wrench': (6,)}
         names = {name: pinocchio_frame_name(name) for name in frame_table(description)}
         self._id_by_frame = {name: self.model.getFrameId(one) for name, one in names.items()}
         self._frame_ids = [self._id_by_frame[i + 1] for i in range(n + 1)]
         self._M_may_be_singular = not has_regular_mass_matrix(description, self.model)
 
+    @property
+    def data(self) -> pin.Data:
+        """Pinocchio's data of `model` for the calling thread, which every call overwrites."""
+        return self._workspace.data
+
     def __getstate__(self) -> dict[str, Any]:
         """Return the state to pickle, without the work spaces of threads."""
-        return {name: value for name, value in vars(self).items() if name != 'workspace'}
+        return {name: value for name, value in vars(self).items() if name != '_workspace'}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the attributes from a pickled state, with new work spaces."""
-        vars(self).update(state, workspace=_ThreadWorkspace(state['model']))
+        vars(self).update(state, _workspace=_ThreadWorkspace(state['model']))
 
     @_accept_stacks_of('q')
     def frames(self, q: ArrayLike) -> Array:
         """Return the poses of frames 1..n and of the flange in {S}, shape (n + 1, 4, 4)."""
-        pin.framesForwardKinematics(self.model, self.workspace.data, q)
-        return np.array([self.workspace.data.oMf[i].homogeneous for i in self._frame_ids])
+        pin.framesForwardKinematics(self.model, self._workspace.data, q)
+        return np.array([self._workspace.data.oMf[i].homogeneous for i in self._frame_ids])
 
     @_accept_stacks_of('q')
     def frame_pose(self, q: ArrayLike, frame: Frame = FLANGE) -> Array:
         """Return the pose in {S} of a frame (number, name), (..., 4, 4); FrameError if unknown."""
-        pin.framesForwardKinematics(self.model, self.workspace.data, q)
-        return self.workspace.data.oMf[self._frame_id(frame)].homogeneous
+        pin.framesForwardKinematics(self.model, self._workspace.data, q)
+        return self._workspace.data.oMf[self._frame_id(frame)].homogeneous
 
     def flange_pose(self, q: ArrayLike) -> Array:
         """Return the pose of the flange in the space frame {S}, shape (..., 4, 4)."""
@@ -190,7 +197,7 @@ class PinocchioModel(model.DynamicsFormulation):
             model.require_reference_frame(reference_frame)  # raises FrameError
             raise
         place = self._frame_id(frame)
-        jacobian = pin.computeFrameJacobian(self.model, self.workspace.data, q, place, reference)
+        jacobian = pin.computeFrameJacobian(self.model, self._workspace.data, q, place, reference)
         # For n = 1 Pinocchio's Python bindings return the Jacobian as a vector.
         return jacobian if jacobian.ndim == 2 else jacobian[:, None]
 
@@ -198,9 +205,9 @@ class PinocchioModel(model.DynamicsFormulation):
     def bias_acceleration(self, q: ArrayLike, dq: ArrayLike, frame: Frame = FLANGE) -> Array:
         """Return dJ/dt dq of a frame's LOCAL_WORLD_ALIGNED Jacobian, (6,) [m/s^2, rad/s^2]."""
         still = np.zeros(self.description.n)
-        pin.forwardKinematics(self.model, self.workspace.data, q, dq, still)
+        pin.forwardKinematics(self.model, self._workspace.data, q, dq, still)
         at = self._frame_id(frame), pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        return pin.getFrameClassicalAcceleration(self.model, self.workspace.data, *at).vector
+        return pin.getFrameClassicalAcceleration(self.model, self._workspace.data, *at).vector
 
     @_accept_stacks_of('q')
     def operational_space_inertia(self, q: ArrayLike, frame: Frame = FLANGE) -> Array:
@@ -210,35 +217,35 @@ class PinocchioModel(model.DynamicsFormulation):
     @_accept_stacks_of('q')
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Return M(q), rotors included, by the composite-rigid-body algorithm, (n, n) [kg m^2]."""
-        return pin.crba(self.model, self.workspace.data, q)
+        return pin.crba(self.model, self._workspace.data, q)
 
     @_accept_stacks_of('q', 'dq')
     def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return Pinocchio's Coriolis matrix C(q, dq), (n, n) [N m s/rad]; dM/dt = C + C^T."""
-        return pin.computeCoriolisMatrix(self.model, self.workspace.data, q, dq).copy()
+        return pin.computeCoriolisMatrix(self.model, self._workspace.data, q, dq).copy()
 
     @_accept_stacks_of('q', 'dq')
     def coriolis(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the Coriolis torques C(q, dq) dq, shape (n,) [N m]."""
         # Without gravity, not as a difference, of which a slow motion would leave no digit.
-        return pin.nonLinearEffects(self._weightless_model, self.workspace.data, q, dq)
+        return pin.nonLinearEffects(self._weightless_model, self._workspace.data, q, dq)
 
     @_accept_stacks_of('q')
     def gravity(self, q: ArrayLike) -> Array:
         """Return the gravity torques g(q), shape (n,) [N m]."""
-        return pin.computeGeneralizedGravity(self.model, self.workspace.data, q)
+        return pin.computeGeneralizedGravity(self.model, self._workspace.data, q)
 
     @_accept_stacks_of('q', 'dq')
     def nonlinear_effects(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return Coriolis plus gravity torques C(q, dq) dq + g(q), shape (n,) [N m]."""
-        return pin.nonLinearEffects(self.model, self.workspace.data, q, dq)
+        return pin.nonLinearEffects(self.model, self._workspace.data, q, dq)
 
     @_accept_stacks_of('q', 'dq', 'ddq', 'wrench')
     def inverse_dynamics(
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, wrench: ArrayLike | None = None
     ) -> Array:
         """Return torques M ddq + C dq + g - J^T w for a flange wrench w, shape (n,) [N m]."""
-        torque = pin.rnea(self.model, self.workspace.data, q, dq, ddq)
+        torque = pin.rnea(self.model, self._workspace.data, q, dq, ddq)
         return torque if wrench is None else torque - np.matmul(self.jacobian(q).T, wrench)
 
     @_accept_stacks_of('q', 'dq', 'tau', 'wrench')
@@ -256,10 +263,10 @@ class PinocchioModel(model.DynamicsFormulation):
         """
         if wrench is not None:
             tau = np.add(tau, np.matmul(self.jacobian(q).T, wrench))
-        accelerations = pin.aba(self.model, self.workspace.data, q, dq, tau)
+        accelerations = pin.aba(self.model, self._workspace.data, q, dq, tau)
         if self._M_may_be_singular:
             # Reciprocals of the inertias that joints move while the later joints are free.
-            found = [abs(float(joint.Dinv[0, 0])) for joint in self.workspace.data.joints[1:]]
+            found = [abs(float(joint.Dinv[0, 0])) for joint in self._workspace.data.joints[1:]]
             singular = model.MIN_FREE_TO_MAX_INERTIA * max(found) > min(found)
             if singular or not np.isfinite(accelerations).all():
                 raise model.singular_mass_matrix_error()
@@ -279,7 +286,7 @@ class PinocchioModel(model.DynamicsFormulation):
     @_accept_stacks_of('q', 'dq', 'ddq')
     def _torque_derivatives(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """Return the derivatives of inverse dynamics by q, dq and ddq, (3, n, n)."""
-        slopes = pin.computeRNEADerivatives(self.model, self.workspace.data, q, dq, ddq)
+        slopes = pin.computeRNEADerivatives(self.model, self._workspace.data, q, dq, ddq)
         # For n = 1 Pinocchio's Python bindings return vectors.
         return np.array(slopes).reshape(3, self.description.n, self.description.n)
 
@@ -299,7 +306,7 @@ class PinocchioModel(model.DynamicsFormulation):
     def _acceleration_derivatives(self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> Array:
         """Return the derivatives of forward dynamics by q, dq and tau, (3, n, n)."""
         self.forward_dynamics(q, dq, tau)  # raises InertiaError
-        slopes = pin.computeABADerivatives(self.model, self.workspace.data, q, dq, tau)
+        slopes = pin.computeABADerivatives(self.model, self._workspace.data, q, dq, tau)
         return np.array(slopes).reshape(3, self.description.n, self.description.n)
 
     def regressor(
@@ -325,7 +332,7 @@ class PinocchioModel(model.DynamicsFormulation):
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, columns: tuple[int, ...] | None
     ) -> Array:
         """Return the regressor, or its checked columns, at one state."""
-        whole = pin.computeJointTorqueRegressor(self.model, self.workspace.data, q, dq, ddq)
+        whole = pin.computeJointTorqueRegressor(self.model, self._workspace.data, q, dq, ddq)
         n = self.description.n
         if self.description.convention is Convention.MODIFIED:
             # Links' frames are the joints': parameters differ in their order alone.
@@ -353,24 +360,24 @@ class PinocchioModel(model.DynamicsFormulation):
     def center_of_mass(self, q: ArrayLike) -> Array:
         """Return the moving links' centre of mass in {S}, (3,) [m]; InertiaError if massless."""
         total_mass(self.description)
-        return pin.centerOfMass(self.model, self.workspace.data, q).copy()
+        return pin.centerOfMass(self.model, self._workspace.data, q).copy()
 
     @_accept_stacks_of('q', 'dq')
     def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the links' and the rotors' kinetic energy, shape () [J]."""
-        return np.asarray(pin.computeKineticEnergy(self.model, self.workspace.data, q, dq))
+        return np.asarray(pin.computeKineticEnergy(self.model, self._workspace.data, q, dq))
 
     @_accept_stacks_of('q')
     def potential_energy(self, q: ArrayLike) -> Array:
         """Return the potential energy U(q), zero for a mass at the origin of {S}, shape () [J]."""
-        return np.asarray(pin.computePotentialEnergy(self.model, self.workspace.data, q))
+        return np.asarray(pin.computePotentialEnergy(self.model, self._workspace.data, q))
 
     @_accept_stacks_of('q', 'dq')
     def link_twists(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the twists of frames 1..n, LOCAL_WORLD_ALIGNED, shape (n, 6) [m/s, rad/s]."""
-        pin.forwardKinematics(self.model, self.workspace.data, q, dq)
+        pin.forwardKinematics(self.model, self._workspace.data, q, dq)
         reference = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        frames = [(self.model, self.workspace.data, i, reference) for i in self._frame_ids[:-1]]
+        frames = [(self.model, self._workspace.data, i, reference) for i in self._frame_ids[:-1]]
         return np.array([pin.getFrameVelocity(*frame).vector for frame in frames])
 
     @_accept_stacks_of('q', 'dq', 'ddq')
@@ -378,11 +385,11 @@ class PinocchioModel(model.DynamicsFormulation):
         """Return the wrenches of link i - 1 on link i about frame i's origin, {S} axes, (n, 6)."""
         self.inverse_dynamics(q, dq, ddq)
         # pin.rnea stores the joints' wrenches in `data.f`, but computes no poses in the world.
-        pin.framesForwardKinematics(self.model, self.workspace.data, q)
+        pin.framesForwardKinematics(self.model, self._workspace.data, q)
         wrenches = []
         for i, place in enumerate(self._frame_ids[:-1]):
             # The wrench in `data.f` is about the origin and in the axes of the joint's frame.
-            local = self.model.frames[place].placement.actInv(self.workspace.data.f[i + 1])
-            turn = pin.SE3(self.workspace.data.oMf[place].rotation, np.zeros(3))
+            local = self.model.frames[place].placement.actInv(self._workspace.data.f[i + 1])
+            turn = pin.SE3(self._workspace.data.oMf[place].rotation, np.zeros(3))
             wrenches.append(turn.act(local).vector)
         return np.array(wrenches)

@@ -18,6 +18,7 @@ import numpy as np
 
 from . import model
 from .model import as_joint_stack, broadcast_states, DynamicsFormulation, GRAVITY, symmetrize
+from .. import former_names
 from ..arm import ArmDescription, Convention, DHRow
 from ..arm.frames import FLANGE, Frame, frame_placement
 from ..arm_io import ArmLike
@@ -25,6 +26,7 @@ from ..arrays import Array, ArrayLike
 from ..spatial import ad, adjoint, adjoint_inverse, exp6, joint_twist, matvec, rpy_rotation
 
 
+@former_names.of_attributes('0.3', exponentials='exp_products')
 class ExponentialsModel(DynamicsFormulation):
     """
     Dynamics of an arm by products of exponentials of the joints' space twists.

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from .relations import Relation, relations
+from .. import former_names
 from ..arm import ArmDescription, JointKind
 from ..arm.inertia import PARAMETER_SYMBOLS
 from ..arm_io import as_description
@@ -90,6 +91,7 @@ class ColumnGap:
         return self.min_kept_norm >= _MIN_KEPT_NORM and self.max_dropped_norm <= _MAX_DROPPED_NORM
 
 
+@former_names.of_attributes('0.3', rank_gap='column_gap')
 @dataclass(frozen=True, eq=False)
 class BaseParameters:
     """

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import math
 from typing import Any, TYPE_CHECKING
 
+from .. import former_names
 from ..constants import GRAVITY
 from ..errors import IdentificationError
 
@@ -29,6 +30,7 @@ DEFAULT_PRIOR_PRECISION = 10.0
 MAX_MASS_RATIO = 3.0
 
 
+@former_names.of_attributes('0.3', anyway='accept_unsound')
 @dataclass(frozen=True)
 class IdentificationOptions:
     """
@@ -47,7 +49,7 @@ class IdentificationOptions:
     rotor_inertia: bool = False
     regularization: float = DEFAULT_PRIOR_PRECISION
     effort_scale: tuple[float, ...] = (1.0,)
-    accept_unsound: bool = field(default=False, metadata={'key': 'anyway'})
+    accept_unsound: bool = field(default=False, metadata={'former_key': 'anyway'})
 
     def __post_init__(self) -> None:
         """Raise IdentificationError for unknown friction or a precision not > 0 and finite."""

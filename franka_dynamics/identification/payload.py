@@ -16,6 +16,7 @@ import numpy as np
 from .prior import Prior, with_minimum_gyration
 from .summary import as_recordings, motion_of, RecordingLike
 from .torque_model import SLIP_REACHES_RAD, TorqueModel
+from .. import former_names
 from ..arm import LinkInertia
 from ..arm.payload import payload_array
 from ..arm_io import ArmLike, as_description
@@ -38,6 +39,7 @@ _MIN_GYRATION_M = 1e-3
 _LOAD_PRIOR_STD = np.array([10.0] * 6 + [10.0] * 3 + [30.0])
 
 
+@former_names.of_attributes('0.3', inertia_shown='inertia_identified', noise='noise_std')
 @dataclass(frozen=True, eq=False)
 class PayloadEstimate:
     """
@@ -53,9 +55,9 @@ class PayloadEstimate:
 
     values: Array
     std: Array
-    inertia_identified: bool = field(metadata={'key': 'inertia_shown'})
+    inertia_identified: bool = field(metadata={'former_key': 'inertia_shown'})
     payload: Array
-    noise_std: Array = field(metadata={'key': 'noise'})
+    noise_std: Array = field(metadata={'former_key': 'noise'})
 
 
 def _estimate(phi: Array, covariance: Array, noise_std: Array, arm_mass: float) -> PayloadEstimate:

@@ -35,6 +35,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .torque_model import expected_residual, MASS_AND_MOMENT_INDICES, TorqueModel
+from .. import former_names
 from ..arm import ArmDescription, LinkInertia
 from ..arm.inertia import parallel_axis_term
 from ..arrays import Array
@@ -96,6 +97,7 @@ def with_minimum_gyration(link: LinkInertia, min_gyration: float = MIN_GYRATION_
     return LinkInertia(link.mass, link.first_moment, 0.5 * (about_origin + about_origin.T))
 
 
+@former_names.of_attributes('0.3', center='mean', effort='effort_limit', velocity='velocity_limit')
 @dataclass(frozen=True, eq=False)
 class Prior:
     """

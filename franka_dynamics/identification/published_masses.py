@@ -28,6 +28,7 @@ from .least_squares import fit_theta_to_gram, GramStack
 from .options import DEFAULT_PRIOR_PRECISION
 from .prior import log_evidence, Prior, starting_set_precision, StartingSetPrecision
 from .torque_model import MASS_AND_MOMENT_INDICES, OFFSET_SYMBOL, TorqueModel
+from .. import former_names
 from ..arrays import Array
 from ..recordings.preprocessing import Motion
 from ..recordings.replay import hand_in_words
@@ -52,6 +53,16 @@ class JointFaultRange(NamedTuple):
     high: float
 
 
+@former_names.of_attributes(
+    '0.3',
+    excludes='rules_out_faultless',
+    hidden='joint_ranges',
+    is_undetermined='is_scale_undetermined',
+    load='load_range',
+    scale='scale_range',
+    together='likeliest_scale_and_load',
+    where='published_set',
+)
 @dataclass(frozen=True)
 class MassAmbiguity:
     """
@@ -66,12 +77,14 @@ class MassAmbiguity:
     extended to the faultless value.
     """
 
-    scale_range: tuple[float, float] = field(metadata={'key': 'scale'})
-    load_range: tuple[float, float] = field(metadata={'key': 'load'})
-    likeliest_scale_and_load: tuple[float, float] = field(metadata={'key': 'together'})
-    rules_out_faultless: bool = field(metadata={'key': 'excludes'})
-    published_set: str = field(metadata={'key': 'where'})
-    joint_ranges: tuple[JointFaultRange, ...] = field(default=(), metadata={'key': 'hidden'})
+    scale_range: tuple[float, float] = field(metadata={'former_key': 'scale'})
+    load_range: tuple[float, float] = field(metadata={'former_key': 'load'})
+    likeliest_scale_and_load: tuple[float, float] = field(metadata={'former_key': 'together'})
+    rules_out_faultless: bool = field(metadata={'former_key': 'excludes'})
+    published_set: str = field(metadata={'former_key': 'where'})
+    joint_ranges: tuple[JointFaultRange, ...] = field(
+        default=(), metadata={'former_key': 'hidden'}
+    )
 
     @property
     def is_scale_undetermined(self) -> bool:

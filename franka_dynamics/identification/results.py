@@ -13,6 +13,7 @@ from .prior import Prior, StartingSetPrecision
 from .summary import RecordingNote
 from .torque_model import OFFSET_SYMBOL, SLIP_SYMBOL, TorqueModel
 from .verdict import RecordingVerdict
+from .. import former_names
 from ..arm import ArmDescription, LinkInertia
 from ..arm.arm_file import arm_file_text
 from ..arm.payload import as_payload, PayloadLike
@@ -36,6 +37,7 @@ _MIN_POORLY_KNOWN_STD_TO_PRIOR = 0.5
 _NEAR_ZERO_SYMBOLS = (OFFSET_SYMBOL, SLIP_SYMBOL)
 
 
+@former_names.of_attributes('0.3', folds='fold_errors', rigid='frictionless')
 @dataclass(frozen=True, eq=False)
 class TorqueErrors:
     """
@@ -49,10 +51,13 @@ class TorqueErrors:
     name: str
     train: ResidualRms
     test: ResidualRms
-    frictionless: ResidualRms = field(metadata={'key': 'rigid'})
-    fold_errors: tuple[float, ...] = field(metadata={'key': 'folds'})
+    frictionless: ResidualRms = field(metadata={'former_key': 'rigid'})
+    fold_errors: tuple[float, ...] = field(metadata={'former_key': 'folds'})
 
 
+@former_names.of_attributes(
+    '0.3', best='best_set', gain='reduction', min_gain='min_reduction', of='from_errors'
+)
 @dataclass(frozen=True)
 class Improvement:
     """
@@ -63,10 +68,10 @@ class Improvement:
     and `min_reduction` the smallest useful one: 5 % of the published set's E.
     """
 
-    best_set: str = field(metadata={'key': 'best'})
-    reduction: float = field(metadata={'key': 'gain'})
+    best_set: str = field(metadata={'former_key': 'best'})
+    reduction: float = field(metadata={'former_key': 'gain'})
     spread: float
-    min_reduction: float = field(metadata={'key': 'min_gain'})
+    min_reduction: float = field(metadata={'former_key': 'min_gain'})
     json_fields = 'best_set', 'reduction', 'spread', 'min_reduction', 'better'
 
     @classmethod
@@ -85,6 +90,7 @@ class Improvement:
         return bool(self.reduction > max(np.nan_to_num(self.spread), self.min_reduction))
 
 
+@former_names.of_attributes('0.3', base='unconstrained_theta', std_ratios='std_to_prior_ratios')
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """
@@ -118,6 +124,7 @@ class Estimate:
         return [name for name in names if name[:2] not in _NEAR_ZERO_SYMBOLS]
 
 
+@former_names.of_attributes('0.3', efforts='effort_rms', unseen='test_count')
 @dataclass(frozen=True)
 class UsedRecordings:
     """
@@ -142,6 +149,13 @@ class UsedRecordings:
         return tuple(one.name for one in self.notes)
 
 
+@former_names.of_attributes(
+    '0.3',
+    arm_score='arm_errors',
+    published='published_errors',
+    scores='torque_errors',
+    unit='error_unit',
+)
 @dataclass(frozen=True, eq=False)
 class Identification:
     """

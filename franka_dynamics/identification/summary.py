@@ -17,6 +17,7 @@ from .options import IdentificationOptions
 from .prior import Prior
 from .published_masses import corrected_state_grams
 from .torque_model import TorqueModel
+from .. import former_names
 from ..arm import ArmDescription
 from ..arrays import Array
 from ..errors import FrankaDynamicsError, IdentificationError, RecordingError
@@ -129,6 +130,7 @@ def require_enough_motion(moving_time: float) -> None:
         )
 
 
+@former_names.of_attributes('0.3', messages='message_count', samples='sample_count')
 @dataclass(frozen=True)
 class RecordingNote:
     """
@@ -142,9 +144,9 @@ class RecordingNote:
 
     name: str
     topic: str = ''
-    message_count: int = field(default=0, metadata={'key': 'messages'})
+    message_count: int = field(default=0, metadata={'former_key': 'messages'})
     duration: float = 0.0
-    sample_count: int = field(default=0, metadata={'key': 'samples'})
+    sample_count: int = field(default=0, metadata={'former_key': 'samples'})
     remarks: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     digest: str = ''

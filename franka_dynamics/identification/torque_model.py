@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from .base_parameters import base_parameters, BaseParameters
+from .. import former_names
 from ..arm import ArmDescription, MaxwellSlipFriction, ViscousCoulombFriction
 from ..arm.friction import COULOMB_TANH_WIDTH_RAD_S, sliding_friction_terms, slip_state_bounds
 from ..arrays import Array, ArrayLike, NDArray
@@ -43,6 +44,16 @@ def expected_residual(effort_limit: Array) -> Array:
     return np.asarray(ratio * effort_limit)
 
 
+@former_names.of_attributes(
+    '0.3',
+    columns='regressor_columns',
+    is_nonnegative='nonnegative_mask',
+    model='friction_model',
+    names='parameter_names',
+    reaches='slip_reaches',
+    std='prior_std',
+    width='tanh_width',
+)
 @dataclass(frozen=True)
 class FrictionTerms:
     """
@@ -92,6 +103,7 @@ class FrictionTerms:
             terms.extend(np.moveaxis(slip_state_bounds(q, self.slip_reaches).mean(axis=0), 1, 0))
         return np.stack(terms, axis=-1)
 
+    @former_names.of_arguments('0.3', effort='effort_limit', velocity='velocity_limit')
     def prior_std(self, effort_limit: ArrayLike, velocity_limit: ArrayLike) -> Array:
         """
         Return the prior standard deviation of every friction parameter, shape (n terms,).
@@ -112,6 +124,7 @@ class FrictionTerms:
         """Mask of the friction parameters that must be nonnegative for friction to dissipate."""
         return np.array([not name.startswith(OFFSET_SYMBOL) for name in self.parameter_names])
 
+    @former_names.of_arguments('0.3', values='parameters')
     def friction_model(
         self, parameters: ArrayLike, covariance: Array
     ) -> ViscousCoulombFriction | MaxwellSlipFriction:
@@ -133,6 +146,9 @@ class FrictionTerms:
         return MaxwellSlipFriction(viscous, coulomb, offset, slip, reach, self.tanh_width, own)
 
 
+@former_names.of_attributes(
+    '0.3', load_matrix='payload_to_base_matrix', names='parameter_names', of='for_arm'
+)
 @dataclass(frozen=True, eq=False)
 class TorqueModel:
     """A torque model tau = Y(q, dq, ddq) theta, with base and friction parameters theta."""
@@ -141,6 +157,7 @@ class TorqueModel:
     friction: FrictionTerms
 
     @classmethod
+    @former_names.of_arguments('0.3', reaches='slip_reaches')
     def for_arm(
         cls,
         arm: ArmDescription,

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import former_names
 from ..arguments import with_argument_checks
 from ..arm import ArmDescription, available_arms, load
 from ..arm.friction import friction_along
@@ -38,6 +39,7 @@ _KD_TO_KP_S = FRANKA_ROS2_GAINS[1][0] / FRANKA_ROS2_GAINS[0][0]
 _MAX_SAMPLING_RATE_HZ, _CUTOFF_FREQUENCY_HZ = 200.0, 5.0
 
 
+@former_names.of_attributes('0.3', total='total_errors')
 @dataclass(frozen=True, eq=False)
 class TrackingPrediction:
     """
@@ -52,7 +54,7 @@ class TrackingPrediction:
     joint_names: tuple[str, ...]
     kp: Array
     kd: Array
-    feedforward_names: tuple[str, ...] = field(metadata={'key': 'rows'})
+    feedforward_names: tuple[str, ...] = field(metadata={'former_key': 'rows'})
     errors: Array
 
     @property

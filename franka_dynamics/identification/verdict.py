@@ -39,6 +39,7 @@ from .prior import Prior
 from .published_masses import mass_ambiguity, MassAmbiguity, state_fault_fits, StateFaultFit
 from .summary import MIN_MOTION_DURATION_S, RecordingNote, RecordingSummary, summarise_motion
 from .torque_model import MAX_OFFSET_STD_COUNT, TorqueModel
+from .. import former_names
 from ..arm import ArmDescription
 from ..arrays import Array
 from ..recordings.options import SignalOptions
@@ -53,6 +54,7 @@ _MIN_CLEAR_LOG_BAYES_FACTOR = 5.0
 _MAX_GRAVITY_REFITS = 3  # each at the direction that the last one found
 
 
+@former_names.of_attributes('0.3', suspected='suspected_joints')
 @dataclass(frozen=True, eq=False)
 class RecordingVerdict:
     """
@@ -64,7 +66,7 @@ class RecordingVerdict:
 
     causes: tuple[Diagnosis, ...] = ()
     questions: tuple[Diagnosis, ...] = ()
-    suspected_joints: tuple[int, ...] = field(default=(), metadata={'key': 'suspected'})
+    suspected_joints: tuple[int, ...] = field(default=(), metadata={'former_key': 'suspected'})
     mass_ambiguity: MassAmbiguity | None = None
 
     @property

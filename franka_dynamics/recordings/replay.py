@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from .preprocessing import Motion
+from .. import former_names
 from ..arm import ArmDescription, JointKind
 from ..arm.bodies import NO_HAND
 from ..arm.friction import friction_along
@@ -21,6 +22,7 @@ from ..errors import RecordingError
 _MAX_RIVAL_TO_BEST_E = 1.01
 
 
+@former_names.of_attributes('0.3', of='for_arm', per_joint='factors')
 @dataclass(frozen=True)
 class TorqueErrorUnit:
     """
@@ -54,6 +56,9 @@ class TorqueErrorUnit:
         return cls('% of the limits', tuple((100.0 / limit).tolist()))
 
 
+@former_names.of_attributes(
+    '0.3', joints='per_joint', of='from_residuals', of_squares='from_squares'
+)
 @dataclass(frozen=True, eq=False)
 class ResidualRms:
     """
@@ -65,7 +70,7 @@ class ResidualRms:
     """
 
     E: float
-    per_joint: Array = field(metadata={'key': 'joints'})
+    per_joint: Array = field(metadata={'former_key': 'joints'})
 
     @classmethod
     def from_residuals(cls, residual: Array, unit: TorqueErrorUnit) -> 'ResidualRms':
@@ -73,6 +78,7 @@ class ResidualRms:
         return cls.from_squares(np.sum(residual * residual, axis=0), len(residual), unit)
 
     @classmethod
+    @former_names.of_arguments('0.3', samples='count', squares='square_sums')
     def from_squares(cls, square_sums: Array, count: int, unit: TorqueErrorUnit) -> 'ResidualRms':
         """Return the rms errors from joints' sums of squared residuals (n,) of `count` samples."""
         mean = square_sums / count

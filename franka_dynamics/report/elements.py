@@ -49,6 +49,8 @@ caption { text-align: left; color: #555; padding-bottom: .3rem }
 .bad { background: #f8d7da; padding: .5rem 1rem }
 td.bad { background: #f8d7da; padding: .2rem .7rem }
 """
+# The release from which JSON has no keys that the metadata `former_key` of fields names.
+FORMER_KEYS_UNTIL = '0.3'
 MEASURED_COLOR = '#222222'
 PREDICTED_COLOR = '#0072b2'
 RESIDUAL_COLOR = '#d55e00'
@@ -223,14 +225,19 @@ def to_json_types(value: Any) -> Any:
     """
     Return a value converted to JSON's types; raise TypeError for a type without such a form.
 
-    Fields of dataclasses and named tuples become keys, a field with metadata `key` that key; of a
-    class with `json_fields` these fields and properties. Arrays become lists, paths become
-    strings, members of an enumeration their value. NaN and infinities become null.
+    Fields of dataclasses and named tuples become keys, of a class with `json_fields` these fields
+    and properties. A field with metadata `former_key` stands under that key, too, before release
+    FORMER_KEYS_UNTIL. Arrays become lists, paths become strings, members of an enumeration their
+    value. NaN and infinities become null.
     """
     if is_dataclass(value) and not isinstance(value, type):
-        keys = {field.name: field.metadata.get('key', field.name) for field in fields(value)}
-        names = getattr(value, 'json_fields', keys)
-        return {keys.get(name, name): to_json_types(getattr(value, name)) for name in names}
+        former_keys = {field.name: field.metadata.get('former_key') for field in fields(value)}
+        found = {}
+        for name in getattr(value, 'json_fields', former_keys):
+            found[name] = to_json_types(getattr(value, name))
+            if former_key := former_keys.get(name):
+                found[former_key] = found[name]
+        return found
     if isinstance(value, Mapping):
         return {str(to_json_types(key)): to_json_types(one) for key, one in value.items()}
     if isinstance(value, Enum):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import elements
-from .elements import Cell, headers, MEASURED_COLOR, PREDICTED_COLOR, Table
+from .elements import Cell, headers, MEASURED_COLOR, PREDICTED_COLOR, Table, to_json_types
 from .replay import mass_ambiguity_sentences, verdict_headline, verdict_lines
 from ..arm.arm_file import is_franka_arm
 from ..identification.options import MAX_MASS_RATIO
@@ -17,6 +17,8 @@ from ..identification.tracking import FRANKA_ROS2_GAINS
 from ..recordings.preprocessing import Motion
 
 # Why links are poorly known, by the first letter of the parameters that the motion leaves open.
+# Former keys of the JSON, until release `elements.FORMER_KEYS_UNTIL`, and those in their place.
+FORMER_KEYS = {'scores': 'torque_errors'}
 _POORLY_KNOWN_REASONS = {
     'XYZI': 'they turn too slowly to show all their inertia',
     'm': 'they are never tilted enough against gravity',
@@ -29,7 +31,7 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
     """Return an identification as data for JSON, errors E in `result.error_unit`, others in SI."""
     recordings, estimate = result.recordings, result.estimate
     heads = 'name', 'start', 'base', 'base_deviation', 'consistent'
-    return {
+    data = {
         'arm': result.start.name,
         'starting_set': result.start.inertial_set,
         'hand': result.start.hand,
@@ -37,10 +39,10 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
         'unusable': recordings.failures,
         'signal': recordings.signal,
         'options': result.options,
-        'scores': result.torque_errors,
+        'torque_errors': result.torque_errors,
         'improvement': result.improvement,
         'verdict': {
-            **vars(result.verdict),
+            **to_json_types(result.verdict),
             'sound': result.verdict.sound,
             'accepted': result.accepted,
             'sentences': [
@@ -57,6 +59,7 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
         'masses': [link.mass for link in result.arm.links],
         'remarks': recordings.remarks,
     }
+    return data | {old: data[key] for old, key in FORMER_KEYS.items()}
 
 
 def _parameter_rows(result: Identification) -> list[tuple[Any, ...]]:

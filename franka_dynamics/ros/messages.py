@@ -16,8 +16,11 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from .rclpy_private import RMWError
+from .. import former_names
 from ..arrays import Array
 from ..errors import FrankaDynamicsError, JointStateError, list_text, SettingsError, short_text
+
+__getattr__ = former_names.of_module(__name__, '0.3', STATE_QOS='.topics.STATE_QOS')
 
 # A header's stamp follows the encapsulation header of serialized bytes.
 STAMP_STRUCT, STAMP_OFFSET = struct.Struct('<iI'), 4

@@ -26,6 +26,7 @@ from rclpy.utilities import remove_ros_args
 
 from . import FASTDDS_PROFILE_VARIABLES, see_whole_graph, use_fastdds_profile
 from .rclpy_private import Executor, RCLError, UnknownROSArgsError
+from .. import former_names
 from ..constants import REALTIME_PRIORITY
 from ..errors import FrankaDynamicsError, list_text, SettingsError, short_text
 
@@ -117,6 +118,7 @@ def make_log_nonblocking() -> None:
     os.close(writer)
 
 
+@former_names.of_attributes('0.3', overdue='is_shutdown_overdue', requested='is_requested')
 class StopRequest:
     """A request to end the process, made by SIGINT, SIGTERM, SIGHUP or SIGQUIT."""
 

@@ -18,6 +18,7 @@ import numpy as np
 from .document import UniqueNames
 from .serial_chain import read_chain
 from .urdf_parser import UNLIMITED_JOINT_LIMIT
+from .. import former_names
 from ..arm.arm_fields import Joint, link_names
 from ..arm.description import ArmDescription
 from ..arm.frames import fixed_frame_placements, FramePlacement, link_placements, ROOT_LINK
@@ -26,6 +27,8 @@ from ..arm.inertia import elements_from_tensor, LinkInertia, TENSOR_ORDER
 from ..arm.shapes import Shape, ShapeKind
 from ..arrays import Array, ArrayLike
 from ..spatial import inverse_transform, JointKind, rpy_from_rotation
+
+__getattr__ = former_names.of_module(__name__, '0.3', mjcf_text='.mjcf_writer.mjcf_text')
 
 # Decimals of the written values (m, rad, kg, kg m^2); further digits are rounding errors, but of
 # values that are small beside 1 as a whole: they have _SIGNIFICANT_DIGIT_COUNT.

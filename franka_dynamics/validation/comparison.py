@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .torque_effect import ParameterDifference, SpaceFrameArm, TorqueEffect, TorqueSensitivity
+from .. import former_names
 from ..arm import ArmDescription, JointLimits, LinkInertia
 from ..arm.inertia import elements_from_tensor, TENSOR_ORDER
 from ..arrays import Array, ArrayLike
@@ -42,6 +43,7 @@ class _ValuePair(NamedTuple):
     is_geometric: bool = False  # rounding errors of other joints add up in it
 
 
+@former_names.of_attributes('0.3', geometry='geometry_differences', together='total_effect')
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """
@@ -54,7 +56,7 @@ class Comparison:
     first: ArmDescription
     second: ArmDescription
     differences: tuple[ParameterDifference, ...]
-    total_effect: TorqueEffect = field(metadata={'key': 'together'})
+    total_effect: TorqueEffect = field(metadata={'former_key': 'together'})
     space_arms: tuple[SpaceFrameArm, SpaceFrameArm] = field(repr=False)
     json_fields = 'first', 'second', 'passed', 'total_effect', 'differences'
 

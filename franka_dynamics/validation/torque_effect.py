@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from .. import former_names
 from ..arm import ArmDescription
 from ..arm.friction import friction_along
 from ..arrays import Array, ArrayLike
@@ -122,6 +123,7 @@ class TorqueEffect:
         )
 
 
+@former_names.of_attributes('0.3', place='owner')
 @dataclass(frozen=True)
 class ParameterDifference:
     """
@@ -138,7 +140,7 @@ class ParameterDifference:
     """
 
     kind: str
-    owner: str = field(metadata={'key': 'place'})
+    owner: str = field(metadata={'former_key': 'place'})
     parameter: str
     first: float | str
     second: float | str

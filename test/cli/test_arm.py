@@ -165,7 +165,7 @@ def test_links_without_inertials_are_one_sentence_and_their_geometry_is_compared
     path.write_text(re.sub('<inertial>.*?</inertial>', '', text, flags=re.DOTALL), 'utf-8')
     status, said, data = told('arm compare fr3', path)
     assert status == 1 and 'no <inertial> with mass in fr3_link1, ' in said
-    moved = {one['place'] for one in data['differences'] if one['kind'] == 'geometry'}
+    moved = {one['owner'] for one in data['differences'] if one['kind'] == 'geometry'}
     assert moved == {'fr3_joint4'}
 
 
@@ -179,11 +179,11 @@ def test_a_urdf_is_compared_with_the_nearest_published_set_and_hand(urdf, figure
 def test_against_another_set_exits_with_1_and_json_lists_all(tmp_path, told):
     save(load('fer', 'franka_description'), tmp_path / 'mine.yaml')
     status, _, data = told('arm compare fer', tmp_path / 'mine.yaml')
-    masses = {one['place'] for one in data['differences'] if one['parameter'] == 'mass'}
+    masses = {one['owner'] for one in data['differences'] if one['parameter'] == 'mass'}
     assert status == 1 and masses == {f'fer_joint{i}' for i in range(1, 8)}
     effects = [one['torque_effect'] for one in data['differences']]
     assert effects == sorted(effects, reverse=True) and effects[0] > 1.0
-    assert data['together']['largest'] > 1.0
+    assert data['total_effect']['largest'] > 1.0
 
 
 # Files -------------------------------------------------------------------------------------------

@@ -72,14 +72,14 @@ def test_a_real_arms_file_predicts_torques(fer_recording_path, fer_recording, ou
     page = tmp_path / 'page.html'
     status, printed, data = verb(fer_recording_path, f'--report {page}')
     assert status == 0
-    scores = {one['name']: one for one in data['scores']}
+    scores = {one['name']: one for one in data['torque_errors']}
     for name in ('base parameters', 'consistent'):
-        assert scores[name]['test']['E'] < 0.3735 and scores[name]['rigid']['E'] < 0.92
+        assert scores[name]['test']['E'] < 0.3735 and scores[name]['frictionless']['E'] < 0.92
     published = [scores[name] for name in scores if ', none' in name]
     assert min(one['test']['E'] for one in published) == pytest.approx(0.469, abs=3e-3)
     assert data['improvement']['better'] is True
     assert data['verdict']['sound'] is True and data['verdict']['questions'] == []
-    assert len(data['scores'][0]['folds']) == 5
+    assert len(data['torque_errors'][0]['fold_errors']) == 5
     arm = fd.load(out)
     assert (arm.inertial_set, arm.inconsistencies()) == ('identified', ())
     motion = to_motion(fer_recording)
@@ -130,8 +130,8 @@ def test_unseen_bags_decide_and_those_of_one_name_are_told_apart(recorded, recor
     record(tuesday, DRAWN, seed=1)
     status, printed, data = verb(monday, f'--test {tuesday} {SIMPLE}')
     assert (status, data['unseen_recordings']) == (0, ['tuesday/recording'])
-    assert [one['samples'] for one in data['recordings']] == [883, 583]
-    assert len(data['scores'][0]['folds']) == 1
+    assert [one['sample_count'] for one in data['recordings']] == [883, 583]
+    assert len(data['torque_errors'][0]['fold_errors']) == 1
     assert 'On 1 unseen bag, learnt from 1, the identified arm has E =' in printed
     assert 'fitted to all 2 bags' in printed and HAND_QUESTION not in printed
     assert set(data['residual_of_recordings']) == {'monday/recording', 'tuesday/recording'}
@@ -160,8 +160,8 @@ def test_e_of_an_arm_with_a_prismatic_joint_is_in_percent(simulate, tmp_path, ve
     fd.write_recording(replace(recording, effort=recording.effort + 0.02 * limit * noise), bag)
     status, said, data = verb(bag, f'--arm {arm} {SIMPLE} --anyway')
     assert status == 0 and '% of the limits' in said
-    parts = data['scores'][1]['test']
-    error = np.linalg.norm(100.0 * np.array(parts['joints']) / limit)
+    parts = data['torque_errors'][1]['test']
+    error = np.linalg.norm(100.0 * np.array(parts['per_joint']) / limit)
     assert parts['E'] == pytest.approx(error, rel=1e-9)
 
 

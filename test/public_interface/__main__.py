@@ -9,7 +9,7 @@ from .lists import LISTS, write_list
 
 parser = argparse.ArgumentParser(
     description='Add what the code offers to the lists of public names. A name that is gone stays '
-    'until changed_names.yaml says what became of it; then exit status 1.'
+    'until removed_names.yaml has it; then exit status 1.'
 )
 parser.add_argument('kinds', nargs='*', metavar='KIND', help=f'one of {", ".join(LISTS)}')
 chosen = parser.parse_args().kinds or [*LISTS]

@@ -26,6 +26,7 @@ from sensor_msgs.msg import JointState
 from franka_dynamics import cli, LinkInertia, load, write_recording, write_urdf
 from franka_dynamics.cli.main import PROGRAM_NAME, root_command
 from franka_dynamics.report import elements
+from franka_dynamics.report.identification import FORMER_KEYS
 from franka_dynamics.ros.status import NodeSnapshot, NodeStatus
 
 from ..made_recordings import simulate
@@ -42,6 +43,7 @@ COMMANDS = {
     'identify payload': 'identify payload --arm fer --without bare --with loaded',
     'doctor': 'doctor --machine',
 }
+FORMER = '<{}>'  # how a former key stands in a path until all are known
 # Mappings whose keys are data; those of a dataclass have an annotation that says so.
 DATA_KEYED = (
     'arm check FOLDER: ',
@@ -55,12 +57,16 @@ DATA_KEYED = (
 )
 
 
-def json_names(_listed: Set[str] = frozenset()) -> set[str]:
-    """Return the keys of each command's JSON as COMMAND: KEY.KEY."""
+def json_names(_listed: Set[str] = frozenset()) -> dict[str, str]:
+    """
+    Return the keys of each command's JSON as COMMAND: KEY.KEY.
+
+    The value of a former key, and of those below it, is the release that no longer has it.
+    """
     written: dict[str, Any] = {'node state': _node_state()}
     found: list[Any] = []
     modules = [import_module(f'{cli.__name__}.{one.name}') for one in iter_modules(cli.__path__)]
-    modules.append(elements)
+    modules += [elements, import_module('franka_dynamics.report.identification')]
     with ExitStack() as stack:
         stack.enter_context(chdir(stack.enter_context(TemporaryDirectory())))
         stack.enter_context(redirect_stdout(io.StringIO()))
@@ -76,7 +82,15 @@ def json_names(_listed: Set[str] = frozenset()) -> set[str]:
             arguments = [*words.split(), '--json', 'out.json']
             root_command.main(arguments, prog_name=PROGRAM_NAME, standalone_mode=False)
             written[name] = found.pop()
-    return {key for name, data in written.items() for key in _keys(data, f'{name}: ')}
+    former = {f'identify arm: {old}': f'identify arm: <{old}>' for old in FORMER_KEYS}
+    names = {}
+    for command, data in written.items():
+        for path in _keys(data, f'{command}: '):
+            for old, marked in former.items():
+                path = path.replace(old, marked)
+            until = elements.FORMER_KEYS_UNTIL if '<' in path else ''
+            names[path.replace('<', '').replace('>', '')] = until
+    return names
 
 
 def _write_inputs() -> None:
@@ -117,15 +131,17 @@ def _fields_of(value: Any) -> Any:
 def _fields(cls: type) -> Iterator[tuple[str, str, Any]]:
     """Yield name, key and annotation of the fields of a dataclass or named tuple in JSON."""
     hints = get_type_hints(cls)
-    keys = {name: name for name in getattr(cls, '_fields', ())}
+    former = dict.fromkeys(getattr(cls, '_fields', ()))
     if is_dataclass(cls):
-        keys = {field.name: field.metadata.get('key', field.name) for field in fields(cls)}
-    for name in getattr(cls, 'json_fields', keys):
+        former = {field.name: field.metadata.get('former_key') for field in fields(cls)}
+    for name in getattr(cls, 'json_fields', former):
         if name not in hints:
             member = getattr(cls, name)
             function = getattr(member, 'fget', None) or member.func
             hints[name] = get_type_hints(function)['return']
-        yield name, keys.get(name, name), hints[name]
+        yield name, name, hints[name]
+        if former.get(name):
+            yield name, FORMER.format(former[name]), hints[name]
 
 
 def _joined(path: str, key: str) -> str:

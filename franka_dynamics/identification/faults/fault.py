@@ -11,6 +11,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from ..torque_model import OFFSET_SYMBOL, TorqueModel
+from ... import former_names
 from ...arrays import Array, NDArray
 from ...dynamics.newton_euler import NewtonEulerModel
 from ...recordings.preprocessing import Motion
@@ -22,6 +23,9 @@ MIN_HARMFUL_ERROR_RATIO = 1.5
 _MAX_LINEAR_ANGLE_RAD = 0.2
 
 
+@former_names.of_attributes(
+    '0.3', after='error_after', before='error_before', second='rival_error', where='recording'
+)
 @dataclass(frozen=True)
 class Diagnosis:
     """
@@ -36,10 +40,10 @@ class Diagnosis:
     kind: str
     joints: tuple[int, ...]
     values: tuple[float, ...]
-    error_before: float = field(default=np.nan, metadata={'key': 'before'})
-    error_after: float = field(default=np.nan, metadata={'key': 'after'})
-    rival_error: float = field(default=np.nan, metadata={'key': 'second'})
-    recording: str = field(default='', metadata={'key': 'where'})
+    error_before: float = field(default=np.nan, metadata={'former_key': 'before'})
+    error_after: float = field(default=np.nan, metadata={'former_key': 'after'})
+    rival_error: float = field(default=np.nan, metadata={'former_key': 'second'})
+    recording: str = field(default='', metadata={'former_key': 'where'})
 
 
 @dataclass(frozen=True, eq=False)
