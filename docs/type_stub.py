@@ -19,7 +19,7 @@ MAX_WIDTH = 99
 def stub() -> str:
     """Return the text of the stub."""
     imports, renamed = [], []
-    for name, (module, attribute) in franka_dynamics._MODULE_BY_NAME.items():
+    for name, (module, attribute) in vars(franka_dynamics)['_MODULE_BY_NAME'].items():
         shown = name if name == attribute else f'_{name}'
         imports.append((module, attribute, shown))
         if name != attribute:
