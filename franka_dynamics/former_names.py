@@ -16,6 +16,7 @@ come.
 from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
+import inspect
 from typing import Any, NamedTuple, TypeVar
 import warnings
 
@@ -70,8 +71,7 @@ def of_attributes(until: str, **new_names: str) -> Callable[[_ClassType], _Class
         made = vars(cls).get(maker)
         if made is not None:
             function = made.__func__ if isinstance(made, staticmethod) else made
-            code = function.__code__
-            given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+            given = inspect.signature(function).parameters
             arguments = {old: new for old, new in new_names.items() if new in given}
             if arguments:
                 setattr(cls, maker, of_arguments(until, **arguments)(function))

@@ -71,6 +71,9 @@ _MIN_LENGTH_UNIT_M = 1e-12  # [m]; smaller lengths are rounding errors of quarte
 _SPAN_TOLERANCE = 1e-9
 
 
+@former_names.of_attributes(
+    '0.3', largest_dropped='max_dropped_norm', smallest_kept='min_kept_norm'
+)
 @dataclass(frozen=True)
 class ColumnGap:
     """

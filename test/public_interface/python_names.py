@@ -46,7 +46,7 @@ def python_names(listed: set[str]) -> dict[str, str]:
     The value of a former name is the release that no longer has it, that of others is ''.
     """
     names = dict.fromkeys(fd.__all__, '') | dict.fromkeys(fd._FORMER_NAMES, '0.3')
-    found = {name: inspect.unwrap(getattr(fd, name)) for name in fd.__all__}
+    found = {name: getattr(fd, name) for name in fd.__all__}
     exported_names = {thing: name for name, thing in found.items() if inspect.isclass(thing)}
     for name, thing in vars(errors).items():
         if inspect.isclass(thing) and issubclass(thing, (fd.FrankaDynamicsError, UserWarning)):
@@ -122,8 +122,11 @@ def _with_parameters(name: str, function: Any) -> dict[str, str]:
     names = {f'{name}({one})': '' for one in public if one not in ('self', 'cls')}
     if inspect.isclass(function):
         function = function.__dict__.get('__init__') or function.__new__
-    former = getattr(function, 'former_arguments', {})
-    return names | {f'{name}({old})': one.until for old, one in former.items()}
+    while function is not None:  # in whatever it is wrapped
+        former = getattr(function, 'former_arguments', {})
+        names |= {f'{name}({old})': one.until for old, one in former.items()}
+        function = getattr(function, '__wrapped__', None)
+    return names
 
 
 def _names_of_class(cls: type, shown: str) -> dict[str, str]:
