@@ -40,7 +40,7 @@ make PIP_ONLY=1 installs by pip instead.' >&2; exit 2; })
 endef
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help test-kilted test-public-rclpy broken-logs demo docs foreign-files fuzz generated gazebo-check ament receivers recordings rosdoc2 soak test tutorials test-kernels test-libraries test-long test-numpy1 test-ros guard-false-alarms guard-misconfiguration streams lint promises figures setup clean
+.PHONY: help test-kilted test-public-rclpy broken-logs demo docs foreign-files fuzz generated gazebo-check ament receivers recordings rosdoc2 soak test tutorials test-kernels test-libraries test-long test-numpy1 test-ros guard-false-alarms guard-misconfiguration streams lint promises figures package constraints setup clean
 .DEFAULT_GOAL := help
 
 help:
@@ -76,6 +76,8 @@ help:
 	@echo "make promises     short forms of the commands behind the pages' figures, and whether these hold"
 	@echo 'make figures      their whole forms, into the pages; on a quiet machine, an hour. FIGURES="single_states'
 	@echo '                  batch latency" names some'
+	@echo 'make package      archive and wheel in build/package, checked, and tried in an empty environment'
+	@echo 'make constraints  newest versions of all packages into requirements/constraints'
 	@echo 'make lint         ruff and mypy'
 	@echo 'make clean        remove the environments, built files and outputs of demo and replay'
 	@echo 'PYTHON=... names the Python (3.11 to 3.14) of a new environment, VENV=... its folder; one that'
@@ -85,6 +87,9 @@ help:
 setup: $(VENV)/ready
 
 REQUIREMENTS := requirements/ros-jazzy.txt requirements/test.txt
+# The version of every package, so that a clone sets up the same in a year; `make constraints`
+# chooses newer ones.
+CONSTRAINTS := requirements/constraints
 
 # $(call MAKE_VENV,FOLDER): an environment with uv, or a sentence about what the system lacks, said
 # before anything is downloaded. One that works is updated, and never removed. Pinocchio's wheel
@@ -97,7 +102,7 @@ exit 2; }
 echo 'The library libgomp.so.1 is needed (Debian and Ubuntu: apt install libgomp1).' >&2; exit 2; }
 @if $(CLEAN) $(1)/bin/python -m pip --version >/dev/null 2>&1; then echo 'Updating $(1) ...'; \
 else echo 'Setting up $(1) with $(PYTHON) ...'; $(CLEAN) $(PYTHON) -m venv --clear $(1); fi
-@$(if $(PIP_ONLY),:,$(CLEAN) $(1)/bin/uv --version >/dev/null 2>&1 || $(CLEAN) $(1)/bin/python -m pip install -q --disable-pip-version-check uv || { \
+@$(if $(PIP_ONLY),:,$(CLEAN) $(1)/bin/uv --version >/dev/null 2>&1 || $(CLEAN) $(1)/bin/python -m pip install -q --disable-pip-version-check -c $(CONSTRAINTS)/jazzy.txt uv || { \
 if $(CLEAN) $(1)/bin/python -m pip install -q --disable-pip-version-check --retries 0 --no-deps \
 --dry-run --ignore-installed PyYAML 2>/dev/null; \
 then echo 'uv cannot be installed here; make PIP_ONLY=1 does without it.' >&2; \
@@ -106,13 +111,15 @@ PyPI: export PIP_INDEX_URL=... UV_DEFAULT_INDEX=...' >&2; fi; exit 2; })
 endef
 
 # What the demonstration needs; then all else, into the same environment.
-$(VENV)/demo-ready: requirements/ros-jazzy.txt setup.py
+$(VENV)/demo-ready: requirements/ros-jazzy.txt $(CONSTRAINTS)/jazzy.txt setup.py
 	$(call MAKE_VENV,$(VENV))
-	@$(call INSTALL,$(VENV)) -r requirements/ros-jazzy.txt -e '.[sim,identify]' $(BRIEF)
+	@$(call INSTALL,$(VENV)) -c $(CONSTRAINTS)/jazzy.txt -r requirements/ros-jazzy.txt \
+		-e '.[sim,identify]' $(BRIEF)
 	@touch $@
 
 $(VENV)/ready: $(VENV)/demo-ready $(REQUIREMENTS)
-	@$(call INSTALL,$(VENV)) $(addprefix -r ,$(REQUIREMENTS)) -e '.[all]' $(BRIEF)
+	@$(call INSTALL,$(VENV)) -c $(CONSTRAINTS)/jazzy.txt $(addprefix -r ,$(REQUIREMENTS)) \
+		-e '.[all]' $(BRIEF)
 	@touch $@
 
 # With the versions of Pinocchio and numpy that apt has. uv alone can set aside that a library
@@ -120,10 +127,10 @@ $(VENV)/ready: $(VENV)/demo-ready $(REQUIREMENTS)
 NUMPY1_VENV ?= .venv-numpy1
 NUMPY1_BIN := $(CLEAN) $(NUMPY1_VENV)/bin
 
-$(NUMPY1_VENV)/ready: $(REQUIREMENTS) requirements/numpy1.toml setup.py
+$(NUMPY1_VENV)/ready: $(REQUIREMENTS) requirements/numpy1.toml $(CONSTRAINTS)/numpy1.txt setup.py
 	$(call MAKE_VENV,$(NUMPY1_VENV))
 	@$(call INSTALL,$(NUMPY1_VENV)) --config-file requirements/numpy1.toml \
-		$(addprefix -r ,$(REQUIREMENTS)) -e '.[all]' $(BRIEF)
+		-c $(CONSTRAINTS)/numpy1.txt $(addprefix -r ,$(REQUIREMENTS)) -e '.[all]' $(BRIEF)
 	@touch $@
 
 demo: $(VENV)/demo-ready
@@ -157,9 +164,10 @@ test-numpy1: $(NUMPY1_VENV)/ready
 # The nodes with the wheels of ROS 2 Kilted.
 KILTED_VENV ?= .venv-kilted
 
-$(KILTED_VENV)/ready: requirements/ros-kilted.txt requirements/test.txt setup.py
+$(KILTED_VENV)/ready: requirements/ros-kilted.txt requirements/test.txt $(CONSTRAINTS)/kilted.txt setup.py
 	$(call MAKE_VENV,$(KILTED_VENV))
-	@$(call INSTALL,$(KILTED_VENV)) $(addprefix -r ,$(filter %.txt,$^)) -e '.[all]' $(BRIEF)
+	@$(call INSTALL,$(KILTED_VENV)) -c $(CONSTRAINTS)/kilted.txt -r requirements/ros-kilted.txt \
+		-r requirements/test.txt -e '.[all]' $(BRIEF)
 	@touch $@
 
 # KILTED_TESTS may name fewer tests, as in .ci/run.
@@ -207,7 +215,7 @@ test-libraries: $(LIBRARIES_VENV)/ready
 	@$(LIBRARIES_BIN)/python -m pytest -q -m 'not long' test/batch test/codegen/test_generated_code.py test/examples/test_payload_by_gradient.py
 
 $(VENV)/docs-ready: $(VENV)/ready requirements/docs.txt
-	@$(call INSTALL,$(VENV)) -r requirements/docs.txt $(BRIEF)
+	@$(call INSTALL,$(VENV)) -c $(CONSTRAINTS)/jazzy.txt -r requirements/docs.txt $(BRIEF)
 	@touch $@
 
 docs: $(VENV)/docs-ready
@@ -216,7 +224,8 @@ docs: $(VENV)/docs-ready
 
 # As docs.ros.org makes the pages. rosdoc2 calls sphinx-apidoc by name.
 $(VENV)/packagers-ready: $(VENV)/docs-ready requirements/packagers.txt
-	@$(call INSTALL,$(VENV)) -r requirements/packagers.txt -r requirements/docs.txt $(BRIEF)
+	@$(call INSTALL,$(VENV)) -c $(CONSTRAINTS)/jazzy.txt -r requirements/packagers.txt \
+		-r requirements/docs.txt $(BRIEF)
 	@touch $@
 
 rosdoc2: $(VENV)/packagers-ready
@@ -283,6 +292,33 @@ generated: setup
 	@$(BIN)/python docs/cpp_constants.py
 	@$(BIN)/python docs/type_stub.py
 	@$(BIN)/python -m test.public_interface
+
+# $(call CONSTRAIN,NAME,OPTIONS) writes the constraints of an environment: newest versions of what
+# setup.py and requirements/ name, for each Python and Linux; a marker that all lines have is left
+# out, and uv itself is one of them.
+define CONSTRAIN
+@echo '$(CONSTRAINTS)/$(1).txt ...'
+@{ echo '# Written by `make constraints`.'; echo uv | $(BIN)/uv pip compile -q --upgrade --universal \
+	--python-version 3.11 --strip-extras --no-annotate --no-header --extra all $(2) setup.py \
+	requirements/test.txt - | sed "s/python_full_version < '3.15' and sys_platform == 'linux'//; \
+	s/ ; $$//; s/ and $$//"; } > $(CONSTRAINTS)/$(1).txt
+endef
+
+constraints: setup
+	$(call CONSTRAIN,jazzy,requirements/ros-jazzy.txt requirements/docs.txt requirements/packagers.txt)
+	$(call CONSTRAIN,kilted,requirements/ros-kilted.txt)
+	$(call CONSTRAIN,numpy1,--config-file requirements/numpy1.toml requirements/ros-jazzy.txt)
+
+# The archive and the wheel that a release uploads, built from each other, as an index and a user
+# without a clone see them: metadata, contents, and the first command of README.
+PACKAGED := build/package
+package: $(VENV)/packagers-ready
+	@rm -rf $(PACKAGED)
+	@$(BIN)/uv build -q --out-dir $(PACKAGED)
+	@$(BIN)/twine check --strict $(PACKAGED)/*.whl $(PACKAGED)/*.tar.gz
+	@$(BIN)/check-wheel-contents $(PACKAGED)/*.whl
+	@$(CLEAN) $(VENV)/bin/uvx -q --isolated --from "$$(echo $(PACKAGED)/*.whl)[replay]" \
+		franka-dynamics bag replay examples/recording --gains franka_ros2 --no-plots
 
 # docs/promises.yaml has the commands, and what CI holds them to.
 promises: setup

@@ -74,7 +74,7 @@ def programs_for_ros():
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / program.partition(' = ')[0] for program in PROGRAMS]
     for path in paths:
-        path.write_text('#!/bin/sh\nexec "$(dirname "$0")/../../bin/$(basename "$0")" "$@"\n')
+        path.write_text(f'#!/bin/sh\nexec "$(dirname "$0")/../../bin/{path.name}" "$@"\n')
         path.chmod(0o755)
     return [(f'lib/{NAME}', [path.as_posix() for path in paths])]
 
@@ -133,6 +133,7 @@ setup(
         'Development Status :: 4 - Beta',
         'Intended Audience :: Developers',
         'Intended Audience :: Science/Research',
+        'License :: OSI Approved :: Apache Software License',
         'Operating System :: POSIX :: Linux',
         'Programming Language :: Python :: 3.11',
         'Programming Language :: Python :: 3.12',

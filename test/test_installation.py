@@ -49,10 +49,16 @@ def colcon(source):
 
 @pytest.fixture(scope='module')
 def pip(source, tmp_path_factory):
-    """Return the prefix pip installs into, and an environment that finds it."""
-    prefix = tmp_path_factory.mktemp('pip')
-    flags = '-q --no-deps --no-index --no-build-isolation --no-compile --ignore-installed'.split()
-    command = [sys.executable, '-m', 'pip', 'install', *flags, '--prefix', str(prefix), source]
+    """Return the prefix pip installs the source archive into, offline, and an environment."""
+    prefix, archives = tmp_path_factory.mktemp('pip'), tmp_path_factory.mktemp('archives')
+    build = f'from setuptools import build_meta; build_meta.build_sdist({str(archives)!r})'
+    succeed([sys.executable, '-c', build], cwd=source)
+    (archive,) = archives.glob('*.tar.gz')
+    options = (
+        '-q --no-deps --no-index --no-build-isolation --no-compile --ignore-installed'.split()
+    )
+    into = ['--prefix', str(prefix), str(archive)]
+    command = [sys.executable, '-m', 'pip', 'install', *options, *into]
     succeed(command, cwd=prefix)
     (library,) = prefix.glob('lib/python*/site-packages')
     return prefix, {**os.environ, 'PYTHONPATH': str(library)}
@@ -93,6 +99,19 @@ def test_an_installed_verb_uses_installed_files_all_there(way, programs, request
     for path in {program, libexec / program.name}:
         printed = succeed([path, 'node', 'defaults'], env=environment, cwd=prefix)
         assert printed == (SOURCE / 'config/feedforward/default.yaml').read_text(encoding='utf-8')
+
+
+def test_each_requirement_has_a_version_in_the_constraints(setup_script):
+    arguments = setup_script['arguments']
+    base = [*arguments['install_requires'], *arguments['extras_require']['all']]
+    folder = SOURCE / 'requirements'
+    for distribution in ('jazzy', 'kilted'):
+        files = [folder / f'ros-{distribution}.txt', folder / 'test.txt']
+        listed = [line for path in files for line in path.read_text('utf-8').splitlines()]
+        needed = {re.split(r'[^\w.-]', line)[0] for line in base + listed if line[:1] != '#'}
+        lines = (folder / f'constraints/{distribution}.txt').read_text('utf-8').splitlines()
+        pinned = {line.split('==')[0] for line in lines if '==' in line}
+        assert {name.lower().replace('_', '-') for name in needed} <= pinned, 'make constraints'
 
 
 @pytest.fixture
