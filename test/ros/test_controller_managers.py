@@ -154,7 +154,8 @@ def test_a_receiver_is_what_it_declares_or_a_manager_lists_or_unknown(probe, loo
                     '/simulated/driver': ReceiverKind.UNRECOGNISED,
                 },
             )
-    assert not any(one.uncertainty for one in found.values())
+    # It may be a controller whose manager is not seen yet.
+    assert [name for name, one in found.items() if one.uncertainty] == ['/simulated/driver']
     assert 'fr3_joint7/effort, fr3_joint6' in str(found['/simulated/other_order'])
     assert 'fr3_joint1/position' in str(found['/simulated/positions'])
 
