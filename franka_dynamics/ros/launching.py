@@ -23,11 +23,12 @@ from launch_ros.substitutions import FindPackageShare
 import yaml
 
 from . import SIMULATION_NAMESPACE
+from .parameter_tables import ARM_MODEL_SOURCE, parameters_of_node
 from ..arm import ArmDescription
 from ..cpp_package.package import controller_arm_text
 from ..cpp_package.package import CONTROLLER_PACKAGE_NAME as BRAKING_PACKAGE
 from ..errors import SettingsError
-from ..files import expanded_path, share_directory, write_text
+from ..files import expanded_path, read_text, share_directory, write_text
 from ..simulation.gazebo import holding_torque, xacro_numbers
 
 PACKAGE_NAME = 'franka_dynamics'
@@ -35,6 +36,14 @@ PACKAGE_NAME = 'franka_dynamics'
 BRAKING_CONTROLLER_NAME = 'receiver'
 EFFORT_CONTROLLER_NAME = 'effort_controller'
 CONFIG_FOLDER = share_directory() / 'config'
+# Parameters that the controller that brakes must have as the node has them: it brakes and holds
+# the same arm, with the same load, on the same mount.
+_PARAMETERS_OF_BOTH = (
+    'gravity_vector',
+    'mount_tilt_compensated_by',
+    'payload',
+    'payload_known_to_robot',
+)
 # A launch argument: its default, its description and, if they are limited, its choices.
 LaunchArgument = tuple[Any, ...]
 RECEIVER_HELP = (
@@ -303,7 +312,9 @@ def torque_controller(
     `arm` has the joint names of the robot description. `target` is the node's target: it tells the
     controller that brakes whether to add gravity torque while it brakes and holds the arm.
     `param_text` is that of the forward controller's parameter file. `prefix` is put before the
-    controller's name. Raises SettingsError if there is no such receiver, and what
+    controller's name. The controller that brakes gets the load and the tilt of the base that
+    params_file gives to the node; if the node's model is that of a URDF, its arm is that of
+    robot_description. Raises SettingsError if there is no such receiver, and what
     `controller_arm_text` raises for an arm that the controller cannot take.
     """
     name = arguments.receiver
@@ -325,12 +336,23 @@ def torque_controller(
             f'is killed){fix} Nothing is started.'
         )
     controller = f'{prefix}{BRAKING_CONTROLLER_NAME}'
+    node_name = '/'.join(
+        ('', *filter(None, arguments.namespace.split('/')), f'{prefix}feedforward')
+    )
+    of_node: dict[str, Any] = {}
+    for file in argument_file_list('params_file', arguments.params_file):
+        of_node |= parameters_of_node(yaml.safe_load(read_text(Path(file))), node_name)
     values = {
         'type': f'{BRAKING_PACKAGE}/FeedforwardController',
-        'arm_file': str(write_lasting_file(f'{arm.name}.yaml', controller_arm_text(arm))),
         'target': target,
         'reference': 'total_torque',
+        **{name: of_node[name] for name in _PARAMETERS_OF_BOTH if name in of_node},
     }
+    if of_node.get('model_source', ARM_MODEL_SOURCE) == ARM_MODEL_SOURCE:
+        file = write_lasting_file(f'{arm.name}.yaml', controller_arm_text(arm))
+        values['arm_file'] = str(file)
+    else:
+        values['joints'] = list(arm.joint_names)  # of robot_description
     note = f'{name} takes the torques, and brakes the arm when they cease.'
     text = yaml.safe_dump({f'/**/{controller}': {'ros__parameters': values}})
     return TorqueController(controller, f'{controller}/reference', text, note)

@@ -7,8 +7,9 @@ The tables are read from config/parameters; no ROS is needed.
 """
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, replace
+import re
 import textwrap
 from typing import Any, TypeVar
 
@@ -126,6 +127,45 @@ def yaml_line(value: Any) -> str:
     """Return a value as YAML on one line."""
     text = yaml.safe_dump(value, default_flow_style=True, width=float('inf'))
     return text.removesuffix('\n').removesuffix('\n...')
+
+
+def file_sections(content: Any, name: str = '') -> Iterator[tuple[str, dict[str, Any]]]:
+    """
+    Yield the sections of a parameter file by its YAML `content`: names of nodes, parameters.
+
+    A section may be named as a node, such as /left/feedforward, or by wildcards, such as /**;
+    without a leading slash it is in the root namespace. Parameters of groups are GROUP.NAME.
+    """
+    for key, value in content.items() if isinstance(content, Mapping) else ():
+        if key == 'ros__parameters':
+            yield name, dict(_flat_parameters(value))
+        else:
+            yield from file_sections(value, f'{name}/{str(key).strip("/")}')
+
+
+def _flat_parameters(values: Any, prefix: str = '') -> Iterator[tuple[str, Any]]:
+    """Yield parameters of a section with their values, those of a group as GROUP.NAME."""
+    for name, value in values.items() if isinstance(values, Mapping) else ():
+        if isinstance(value, Mapping):
+            yield from _flat_parameters(value, f'{prefix}{name}.')
+        else:
+            yield f'{prefix}{name}', value
+
+
+def parameters_of_node(content: Any, node_name: str) -> dict[str, Any]:
+    """
+    Return what the YAML `content` of a parameter file gives to a node with a full name.
+
+    As for ROS, what a section of exactly this name says comes before what wildcards say.
+    """
+    sections = list(file_sections(content))
+    sections.sort(key=lambda one: one[0] == node_name)  # the node's own last
+    given: dict[str, Any] = {}
+    for name, values in sections:
+        pattern = re.escape(name).replace(r'/\*\*', '(/[^/]+)*').replace(r'\*', '[^/]+')
+        if re.fullmatch(pattern, node_name):
+            given |= values
+    return given
 
 
 def arm_from_parameters(parameters: dict[str, Any]) -> ArmDescription:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Declaration of a node's parameters, and checks of their values."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 import sys
@@ -13,7 +13,12 @@ from rclpy.exceptions import InvalidParameterTypeException
 from rclpy.parameter import Parameter
 import yaml
 
-from .parameter_tables import no_such_parameter_sentence, REMOVED_PARAMETERS, yaml_line
+from .parameter_tables import (
+    file_sections,
+    no_such_parameter_sentence,
+    REMOVED_PARAMETERS,
+    yaml_line,
+)
 from ..errors import list_text, nearest_name, SettingsError
 from ..files import read_text
 from ..parameter_schema import ParameterSpec, require_allowed_value
@@ -99,7 +104,10 @@ def _refuse_unknown_parameters(node: Any, given: Sequence[str], known: set[str])
             owner, _, name = word.partition(':=')[0].rpartition(':')
             sections = [(owner.rpartition('/')[2], {name})]
         elif flag == '--params-file':
-            sections = list(_sections_of(yaml.safe_load(read_text(Path(word)))))
+            content = yaml.safe_load(read_text(Path(word)))
+            sections = [
+                (one.rpartition('/')[2], {*values}) for one, values in file_sections(content)
+            ]
         else:
             continue
         by_name.update(*(names for section, names in sections if section in ('', own)))
@@ -119,24 +127,6 @@ def _refuse_unknown_parameters(node: Any, given: Sequence[str], known: set[str])
 def _is_of_ros(name: str) -> bool:
     """Return whether rclpy declares a parameter, for every node or for its publishers."""
     return name.startswith(('use_sim_time', 'start_type_description_service', 'qos_overrides.'))
-
-
-def _sections_of(content: Any, name: str = '') -> Iterator[tuple[str, set[str]]]:
-    """Yield the last words of the names of a parameter file's sections, with their parameters."""
-    for key, value in content.items() if isinstance(content, Mapping) else ():
-        if key == 'ros__parameters':
-            yield name, set(_flat_names(value))
-        else:
-            yield from _sections_of(value, str(key).rpartition('/')[2])
-
-
-def _flat_names(values: Any, prefix: str = '') -> Iterator[str]:
-    """Yield the names of parameters, those of a group as GROUP.NAME."""
-    for name, value in values.items() if isinstance(values, Mapping) else ():
-        if isinstance(value, Mapping):
-            yield from _flat_names(value, f'{prefix}{name}.')
-        else:
-            yield f'{prefix}{name}'
 
 
 # Values ------------------------------------------------------------------------------------------

@@ -336,6 +336,36 @@ def test_what_takes_the_torques_is_what_the_argument_names_whatever_is_installed
     assert processes['feedforward_node'].remappings[COMMAND] == f'{prefix}receiver/reference'
 
 
+TILT = {'gravity_vector': [4.0, 0.0, -8.9], 'mount_tilt_compensated_by': 'node'}
+LOAD = {'payload': [1.0, 0.0, 0.0, 0.1, *[0.0] * 6], 'payload_known_to_robot': False}
+
+
+@pytest.mark.parametrize(
+    'section', ['/**', '/left/left_feedforward', '/**/left_feedforward', '/*/left_feedforward']
+)
+def test_the_controller_that_brakes_gets_the_nodes_load_and_tilt(
+    launched, installed, tmp_path, section
+):
+    installed.touch()
+    sections = {'/elsewhere/feedforward': {'scale': 0.5, 'payload': [2.0] * 10}}
+    given = {
+        'params_file': parameter_file(tmp_path / 'own.yaml', {**sections, section: TILT | LOAD})
+    }
+    where = {'arm_prefix': 'left_', 'namespace': 'left', 'receiver': PACKAGE}
+    _, values = loaded(launched('franka_ros2', **where, **given)['spawner'])
+    assert values == values | TILT | LOAD and 'scale' not in values and 'arm_file' in values
+
+
+def test_beside_a_node_with_a_urdf_the_controller_that_brakes_reads_it(
+    launched, installed, tmp_path
+):
+    installed.touch()
+    file = parameter_file(tmp_path / 'own.yaml', {'/**': {'model_source': 'robot_description'}})
+    processes = launched('franka_ros2', receiver=PACKAGE, params_file=file)
+    _, values = loaded(processes['spawner'])
+    assert 'arm_file' not in values and values['joints'] == list(load('fr3').joint_names)
+
+
 def test_without_a_receiver_nothing_is_started_for_a_real_arm_both_are_named(launched, installed):
     forward = 'receiver:=effort_controller (it holds the last torque if the node is killed'
     braking = f'receiver:={PACKAGE} (it then brakes the arm)'

@@ -172,3 +172,11 @@ def test_what_resumes_gazebo_waits_for_the_status_that_the_arm_is_held(probe):
         say(held=True)
         probe.until(lambda: waiting.poll() is not None, 'its end')
     assert waiting.returncode == 0
+
+
+def test_a_tilt_that_nobody_is_said_to_compensate_ends_the_launch(probe, launched, tmp_path):
+    tilt = '/**:\n  ros__parameters:\n    gravity_vector: [9.81, 0.0, 0.0]\n'
+    (tmp_path / 'own.yaml').write_text(tilt)
+    launch, log = launched('feedforward', 'target:=fci', f'params_file:={tmp_path}/own.yaml')
+    probe.until(lambda: launch.poll() is not None, 'the end of the launch')
+    assert launch.returncode == 1 and 'mount_tilt_compensated_by' in log.read_text()
