@@ -349,8 +349,8 @@ def torque_controller(
         **{name: of_node[name] for name in _PARAMETERS_OF_BOTH if name in of_node},
     }
     if of_node.get('model_source', ARM_MODEL_SOURCE) == ARM_MODEL_SOURCE:
-        file = write_lasting_file(f'{arm.name}.yaml', controller_arm_text(arm))
-        values['arm_file'] = str(file)
+        text = controller_arm_text(arm)
+        values['arm_file'] = str(write_lasting_file(f'{arm.name}.yaml', text))
     else:
         values['joints'] = list(arm.joint_names)  # of robot_description
     note = f'{name} takes the torques, and brakes the arm when they cease.'
