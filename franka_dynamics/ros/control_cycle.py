@@ -88,10 +88,14 @@ class ControlCycle:
             self.arrival_clock_time, self._clock_step_time = clock, now
         self.has_new_state, self._diagnostics.status_log.state_arrival_time = True, now
         second = self._receivers.check_sequence_number(message_number)
-        if second and (controller.state in ACTIVE_STATES or not controller.faulty):
-            # Of two nodes' states one may be another arm's.
-            controller.reject_state(second, now, faulty=True)
-        elif self._receivers.has_new_state_publisher:
+        acts, is_numbered = controller.state in ACTIVE_STATES, message_number is not None
+        if second and (acts or not controller.faulty):
+            # Of two nodes' states one may be another arm's. Without numbers the other one may be a
+            # node that was killed: then the states are waited for.
+            controller.reject_state(second, now, faulty=acts or is_numbered)
+        if second and not is_numbered:
+            return
+        if not second and self._receivers.has_new_state_publisher:
             return  # the next number shows whether it is of another arm
         if wrong:
             controller.reject_state(wrong, now)

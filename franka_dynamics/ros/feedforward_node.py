@@ -100,7 +100,9 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self._motion_server = MotionServer(self, self._diagnostics)
         options = {'qos_profile': STATE_QOS, 'callback_group': states}
         on_state = self.cycle.on_joint_state
-        subscribe_numbered(self, JointState, 'joint_states', on_state, **options)
+        self.receivers.state_subscription = subscribe_numbered(
+            self, JointState, 'joint_states', on_state, **options
+        )
         if self.get_parameter('model_source').value == tables.ROBOT_DESCRIPTION_TOPIC:
             self.create_subscription(
                 String, tables.ROBOT_DESCRIPTION_TOPIC, self._on_robot_description, DESCRIPTION_QOS
@@ -312,9 +314,6 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
             controller.stop(check.reason, Stop.TO_ZERO)
         elif permission is TorquePermission.CHECKING and acts:
             controller.stop(check.reason, Stop.PAUSE)
-        elif check.second_state_source and acts:
-            with cycle.lock:
-                controller.reject_state(check.second_state_source, time.monotonic(), faulty=True)
         if check.has_receiver and not cycle.has_receiver and controller.state is not State.SILENT:
             # The arm may be elsewhere than where the torques that nobody got would hold it.
             with cycle.lock:

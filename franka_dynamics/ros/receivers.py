@@ -544,14 +544,15 @@ class ReceiverCheck:
 
     Before the first torque it also listens for other senders of torques.
 
-    `torque_publisher` is the node's. `permission` says whether torques may be sent,
+    `torque_publisher` is the node's, and `state_subscription` its subscription to joint states.
+    `permission` says whether torques may be sent,
     `reason` why not. `receivers` has them by name. `delivery_problem` says who else commands,
     or why nobody, or one of them, gets or applies the torques that are sent; '' if all do.
     `has_receiver` says whether there is a receiver: without one nothing is published, so that an
-    unknown one which comes later gets nothing before it is known. `second_state_source` says that
-    two nodes publish joint states, as far as the middleware does not show it by sequence numbers;
-    '' if not.
+    unknown one which comes later gets nothing before it is known.
     """
+
+    state_subscription: Any
 
     def __init__(self, node: Any, torque_publisher: Any) -> None:
         """Store the node and its publisher of torques; `on_activation` begins the check."""
@@ -561,7 +562,7 @@ class ReceiverCheck:
         self._subscription: Any = None
         self.permission, self.reason = TorquePermission.CHECKING, ''
         self.receivers: dict[str, Receiver] = {}
-        self.delivery_problem, self.second_state_source, self.has_receiver = '', '', False
+        self.delivery_problem, self.has_receiver = '', False
 
     def on_activation(self, target: str, state_topic: str, joint_names: Sequence[str]) -> None:
         """Begin to check who sends and receives torques for a target, a state topic and joints."""
@@ -572,7 +573,7 @@ class ReceiverCheck:
         seconds = f'{_MIN_LISTENING_TIME_S:g} s'
         self.reason = f'looking for {seconds} who else sends on {self.topic}, and who receives it'
         self._detector, self._state_count = SecondPublisherDetector(), 0
-        self._are_states_numbered, self.second_state_source = True, ''
+        self._next_naming, self._two_sources = 0.0, ''
         self._listen_until = 0.0
         self._heard_time = 0.0  # when a torque of another sender came
         # Whether the receivers that were found last are all known, and since when one is wrong.
@@ -595,32 +596,28 @@ class ReceiverCheck:
         """
         Return an error text if a joint state's sequence number shows a second publisher, else ''.
 
-        The number is None if the middleware does not number messages.
+        The number is None if the middleware does not number messages, as Cyclone DDS: then the
+        publishers that it has connected are counted. A killed one counts for some seconds.
         """
         self._state_count += 1
-        self._are_states_numbered = sequence_number is not None
         self._listen_until = self._listen_until or time.monotonic() + _MIN_LISTENING_TIME_S
-        if sequence_number is None or not self._detector.add_sequence_number(sequence_number):
-            return ''
-        return self._two_state_sources_text()
+        if sequence_number is None:
+            is_second = self.state_subscription.get_publisher_count() > 1
+        else:
+            is_second = self._detector.add_sequence_number(sequence_number)
+        return self._two_state_sources_text() if is_second else ''
 
     def _two_state_sources_text(self) -> str:
         """Return text that says that two nodes publish joint states, with the nodes' names."""
-        names = ', '.join(publisher_names(self._node, self._state_topic))
-        return (
-            f'a second node publishes {self._state_topic}, and states of two arms cannot be told '
-            f'apart; stop or remap the other one (publishers listed: {names})'
-        )
-
-    def _second_state_source(self) -> str:
-        """
-        Return text if joint states have no sequence numbers and the graph lists two publishers.
-
-        With sequence numbers a killed publisher, which stays listed for up to 20 s, is told from a
-        second one.
-        """
-        count = self._node.count_publishers(self._state_topic)
-        return '' if self._are_states_numbered or count <= 1 else self._two_state_sources_text()
+        now = time.monotonic()
+        if now >= self._next_naming:  # which takes longer than a control cycle
+            self._next_naming = now + _DELIVERY_CHECK_PERIOD_S
+            names = ', '.join(publisher_names(self._node, self._state_topic))
+            self._two_sources = (
+                f'a second node publishes {self._state_topic}, and states of two arms cannot be '
+                f'told apart; stop or remap the other one (publishers listed: {names})'
+            )
+        return self._two_sources
 
     @property
     def has_new_state_publisher(self) -> bool:
@@ -635,9 +632,6 @@ class ReceiverCheck:
         if waits and self._must_keep_listening(now):
             self._finder.find_receivers()  # which are watched meanwhile
             return
-        if waits and (second := self._second_state_source()):
-            self.reason = second
-            return
         count, due = self._publisher.get_subscription_count(), now >= self._next_check
         changed = count != self._subscriber_count or self._finder.has_new_answer
         if not (waits or due or changed or self._wrong_since or not self._are_known):
@@ -648,7 +642,6 @@ class ReceiverCheck:
         if due and not waits:
             self._next_check = now + _DELIVERY_CHECK_PERIOD_S
             self.delivery_problem = self._find_delivery_problem(found)
-            self.second_state_source = self._second_state_source()
         if unsure and (waits or not self.has_receiver):
             # Nothing is sent now, and nothing is before all are known.
             if waits:
