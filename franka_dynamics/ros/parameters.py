@@ -130,11 +130,12 @@ def _is_of_ros(name: str) -> bool:
 
 
 # Values ------------------------------------------------------------------------------------------
-def _type_sentence(spec: ParameterSpec) -> str:
-    """Return text that says of what type a parameter is, with its default or an example."""
+def _type_sentence(spec: ParameterSpec, given: str = '') -> str:
+    """Return text on the type of a parameter, with its default or an example, and that given."""
     lists = {'double_array': [1.0, 2.0], 'string_array': ['a', 'b']}
     example = yaml_line(spec.default or lists.get(spec.type_name, spec.default))
-    return f'{spec.name} must be of type {spec.type_name}, written as {example}.'
+    cause = f'is given a value of type {given}; it ' if given else ''
+    return f'{spec.name} {cause}must be {spec.type_name}, written as {example}.'
 
 
 def _parameter_descriptor(spec: ParameterSpec, value_type: Parameter.Type) -> ParameterDescriptor:
@@ -170,7 +171,7 @@ def _require_valid_changes(node: Any, changes: Sequence[Parameter]) -> None:
         if (spec := specs.get(change.name)) is None:  # one of ROS's own
             continue
         if change.type_ is not Parameter.Type[spec.type_name.upper()]:
-            raise SettingsError(_type_sentence(spec))
+            raise SettingsError(_type_sentence(spec, change.type_.name.lower()))
         require_allowed_value(spec, change.value)
         if spec.only_while_inactive and node.active:
             raise SettingsError(
