@@ -56,8 +56,15 @@ def environment(prefix):
         **os.environ,
         'AMENT_PREFIX_PATH': os.pathsep.join(filter(None, ament)),
         'PYTHONPATH': os.pathsep.join(filter(None, [*sys.path, *of_prefixes])),
-        # xacro, which launch calls by its name, stands beside Python.
-        'PATH': os.pathsep.join([os.path.dirname(sys.executable), os.environ['PATH']]),
+        'ROS_HOME': str(prefix / 'ros'),
+        # xacro and ros2, which launch calls by their names, stand beside Python or in a prefix.
+        'PATH': os.pathsep.join(
+            [
+                os.path.dirname(sys.executable),
+                *(f'{one}/bin' for one in PREFIXES.split(os.pathsep) if one),
+                os.environ['PATH'],
+            ]
+        ),
     }
 
 

@@ -139,6 +139,37 @@ def test_the_launch_unloads_its_controller_and_after_a_kill_the_pages_command_do
     assert controllers() == {}
 
 
+OTHER = """
+/controller_manager:
+  ros__parameters:
+    other.type: forward_command_controller/ForwardCommandController
+/other:
+  ros__parameters:
+    interface_name: effort
+    joints: {joints}
+"""
+
+
+def test_a_failed_start_says_who_has_the_efforts_and_blocks_no_later_one(
+    probe, launched, tmp_path, controllers, run_manager
+):
+    fr3, file = load('fr3'), tmp_path / 'other.yaml'
+    file.write_text(OTHER.format(joints=list(fr3.joint_names)))
+    manager = run_manager(fr3, '--params-file', file)
+    manager.load('other')
+    manager.switch(['other'])
+    launch, log = launched('franka_ros2', 'receiver:=effort_controller')
+    probe.until(lambda: launch.poll() is not None, 'the end of the launch')
+    assert launch.returncode == 1
+    _, _, told = log.read_text().partition('the spawner of effort_controller failed')
+    assert 'other' in told and 'fr3_joint1/effort' in told
+    assert controllers() == {'other': 'active'}
+    manager.switch((), ['other'])
+    launched('franka_ros2', 'receiver:=effort_controller')
+    expected = {'other': 'inactive', 'effort_controller': 'active'}
+    probe.until(lambda: controllers() == expected, 'the second start')
+
+
 def test_a_motion_ends_where_it_should_and_ctrl_c_ends_both_nodes(probe, launched):
     arm = load('fr3v2')
     launch, log = launched('simulation', f'robot_type:={arm.name}', 'namespace:=/')
