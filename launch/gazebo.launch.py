@@ -7,7 +7,9 @@ control:=direct drives the arm by Gazebo's own ApplyJointForce and JointStatePub
 starts paused. control:=ros2_control drives it by gz_ros2_control's effort interface.
 """
 
-from launch.actions import ExecuteProcess, IncludeLaunchDescription
+from pathlib import Path
+
+from launch.actions import AppendEnvironmentVariable, ExecuteProcess, IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import PathJoinSubstitution
 from launch_ros.substitutions import FindPackageShare
@@ -87,9 +89,9 @@ def gazebo_bridge(arguments, folder):
     return node_action('ros_gz_bridge', 'parameter_bridge', arguments.namespace, parameters=[file])
 
 
-def arm_spawner(arguments, *source):
-    """Return the process that spawns the arm in Gazebo."""
-    words = [*source, '-name', gazebo.MODEL_NAME]
+def arm_spawner(arguments):
+    """Return the process that spawns the arm of robot_description in Gazebo."""
+    words = ['-topic', 'robot_description', '-name', gazebo.MODEL_NAME]
     return node_action('ros_gz_sim', 'create', arguments.namespace, arguments=words)
 
 
@@ -102,7 +104,7 @@ def ros2_control_launch_actions(arguments, arm):
         'namespace': f'/{arguments.namespace.strip("/")}',
     }
     active, others = ros2_control_actions(arguments, arm, TARGET, folder, hardware)
-    spawn = arm_spawner(arguments, '-topic', 'robot_description')
+    spawn = arm_spawner(arguments)
     return [
         gazebo_server(arguments, '-r'),  # controllers cannot be activated while Gazebo is paused
         gazebo_bridge(arguments, folder),
@@ -121,36 +123,40 @@ def wait_command(node):
 
 
 def direct_control_actions(arguments, arm):
-    """Return the actions that start Gazebo paused, spawn the arm, and resume once it is held."""
+    """Return the actions that start Gazebo paused, with the arm, and resume once it is held."""
     shapes = load_shapes(arm.name)
     hand = (shape.expressed_in(arm.flange_transform()) for shape in load_hand_shapes(arm.hand))
     shapes[arm.n] = (*shapes.get(arm.n, ()), *hand)
-    start = arm.home_position
     folder = write_temporary_files(
         {
             'bridge.yaml': yaml.safe_dump(gazebo.bridge_configuration(arm.joint_names)),
-            'arm.urdf': gazebo.gazebo_urdf(arm, start, shapes=shapes),
+            'arm.urdf': gazebo.gazebo_urdf(arm, arm.home_position, shapes=shapes),
         }
     )
-    spawn = arm_spawner(arguments, '-file', str(folder / 'arm.urdf'))
-    direct = package_node(
-        'gazebo_direct',
-        arguments.namespace,
-        parameters=[{'robot_type': arguments.robot_type, 'hand': arguments.hand}],
-    )
+    # The arm stands in the world from the start, because a reset drops what is added later.
+    world = Path(arguments.world)
+    text = gazebo.world_with_arm(world, folder / 'arm.urdf')
+    (folder / 'world.sdf').write_text(text, encoding='utf-8')
+    arguments.world = str(folder / 'world.sdf')
     name = f'/{arguments.namespace.strip("/")}/gazebo_direct'.replace('//', '/')
     held = ExecuteProcess(cmd=wait_command(name))
     kinds = '--reqtype gz.msgs.WorldControl --reptype gz.msgs.Boolean --timeout 5000'
     service = f'gz service -s /world/{gazebo.WORLD_NAME}/control {kinds} --req'
     resume = ExecuteProcess(output='screen', cmd=[*service.split(), 'pause: false'])
     return [
+        # What the given world names relative to its own folder.
+        AppendEnvironmentVariable('GZ_SIM_RESOURCE_PATH', str(world.parent)),
         gazebo_server(arguments, ''),  # without -r Gazebo starts paused
         gazebo_bridge(arguments, folder),
         robot_state_publisher(arguments.namespace, urdf_text(arm, root='world')),
-        spawn,
         # gazebo_direct_node takes torques on the same topic as ros2_control's forward controller.
         feedforward_for_simulator(arguments, TARGET, f'{EFFORT_CONTROLLER_NAME}/commands'),
-        start_after_success(spawn, 'spawning the arm', direct, held),
+        package_node(
+            'gazebo_direct',
+            arguments.namespace,
+            parameters=[{'robot_type': arguments.robot_type, 'hand': arguments.hand}],
+        ),
+        held,
         start_after_success(held, 'waiting until the arm is held', resume),
         start_after_success(resume, "Gazebo's start"),
     ]

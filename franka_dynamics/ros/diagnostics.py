@@ -102,8 +102,11 @@ class StatusLog:
         silence = time.monotonic() - self.state_arrival_time
         if silence < _MISSING_STATE_TIMEOUT_S:
             return ''
+        said = f'no joint state on {self._state_topic} for {silence:.0f} s'
+        if problem := self._receivers.broadcaster_problem:
+            return f'{said}: {problem}'
         return (
-            f'no joint state on {self._state_topic} for {silence:.0f} s, where '
+            f'{said}, where '
             f'{self._node.count_publishers(self._state_topic)} publish; `franka-dynamics doctor` '
             'lists what there is: start the driver or the simulator in this ROS_DOMAIN_ID, let a '
             'paused simulation go on, or remap joint_states to its topic'

@@ -23,6 +23,7 @@ from . import trajectory_messages as conversion
 from .diagnostics import FeedforwardDiagnostics
 from .messages import parse_message, seconds_to_stamp, stamp_to_seconds
 from .rclpy_private import mark_goal_executing
+from .receivers import TRAJECTORY_TOPIC
 from .topics import PUBLISHER_QOS, REFERENCE_QOS
 from ..control.ending import ReasonCode
 from ..control.feedforward import Feedforward, State
@@ -67,7 +68,7 @@ class MotionServer:
         """Make the motions' publisher, subscription and, with control_msgs, action server."""
         self._node, self._diagnostics = node, diagnostics
         self._motion_publisher = node.create_lifecycle_publisher(
-            JointTrajectory, '~/feedforward_trajectory', PUBLISHER_QOS
+            JointTrajectory, TRAJECTORY_TOPIC, PUBLISHER_QOS
         )
         node.create_subscription(
             JointTrajectory, '~/reference', self._on_reference, REFERENCE_QOS, raw=True

@@ -35,6 +35,7 @@ except ImportError:
     ListControllers = None
 
 TORQUE_TYPE = 'std_msgs/msg/Float64MultiArray'
+TRAJECTORY_TOPIC = '~/feedforward_trajectory'  # of whole motions with their torques
 TRIGGER_TYPE = 'std_srvs/srv/Trigger'
 ServiceTypes = Mapping[str, Sequence[str]]  # a node's services with their types
 
@@ -206,6 +207,7 @@ def process_of(endpoint: Any) -> bytes:
 _CLOCK_TYPE = 'rosgraph_msgs/msg/Clock'
 _LIST_CONTROLLERS = 'list_controllers'
 _LIST_CONTROLLERS_TYPE = 'controller_manager_msgs/srv/ListControllers'
+_BROADCASTER_TYPE = 'joint_state_broadcaster/JointStateBroadcaster'
 _REQUEST_PERIOD_S = 1.0
 _QUICK_REQUEST_PERIOD_S = 0.2  # while torques wait for an answer, or for a controller's activation
 # A manager answers late while it loads a controller, or not at all if it has not discovered the
@@ -478,6 +480,20 @@ class ReceiverFinder:
         """Why a controller manager (the first of several) does not answer; '' if all answer."""
         return next((client.problem for client in self._managers.values() if client.problem), '')
 
+    @property
+    def broadcaster_problem(self) -> str:
+        """Which broadcaster of joint states a manager has that is not active; '' if none is."""
+        for manager in self._managers.values():
+            for one in (manager.controllers or {}).values():
+                if one.type == _BROADCASTER_TYPE and one.state != 'active':
+                    return (
+                        f'{one.name} of {manager.name} is {one.state}, as after a reflex: recover '
+                        'the robot, activate its hardware component, and then the controllers '
+                        f'(ros2 control switch_controllers --activate {one.name} ... '
+                        f'-c {manager.name})'
+                    )
+        return ''
+
     def close(self) -> None:
         """Destroy the clients of all managers, with their answers."""
         self._remove_managers(set(self._managers))
@@ -695,6 +711,19 @@ class ReceiverCheck:
         """The names of the nodes that receive torques, with their kinds, as text, or 'none'."""
         return ', '.join(f'{name} ({one})' for name, one in self.receivers.items()) or 'none'
 
+    def _is_moved_by_trajectories(self) -> bool:
+        """Return whether a controller takes the node's whole motions, with their torques."""
+        # A recorder listens on the node's own topic; a controller has its own, to which the
+        # node's is remapped.
+        own = f'{self._node.get_fully_qualified_name()}/{TRAJECTORY_TOPIC.removeprefix("~/")}'
+        topic = self._node.resolve_topic_name(TRAJECTORY_TOPIC)
+        return topic != own and self._node.count_subscribers(topic) > 0
+
+    @property
+    def broadcaster_problem(self) -> str:
+        """Which broadcaster of joint states beside the receivers is not active; '' if none is."""
+        return self._finder.broadcaster_problem
+
     def _find_delivery_problem(self, receivers: dict[str, Receiver]) -> str:
         """Return why torques are not received or applied, or who else sends them; else ''."""
         if rivals := publisher_names(self._node, self.topic):
@@ -720,6 +749,8 @@ class ReceiverCheck:
                 return f'{name} applies no torque: it {known.idle_reason}'
         if receivers:
             return self._finder.manager_problem
+        if self._is_moved_by_trajectories():
+            return ''
         return f'nobody receives the torques on {self.topic}; remap ~/command to the receiver'
 
     def _set_permission(self, permission: TorquePermission, reason: str) -> None:

@@ -10,6 +10,7 @@ for an arm without gz_ros2_control, adds the start pose to Gazebo's positions.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
@@ -18,10 +19,12 @@ from ..arm import ArmDescription, Joint, JointKind
 from ..arm.shapes import Shape
 from ..arrays import Array, ArrayLike
 from ..dynamics.newton_euler import NewtonEulerModel
+from ..errors import SettingsError, short_text
+from ..files import read_text
 from ..urdf.writer import urdf_text, xml_text
 
 WORLD_NAME = 'franka'  # in config/gazebo_world.sdf
-MODEL_NAME = 'franka'  # of the spawned arm
+MODEL_NAME = 'franka'  # of the arm
 _STATE_PLUGIN = ('gz-sim-joint-state-publisher-system', 'gz::sim::systems::JointStatePublisher')
 _FORCE_PLUGIN = ('gz-sim-apply-joint-force-system', 'gz::sim::systems::ApplyJointForce')
 
@@ -64,6 +67,32 @@ def gazebo_urdf(
         if joint is not None:
             ElementTree.SubElement(plugin, 'joint_name').text = joint
     return xml_text(robot)
+
+
+def world_with_arm(world_file: Path, urdf_file: Path) -> str:
+    """
+    Return the text of an SDF world that contains an arm from its start; raise SettingsError.
+
+    At a reset Gazebo drops what was added to its world after the start, so an arm that is to
+    survive one stands in the world's file. `world_file` has a world called WORLD_NAME, and
+    `urdf_file` the arm. Raises SettingsError, with the file's name, if it has no such world.
+    """
+    try:
+        sdf = ElementTree.fromstring(read_text(world_file))
+    except ElementTree.ParseError as error:
+        raise SettingsError(f'{world_file} is no SDF: {error}.') from error
+    worlds = sdf.findall('world')
+    world = next((one for one in worlds if one.get('name') == WORLD_NAME), None)
+    if world is None:
+        names = ', '.join(repr(one.get('name')) for one in worlds) or 'none'
+        raise SettingsError(
+            f'{world_file} has no world called {WORLD_NAME}, which topics and services are named '
+            f'after: it has {short_text(names)}. Rename its world.'
+        )
+    include = ElementTree.SubElement(world, 'include')
+    ElementTree.SubElement(include, 'name').text = MODEL_NAME
+    ElementTree.SubElement(include, 'uri').text = str(urdf_file)
+    return xml_text(sdf)
 
 
 def bridge_configuration(joint_names: Sequence[str] = ()) -> list[dict[str, str]]:

@@ -29,7 +29,7 @@ from franka_dynamics.ros.receivers import (
 )
 from franka_dynamics.ros.topics import DESCRIPTION_QOS
 
-from .conftest import COMMAND, FER, FER_GRAVITY, INCLINED
+from .conftest import COMMAND, FER, FER_GRAVITY, INCLINED, PATIENT
 
 COMMANDS, TORQUES = 'feedforward: Command', '/effort_controller/commands'
 ARM, LIGHT_ARM = ReceiverKind.SIMULATED_ARM, ReceiverKind.COMPENSATED_ARM
@@ -303,6 +303,18 @@ def test_torques_that_nobody_gets_are_a_warning_that_says_why(probe, arm, start_
     probe.destroy_subscription(other)
     until_told('OK', 'torques are sent')
     assert probe.told(COMMANDS, 'receivers').startswith('/probe (neither')
+
+
+def test_no_receiver_is_missed_where_a_controller_takes_whole_motions(probe, arm, start_node):
+    topic = '/trajectory_controller/joint_trajectory'
+    start_node(
+        target='fci',
+        **INCLINED,
+        remaps={**PATIENT['remaps'], 'feedforward/feedforward_trajectory': topic},
+    )
+    arm.until_says(COMMANDS, 'nobody receives')
+    probe.create_subscription(JointTrajectory, topic, print, 1)
+    arm.until(lambda: probe.status(COMMANDS).level == 'OK', 'nothing is missed')
 
 
 def test_a_first_receiver_gets_nothing_before_it_is_known(probe, arm, start_node):

@@ -387,6 +387,31 @@ def test_the_worlds_gravity_and_name_are_ours():
     assert tuple(float(word) for word in world.findtext('gravity').split()) == dynamics.GRAVITY
 
 
+def test_a_world_contains_the_arm_and_all_that_it_had(tmp_path):
+    file, arm = CONFIG / 'gazebo_world.sdf', tmp_path / 'arm.urdf'
+    before = ElementTree.parse(file).find('world')
+    world = ElementTree.fromstring(gazebo.world_with_arm(file, arm)).find('world')
+    *kept, include = world
+    assert [one.tag for one in kept] == [one.tag for one in before]
+    assert (include.tag, include.findtext('name')) == ('include', gazebo.MODEL_NAME)
+    assert include.findtext('uri') == str(arm)
+
+
+@pytest.mark.parametrize(
+    ('text', 'named'),
+    [
+        ('<sdf><world', 'no SDF'),
+        ('<sdf/>', 'it has none'),
+        ('<sdf><world name="default"/></sdf>', "it has 'default'"),
+    ],
+)
+def test_a_world_that_is_not_ours_is_refused_with_its_file(text, named, tmp_path):
+    file = tmp_path / 'own.sdf'
+    file.write_text(text)
+    with refuses(SettingsError, str(file), named):
+        gazebo.world_with_arm(file, tmp_path / 'arm.urdf')
+
+
 # The cycle that gz_ros2_control loses at its start, in MuJoCo, with the gains for it. ------------
 
 HELD = 200  # cycles before the start, in which the node settles

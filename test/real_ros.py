@@ -1,0 +1,128 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Run the tests that need more of ROS than its wheels, where a machine has it: PART ... or all.
+
+Each part needs a package that apt or a workspace brings. It is looked for in the folder --ros
+(/opt/ros/jazzy, or install of a workspace), or else in franka_dynamics/real/PART of
+$XDG_CACHE_HOME (~/.cache), where somebody may have built it, and in /opt/ros/jazzy. A setup.bash
+in such a folder sets the paths of what lies there. The last line says what was not run, and why.
+"""
+
+import argparse
+from dataclasses import dataclass, field
+import os
+from pathlib import Path
+import subprocess
+import sys
+import time
+
+ROOT = Path(__file__).parents[1]
+APT = Path('/opt/ros/jazzy')
+WORKERS = '-n 4 --dist loadfile --no-loadscope-reorder --max-worker-restart=0'.split()
+
+
+@dataclass
+class Part:
+    """Tests that need a ROS package, with the variables that they need."""
+
+    package: str
+    tests: tuple[str, ...]
+    variables: dict[str, str] = field(default_factory=dict)
+
+
+PARTS = {
+    'ros2_control': Part(
+        'controller_manager',
+        (
+            'test/cpp_package/test_ros2_control.py',
+            'test/launch_files',
+            'test/ros/test_launch.py',
+            'test/ros/test_motion_goals.py',
+            'test/ros/test_controller_managers.py',
+        ),
+    ),
+    'cyclonedds': Part(
+        'rmw_cyclonedds_cpp',
+        ('test/ros/test_running_node.py',),
+        {'RMW_IMPLEMENTATION': 'rmw_cyclonedds_cpp'},
+    ),
+}
+
+
+def folders(part: str, given: Path | None) -> list[Path]:
+    """Return where a part is looked for, in order."""
+    if given is not None:
+        return [given]
+    cache = Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache')
+    return [cache / 'franka_dynamics' / 'real' / part, APT]
+
+
+def sourced(folder: Path) -> dict[str, str]:
+    """Return the environment after a folder's setup.bash."""
+    words = ['bash', '-c', 'source "$0" && env -0', str(folder / 'setup.bash')]
+    output = subprocess.run(words, stdout=subprocess.PIPE, check=True, text=True).stdout
+    return dict(line.split('=', 1) for line in output.split('\0') if line)
+
+
+def found(part: str, given: Path | None) -> tuple[Path, dict[str, str]] | None:
+    """Return the first folder that has a part's package, and its environment; None without one."""
+    for folder in folders(part, given):
+        if not (folder / 'setup.bash').is_file():
+            continue
+        environment = sourced(folder)
+        entry = Path('share/ament_index/resource_index/packages') / PARTS[part].package
+        prefixes = environment.get('AMENT_PREFIX_PATH', '').split(os.pathsep)
+        if any((Path(prefix) / entry).exists() for prefix in prefixes):
+            return folder, environment
+    return None
+
+
+def run(part: str, folder: Path, environment: dict[str, str], words: list[str]) -> int:
+    """Run a part's tests; return pytest's exit status."""
+    # apt's packages are for the system's Python; what was built beside wheels, for this one.
+    python = 'python3' if folder == APT else sys.executable
+    command = [python, '-m', 'pytest', '-q', '-m', 'not long', *words, *PARTS[part].tests]
+    print(f'{part}: {folder}', flush=True)
+    return subprocess.run(
+        command,
+        cwd=ROOT,
+        env={
+            **environment,
+            **PARTS[part].variables,
+            'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
+            'FRANKA_DYNAMICS_ROS2_CONTROL': environment['AMENT_PREFIX_PATH'],
+        },
+    ).returncode
+
+
+def main() -> int:
+    """Run what is asked for; return 1 if a test fails, 2 if a ROS that was named has nothing."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument('part', nargs='*', help=f'of {", ".join(PARTS)} (default: all)')
+    parser.add_argument('--ros', type=Path, help='the only folder to look in')
+    parser.add_argument('--pytest', default=' '.join(WORKERS), help="more of pytest's options")
+    options = parser.parse_args()
+    unknown = set(options.part) - set(PARTS)
+    if unknown:
+        parser.error(f'no part is called {", ".join(sorted(unknown))}')
+    statuses, absent = [], []
+    for part in options.part or PARTS:
+        place = found(part, options.ros)
+        if place is None:
+            looked = ' nor '.join(map(str, folders(part, options.ros)))
+            absent.append(f'{part} (neither {looked} has {PARTS[part].package})')
+            continue
+        began = time.monotonic()
+        statuses.append(run(part, *place, options.pytest.split()))
+        print(f'{part}: {time.monotonic() - began:.0f} s', flush=True)
+    print(f'not run: {"; ".join(absent) or "nothing"}', flush=True)
+    if any(statuses):
+        return 1
+    return 2 if options.ros and not statuses else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
