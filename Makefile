@@ -40,7 +40,7 @@ make PIP_ONLY=1 installs by pip instead.' >&2; exit 2; })
 endef
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help test-kilted test-public-rclpy broken-logs demo docs foreign-files fuzz generated gazebo-check ament receivers recordings rosdoc2 soak test tutorials test-kernels test-libraries test-long test-numpy1 test-ros guard-false-alarms guard-misconfiguration streams lint promises figures package constraints setup clean
+.PHONY: help test-kilted test-public-rclpy broken-logs demo docs foreign-files fuzz generated gazebo-check ament receivers recordings rosdoc2 soak test tutorials test-kernels test-libraries test-long test-numpy1 test-real test-ros guard-false-alarms guard-misconfiguration streams lint promises figures package constraints setup clean
 .DEFAULT_GOAL := help
 
 help:
@@ -53,8 +53,9 @@ help:
 	@echo 'make test-public-rclpy  the same where rclpy has no more than its public interface'
 	@echo 'make test-long    the long tests: soak, fuzz, statistics and the tutorials'
 	@echo 'make tutorials    every command of the two tutorials, on a simulated arm'
-	@echo "make test-ros ROS=FOLDER  launch files, ros2 commands of the pages and C++ against ROS's own launch,"
-	@echo '                  ros2cli and ros2_control in FOLDER: /opt/ros/jazzy, a workspace, a Python environment'
+	@echo "make test-ros     launch files, ros2 commands of the pages and C++ against ROS's own launch,"
+	@echo '                  ros2cli and ros2_control, of /opt/ros/jazzy or ROS=FOLDER, install of a workspace'
+	@echo 'make test-real    these, and the nodes beside Cyclone DDS, franka_ros2 and Gazebo, where they are there'
 	@echo 'make test-libraries  the tests of PyTorch and JAX, in an environment of their own (gigabytes)'
 	@echo 'make fuzz         more random states, files, messages and bytes, others each time (minutes)'
 	@echo "make soak         ten minutes at 1 kHz: does the node's memory grow?"
@@ -182,23 +183,15 @@ PUBLIC_TESTS ?= test/ros/test_running_node.py test/ros/test_node_client.py
 test-public-rclpy: setup
 	@FRANKA_DYNAMICS_PUBLIC_RCLPY=1 $(BIN)/python -m pytest $(TEST_ARGS) $(PUBLIC_TESTS)
 
-# Against a ROS that the caller names: apt's, a colcon workspace's install folder, or a Python
-# environment in which launch, launch_ros and ros2cli are installed beside this package. What is
-# missing there is skipped, and said.
-ROS_PYTHON ?= python3
-ROS_TESTS := test/launch_files test/ros/test_launch.py \
-	test/urdf/test_xacro.py test/test_installation.py \
-	test/cpp_package/test_ros2_control.py test/ros/test_motion_goals.py \
-	test/ros/test_controller_managers.py test/ros/test_parameter_tables.py
+# What needs more of ROS than its wheels: launch, ros2cli, ros2_control, another middleware,
+# franka_ros2 and Gazebo. test/real_ros.py says where they are looked for, and what was not run.
+REAL := $(CLEAN) $(VENV)/bin/python -m test.real_ros
 
-test-ros:
-	@if [ -f "$(ROS)/setup.bash" ]; then \
-		source "$(ROS)/setup.bash" && \
-		export ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST FRANKA_DYNAMICS_ROS2_CONTROL="$(ROS)" && \
-		$(ROS_PYTHON) -m pytest -q -m 'not long' $(ROS_TESTS); \
-	elif [ -x "$(ROS)/bin/python" ]; then $(CLEAN) "$(ROS)/bin/python" -m pytest -q -m 'not long' $(ROS_TESTS); \
-	else echo 'make test-ros ROS=FOLDER: FOLDER has setup.bash (/opt/ros/jazzy, or install of a' \
-		'workspace) or bin/python (an environment with launch and ros2cli).' >&2; exit 2; fi
+test-real: setup
+	@$(REAL)
+
+test-ros: setup
+	@$(REAL) ros2_control $(if $(ROS),--ros "$(ROS)")
 
 # Two packages of gigabytes that few need; so they are not in [all].
 LIBRARIES_VENV ?= .venv-libraries

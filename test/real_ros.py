@@ -50,12 +50,17 @@ PARTS = {
 }
 
 
+def built_folder() -> Path:
+    """Return the folder in whose folders somebody may have built parts."""
+    cache = Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache')
+    return cache / 'franka_dynamics' / 'real'
+
+
 def folders(part: str, given: Path | None) -> list[Path]:
     """Return where a part is looked for, in order."""
     if given is not None:
         return [given]
-    cache = Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache')
-    return [cache / 'franka_dynamics' / 'real' / part, APT]
+    return [built_folder() / part, APT]
 
 
 def sourced(folder: Path) -> dict[str, str]:
@@ -80,8 +85,10 @@ def found(part: str, given: Path | None) -> tuple[Path, dict[str, str]] | None:
 
 def run(part: str, folder: Path, environment: dict[str, str], words: list[str]) -> int:
     """Run a part's tests; return pytest's exit status."""
-    # apt's packages are for the system's Python; what was built beside wheels, for this one.
-    python = 'python3' if folder == APT else sys.executable
+    # apt's packages, and a workspace's on them, are for the system's Python; what was built beside
+    # wheels, for this one.
+    beside_wheels = folder.parent == built_folder()
+    python = sys.executable if beside_wheels else os.environ.get('ROS_PYTHON', 'python3')
     command = [python, '-m', 'pytest', '-q', '-m', 'not long', *words, *PARTS[part].tests]
     print(f'{part}: {folder}', flush=True)
     return subprocess.run(
