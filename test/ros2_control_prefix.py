@@ -3,8 +3,8 @@
 """
 A ros2_control to test against, and what is built for it.
 
-FRANKA_DYNAMICS_ROS2_CONTROL names the prefixes in which it is found, such as /opt/ros/jazzy, joined
-by colons; test/real_ros.py sets it.
+FRANKA_DYNAMICS_ROS2_CONTROL names the prefixes in which it is found, such as /opt/ros/jazzy,
+joined by colons; test/real_ros.py sets it.
 """
 
 import os

@@ -3,6 +3,7 @@
 """Receivers beside real controller managers, and the example controller in C++, over DDS."""
 
 from contextlib import closing, ExitStack
+from functools import partial
 import signal
 import subprocess
 from threading import Event, Thread
@@ -204,21 +205,47 @@ class Efforts:
         self._probe.until(lambda: np.abs(self.latest() - expected).max() < 1e-9, what)
 
 
+NODE = '/simulated/feedforward'
+SIMULATED = {
+    'robot_type': 'fr3',
+    'target': 'mujoco',
+    'use_sim_time': True,
+    'remaps': {'__ns': '/simulated', '~/command': TORQUES},
+}
+
+
+def until_says(probe, state, words):
+    """Wait until the node has a state, and its status these words."""
+
+    def says():
+        one = probe.status(NODE)
+        return one and one.values['state'] == state and words in one.message
+
+    probe.until(says, words)
+
+
+def test_after_a_reflex_a_broadcaster_that_is_not_active_is_named(loaded, launch):
+    both = ['joint_state_broadcaster', 'effort_controller']
+    manager = loaded('simulated', *both)
+    efforts = Efforts(manager)
+    manager.switch(both)
+    launch('feedforward_node', **STEADY, **SIMULATED)
+    efforts.until(WEIGHT, 'the arm carried by the node')
+    manager.switch([], both)
+    manager.switch(['effort_controller'])
+    named = 'joint_state_broadcaster of /simulated/controller_manager is inactive'
+    until_says(manager.probe, 'silent', named)
+    manager.switch(['joint_state_broadcaster'])
+    until_says(manager.probe, 'running', 'torques are sent')
+    efforts.until(WEIGHT, 'the arm carried again')
+
+
 def test_torques_flow_while_the_controller_is_active_and_no_other_could_take_them(loaded, launch):
     manager = loaded('simulated', 'joint_state_broadcaster', 'effort_controller')
     probe, efforts = manager.probe, Efforts(manager)
     manager.switch(['joint_state_broadcaster'])
-    remaps = {'__ns': '/simulated', '~/command': TORQUES}
-    given = {'robot_type': 'fr3', 'target': 'mujoco', 'use_sim_time': True, 'remaps': remaps}
-    launch('feedforward_node', **STEADY, **given)
-    name = '/simulated/feedforward'
-
-    def until_status(state, words):
-        def says():
-            one = probe.status(name)
-            return one and one.values['state'] == state and words in one.message
-
-        probe.until(says, words)
+    launch('feedforward_node', **STEADY, **SIMULATED)
+    until_status = partial(until_says, probe)
 
     until_status('silent', '/simulated/effort_controller is inactive; activate it')
     np.testing.assert_array_equal(efforts.latest(), np.zeros(7))
@@ -234,7 +261,7 @@ def test_torques_flow_while_the_controller_is_active_and_no_other_could_take_the
     efforts.until(np.zeros(7), 'zero')
     until_status('silent', '/real/effort_controller (a controller in real time)')
     torques = real.probe.collect(Float64MultiArray, TORQUES)
-    with NodeClient(name, TIMEOUT_S, probe.spin) as client:
+    with NodeClient(NODE, TIMEOUT_S, probe.spin) as client:
         client.clear_fault()
         probe.forget()
         until_status('silent', '/real/effort_controller (a controller in real time)')
