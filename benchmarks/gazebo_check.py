@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Measure an arm in Gazebo: hold, track, pause, reset, real-time factors.
+Measure an arm in Gazebo: hold, track, pause, reset, a silent node, real-time factors.
 
 Starts gazebo.launch.py, unless `ros2` or both `gz` and `ign` are missing. `make gazebo-check`.
 """
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 import os
 from pathlib import Path
+import re
 import shutil
 import signal
 import subprocess
@@ -42,15 +43,19 @@ NOT_HERE = (
     'how to install Gazebo.'
 )
 PROGRAMS = {'gz': 'gz.msgs', 'ign': 'ignition.msgs'}
-START_S, ANSWER_S, ATTEMPTS = 90.0, 30.0, 3
+# A start may last START_S of real time until the clock runs [s], and then BEGIN_S of simulated
+# time until a torque comes [s].
+START_S, BEGIN_S, ANSWER_S, ATTEMPTS = 90.0, 20.0, 30.0, 3
 PLANNED_S = 5.0  # [s] after which a reference that was not answered is sent again
 # The launch file puts the arm and its node into this namespace.
 FEEDFORWARD = f'{SIMULATION_NAMESPACE}/feedforward'
 COMMAND = f'{FEEDFORWARD}: Command'
 
 HOLD_RAD, TRACK_MRAD, RECOVERED_RAD = 1e-3, 10.0, 0.05
-# Real duration of a pause [s]; simulated time that the arm has to recover after a reset [s].
-PAUSED_S, RECOVERY_S = 3.0, 8.0
+# Real duration of a pause [s]; simulated time that the arm has to recover after a reset [s], and
+# for which the node is stopped [s].
+PAUSED_S, RECOVERY_S, SILENT_S = 3.0, 8.0, 1.0
+NODE_STARTED = r'feedforward_node-\d+\]: process started with pid \[(\d+)\]'
 FACTORS = 0.02, 0.04, 0.25, 5.0  # real-time factors to try
 STILL_RAD = 1e-4  # an arm stands still if no joint moves further in a fifth of a second
 
@@ -80,7 +85,7 @@ class Figure:
 class Gazebo:
     """Gazebo, started by gazebo.launch.py and controlled by the services of `gz`."""
 
-    def __init__(self, robot_type: str, folder: Path) -> None:
+    def __init__(self, robot_type: str, control: str, folder: Path) -> None:
         self._log = (folder / 'launch.log').open('wb')
         # In Gazebo Fortress the program `gz` is called `ign`, and `gz.msgs` `ignition.msgs`.
         self._program, self._package = next(
@@ -89,7 +94,7 @@ class Gazebo:
         world = share_directory() / 'config' / 'gazebo_world.sdf'
         launch = 'ros2 launch franka_dynamics gazebo.launch.py gui:=false'.split()
         self._launch = subprocess.Popen(
-            [*launch, f'robot_type:={robot_type}', f'world:={world}'],
+            [*launch, f'robot_type:={robot_type}', f'control:={control}', f'world:={world}'],
             stdout=self._log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
@@ -106,6 +111,14 @@ class Gazebo:
     def pace(self, factor: float) -> None:
         """Set Gazebo's desired real-time factor."""
         self._ask('set_physics', 'Physics', f'max_step_size: 0.001, real_time_factor: {factor}')
+
+    def signal_node(self, number: signal.Signals) -> None:
+        """Send a signal to the feedforward node's process."""
+        self._log.flush()
+        started = re.search(NODE_STARTED, Path(self._log.name).read_text(encoding='utf-8'))
+        if started is None:
+            raise RuntimeError('the launch does not say which process the feedforward node is')
+        os.kill(int(started[1]), number)
 
     def _ask(self, service: str, kind: str, request: str) -> None:
         asked = f'{self._program} service -s /world/franka/{service} --timeout 5000'
@@ -211,9 +224,18 @@ class Session:
             if np.ptp(positions, axis=0).max() < STILL_RAD:
                 return
 
-    def away(self, states: Sequence[tuple[float, Any]]) -> float:
-        """Return the largest distance of any joint from home in these states [rad]."""
-        return float(max(np.abs(q - self._home).max() for _, q in states))
+    def begin(self) -> None:
+        """Wait for the node's first torque."""
+        self.until(lambda: self.states, "Gazebo's clock and the first joint state")
+        limit = self.states[-1][0] + BEGIN_S
+        while self.counts('published') == [0]:
+            if self.states[-1][0] > limit:
+                raise RuntimeError(f'no command came: {self.diagnostics[COMMAND]}')
+
+    def away(self, states: Sequence[tuple[float, Any]], start: Any = None) -> float:
+        """Return the largest distance of any joint from `start` (None: home) in states [rad]."""
+        start = self._home if start is None else start
+        return float(max(np.abs(q - start).max() for _, q in states))
 
     def play(self, duration: float, amplitude: float) -> Trajectory:
         """Send a motion; return the feedforward node's planned trajectory in the states' time."""
@@ -301,8 +323,23 @@ class Session:
             RECOVERED_RAD,
         )
 
+    def silence(self, world: Any) -> Iterator[Figure]:
+        """Stop the node, and let it go on; measure how far the receiver lets the arm move."""
+        self.settle(3.0)
+        start = self.states[-1][1]
+        world.signal_node(signal.SIGSTOP)
+        try:
+            states = self.simulate(SILENT_S)
+        finally:
+            world.signal_node(signal.SIGCONT)
+        yield Figure('silent node: away', self.away(states, start), 'rad', RECOVERED_RAD)
+        states = self.simulate(SILENT_S)
+        yield Figure('then again: away', self.away(states, start), 'rad', RECOVERED_RAD)
+
     def paces(self, world: Any) -> Iterator[Figure]:
         """Measure how far a held arm moves at other real-time factors."""
+        self.settle(3.0)
+        start = self.states[-1][1]  # what an earlier check left is not measured
         for factor in FACTORS:
             world.pace(factor)
             self.factor = factor
@@ -311,8 +348,8 @@ class Session:
             states = self.simulate(min(self._seconds, 2.0 * factor + 0.1))
             reached = (states[-1][0] - first) / (time.monotonic() - began)
             yield Figure(
-                f'real-time factor {factor:g}: away from home',
-                self.away(states),
+                f'real-time factor {factor:g}: away',
+                self.away(states, start),
                 'rad',
                 RECOVERED_RAD,
                 reached,
@@ -329,7 +366,9 @@ class Session:
         self.factor = 1.0
 
 
-CHECKS = ('hold', 'track', 'pause', 'reset', 'paces')
+CHECKS = ('hold', 'track', 'pause', 'reset', 'silence', 'paces')
+# Under ros2_control a reset of the world removes the arm, and with it its controllers.
+NOT_BY_CONTROL = {'direct': (), 'ros2_control': ('reset',)}
 
 
 def check(options: argparse.Namespace, folder: Path) -> Iterator[Figure]:
@@ -338,13 +377,11 @@ def check(options: argparse.Namespace, folder: Path) -> Iterator[Figure]:
     session = Session(options)
     world: Any = None
     try:
-        world = Gazebo(options.robot_type, folder)
-        give_up = time.monotonic() + START_S
-        while session.counts('published') == [0]:
-            if time.monotonic() > give_up:
-                raise RuntimeError(f'no command came: {session.diagnostics[COMMAND]}')
+        world = Gazebo(options.robot_type, options.control, folder)
+        session.begin()
         for name in options.checks:
-            yield from getattr(session, name)(world)
+            if name not in NOT_BY_CONTROL[options.control]:
+                yield from getattr(session, name)(world)
     finally:
         if world is not None:
             world.close()
@@ -360,6 +397,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         '--seconds', type=float, default=8.0, help='simulated duration of each check'
     )
     parser.add_argument('--checks', nargs='+', choices=CHECKS, default=CHECKS)
+    parser.add_argument('--control', choices=sorted(NOT_BY_CONTROL), default='direct')
     options = parser.parse_args(argv)
     for name, found in (
         ('gz', any(shutil.which(program) for program in PROGRAMS)),
