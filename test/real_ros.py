@@ -63,10 +63,11 @@ def folders(part: str, given: Path | None) -> list[Path]:
     return [built_folder() / part, APT]
 
 
-def sourced(folder: Path) -> dict[str, str]:
-    """Return the environment after a folder's setup.bash."""
+def sourced(folder: Path, variables: dict[str, str]) -> dict[str, str]:
+    """Return the environment with some variables after a folder's setup.bash."""
     words = ['bash', '-c', 'source "$0" && env -0', str(folder / 'setup.bash')]
-    output = subprocess.run(words, stdout=subprocess.PIPE, check=True, text=True).stdout
+    streams = {'stdout': subprocess.PIPE, 'text': True}
+    output = subprocess.run(words, check=True, env={**os.environ, **variables}, **streams).stdout
     return dict(line.split('=', 1) for line in output.split('\0') if line)
 
 
@@ -75,7 +76,7 @@ def found(part: str, given: Path | None) -> tuple[Path, dict[str, str]] | None:
     for folder in folders(part, given):
         if not (folder / 'setup.bash').is_file():
             continue
-        environment = sourced(folder)
+        environment = sourced(folder, PARTS[part].variables)
         entry = Path('share/ament_index/resource_index/packages') / PARTS[part].package
         prefixes = environment.get('AMENT_PREFIX_PATH', '').split(os.pathsep)
         if any((Path(prefix) / entry).exists() for prefix in prefixes):
@@ -96,7 +97,6 @@ def run(part: str, folder: Path, environment: dict[str, str], words: list[str]) 
         cwd=ROOT,
         env={
             **environment,
-            **PARTS[part].variables,
             'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
             'FRANKA_DYNAMICS_ROS2_CONTROL': environment['AMENT_PREFIX_PATH'],
         },
