@@ -22,6 +22,7 @@ from ..errors import FrankaDynamicsError
 _NODE_END_TIMEOUT_S = 10.0
 _MIN_FREE_DISK_BYTES = 65536  # no log, page or bag is written where less is free
 _DISCOVERY_RANGE_VARIABLE, _RMW_VARIABLE = 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'RMW_IMPLEMENTATION'
+_CYCLONE = 'rmw_cyclonedds_cpp'
 _DISCOVERY_OVERRIDE_VARIABLES = ('ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS', 'ROS_DISCOVERY_SERVER')
 # The ports of ROS domains 1 to 101 are outside the ephemeral port range of Linux.
 _ROS_DOMAIN_IDS = range(1, 102)
@@ -179,17 +180,21 @@ def use_isolated_network() -> None:
     Call use_isolated_network before rclpy.init. The discovery range LOCALHOST would stay off the
     network as well, but with rmw_fastrtps it implies shared memory and unicast discovery:
     discovery was seen to take three seconds, and processes to crash at exit. Discovery by
-    multicast on the loopback interface takes 0.12 s.
+    multicast on the loopback interface takes 0.12 s. If RMW_IMPLEMENTATION names Cyclone DDS,
+    which knows no profiles of Fast DDS, it is taken, with that range.
 
     The ROS domain is a random one that no other process has claimed by this function and in which
     no node runs on this machine; NoFreeDomainError if there is none. It stays claimed until this
     process ends.
     """
     os.environ['ROS_DOMAIN_ID'] = str(_claim_free_domain())
-    os.environ[_RMW_VARIABLE] = 'rmw_fastrtps_cpp'
-    os.environ[_DISCOVERY_RANGE_VARIABLE] = 'SYSTEM_DEFAULT'
     for name in (*FASTDDS_PROFILE_VARIABLES, *_DISCOVERY_OVERRIDE_VARIABLES):
         os.environ.pop(name, None)
+    if os.environ.get(_RMW_VARIABLE) == _CYCLONE:
+        os.environ[_DISCOVERY_RANGE_VARIABLE] = 'LOCALHOST'
+        return
+    os.environ[_RMW_VARIABLE] = 'rmw_fastrtps_cpp'
+    os.environ[_DISCOVERY_RANGE_VARIABLE] = 'SYSTEM_DEFAULT'
     use_fastdds_profile('fastdds_loopback.xml')
 
 
