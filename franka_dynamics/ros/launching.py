@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 import re
 import shutil
+import sys
 import tempfile
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -235,18 +236,11 @@ def unload_after_failure(namespace: str, controller_name: str) -> Callable[[Any,
     """
     Return an exit callback of a controller's spawner, whose failure must not block later starts.
 
-    A spawner that fails leaves its controller loaded, and the next one would not load it with
-    other parameters. After a failure the callback lists the controllers, with the interfaces that
-    each claims, and unloads the controller; controller_manager does not unload an active one. Then
-    the launch ends with status 1. Without a failure it is `exit_callback`.
+    After a failure `failed_controller` says who has the interfaces, and unloads the controller.
+    Then the launch ends with status 1. Without a failure it is `exit_callback`.
     """
     ended = f'the spawner of {controller_name}'
     manager = f'/{namespace.strip("/")}/controller_manager'.replace('//', '/')
-
-    def command(*words: str) -> Any:
-        """Return the action that runs a command of `ros2 control` on the manager."""
-        cmd = ['ros2', 'control', *words, '-c', manager]
-        return actions.ExecuteProcess(cmd=cmd, output='screen')
 
     def on_exit(event: Any, context: Any) -> list[Any]:
         """Return what to do after the spawner's end."""
@@ -254,20 +248,12 @@ def unload_after_failure(namespace: str, controller_name: str) -> Callable[[Any,
             return exit_callback(ended)(event, context)
 
         def end_launch(_: Any, context: Any) -> Any:
-            """End the launch by the spawner's failure, whatever the command before it said."""
+            """End the launch by the spawner's failure, whatever the program before it said."""
             return exit_callback(ended)(event, context)
 
-        claims = command('list_controllers', '--claimed-interfaces')
-        unload = command('unload_controller', controller_name)
-        return [
-            actions.LogInfo(
-                msg=f'{ended} failed. What is loaded, with the interfaces that active controllers '
-                'claim (two cannot have the same joint/effort):'
-            ),
-            claims,
-            actions.RegisterEventHandler(OnProcessExit(target_action=claims, on_exit=[unload])),
-            actions.RegisterEventHandler(OnProcessExit(target_action=unload, on_exit=end_launch)),
-        ]
+        module = f'{__package__}.failed_controller'
+        command = [sys.executable, '-m', module, manager, controller_name]
+        return [actions.ExecuteProcess(cmd=command, output='screen', on_exit=end_launch)]
 
     return on_exit
 

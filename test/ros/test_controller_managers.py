@@ -224,22 +224,6 @@ def until_says(probe, state, words):
     probe.until(says, words)
 
 
-def test_after_a_reflex_a_broadcaster_that_is_not_active_is_named(loaded, launch):
-    both = ['joint_state_broadcaster', 'effort_controller']
-    manager = loaded('simulated', *both)
-    efforts = Efforts(manager)
-    manager.switch(both)
-    launch('feedforward_node', **STEADY, **SIMULATED)
-    efforts.until(WEIGHT, 'the arm carried by the node')
-    manager.switch([], both)
-    manager.switch(['effort_controller'])
-    named = 'joint_state_broadcaster of /simulated/controller_manager is inactive'
-    until_says(manager.probe, 'silent', named)
-    manager.switch(['joint_state_broadcaster'])
-    until_says(manager.probe, 'running', 'torques are sent')
-    efforts.until(WEIGHT, 'the arm carried again')
-
-
 def test_torques_flow_while_the_controller_is_active_and_no_other_could_take_them(loaded, launch):
     manager = loaded('simulated', 'joint_state_broadcaster', 'effort_controller')
     probe, efforts = manager.probe, Efforts(manager)
@@ -269,6 +253,22 @@ def test_torques_flow_while_the_controller_is_active_and_no_other_could_take_the
         real.unload('effort_controller')
         client.clear_fault()
     efforts.until(WEIGHT, 'the arm carried once it has gone')
+
+
+def test_after_a_reflex_a_broadcaster_that_is_not_active_is_named(loaded, launch):
+    both = ['joint_state_broadcaster', 'effort_controller']
+    manager = loaded('simulated', *both)
+    efforts = Efforts(manager)
+    manager.switch(both)
+    launch('feedforward_node', **STEADY, **SIMULATED)
+    efforts.until(WEIGHT, 'the arm carried by the node')
+    manager.switch([], both)
+    manager.switch(['effort_controller'])
+    named = 'joint_state_broadcaster of /simulated/controller_manager is inactive'
+    until_says(manager.probe, 'silent', named)
+    manager.switch(['joint_state_broadcaster'])
+    until_says(manager.probe, 'running', 'torques are sent')
+    efforts.until(WEIGHT, 'the arm carried again')
 
 
 @pytest.mark.skipif(not PREFIXES, reason='FRANKA_DYNAMICS_ROS2_CONTROL is no prefix with rclcpp')
