@@ -45,8 +45,9 @@ class ControlCycle:
         self._diagnostics, self._term_publishers, self.lock = reports, terms, threading.Lock()
         self.arrival_clock_time = 0.0  # the node's time when the latest joint state came [s]
         # The steady times between its latest steps, as far as joint states show them [s].
-        self._clock_steps, self._clock_step_time = deque[float](maxlen=5), 0.0
-        self._last_stamp, self.has_new_state, self._publish_time = np.nan, False, 0.0
+        self._clock_steps, self._clock_step_time = deque[float](maxlen=5), np.nan
+        self.last_stamp = np.nan  # of the latest joint state [s]
+        self.has_new_state, self._publish_time = False, 0.0
 
     def set_joints(self, joint_names: Sequence[str], *, measures_velocity: bool) -> None:
         """Set the joints to read, in the torques' order, and whether states have velocities."""
@@ -80,11 +81,12 @@ class ControlCycle:
         except JointStateError as error:
             wrong = str(error).removesuffix('.')
         else:
-            if reading.stamp == self._last_stamp == 0.0:  # simulated time may begin at 0
+            if reading.stamp == self.last_stamp == 0.0:  # simulated time may begin at 0
                 wrong = 'header.stamp of the joint states is not set: it is 0'
-            self._last_stamp = reading.stamp
+            self.last_stamp = reading.stamp
         if clock != self.arrival_clock_time:
-            self._clock_steps.append(now - self._clock_step_time)
+            if not np.isnan(self._clock_step_time):
+                self._clock_steps.append(now - self._clock_step_time)
             self.arrival_clock_time, self._clock_step_time = clock, now
         self.has_new_state, self._diagnostics.status_log.state_arrival_time = True, now
         second = self._receivers.check_sequence_number(message_number)
@@ -127,8 +129,10 @@ class ControlCycle:
     @property
     def clock_rate_hz(self) -> float:
         """How often the node's clock is updated [Hz], by latest joint states; inf before any."""
+        if np.isnan(self._clock_step_time):
+            return np.inf
         stands_still = time.monotonic() - self._clock_step_time
-        return 1.0 / max(median(self._clock_steps), stands_still) if self._clock_steps else np.inf
+        return 1.0 / max(median(self._clock_steps or [0.0]), stands_still)
 
     def run_timed_tasks(self) -> float:
         """

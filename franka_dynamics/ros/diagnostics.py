@@ -26,6 +26,9 @@ MIN_REASON_DURATION_S = 1.0  # of a reason for silence, until it is logged
 _REPEATED_LOG_PERIOD_S = 10.0  # of the same reason for silence
 _MIN_LOG_PERIOD_S = 1.0  # of any other sentence, whatever its figures
 _MISSING_STATE_TIMEOUT_S = 1.0  # after which missing joint states are a reason for silence
+# Simulated time, and time since a computer was started, are below it, the time of day above: the
+# first second of 2000 [s].
+_FIRST_WALL_TIME_S = 946684800.0
 MIN_CLOCK_RATE_HZ = 20.0  # below it the steps of a clock make joint states too old or too new
 
 # How a node's user makes it command again, where the core's own words do not say it.
@@ -82,18 +85,21 @@ class StatusLog:
 
     def _clock_advice(self) -> str:
         """Return advice about joint states with stamps that do not match the node's clock."""
-        publishers = publisher_names(self._node, '/clock')
+        publishers, cycle = publisher_names(self._node, '/clock'), self._node.cycle
         clocks = ', '.join(publishers)
+        is_simulated = cycle.last_stamp < _FIRST_WALL_TIME_S  # the stamps of joint states
         if self._node.get_parameter('use_sim_time').value:
             if not clocks:
                 return 'use_sim_time is true, and nobody publishes /clock: start it, or set false'
             if len(publishers) > 1:
                 return f'{clocks} all publish /clock, which goes to and fro: stop all but one'
-            rate = self._node.cycle.clock_rate_hz
+            rate = cycle.clock_rate_hz
             if rate < MIN_CLOCK_RATE_HZ:
                 return f'/clock has {rate:.2g} Hz ({clocks}): it needs {MIN_CLOCK_RATE_HZ:g} Hz'
-            return f'/clock is from {clocks}: set use_sim_time where states are made, or not here'
-        if clocks:
+            if not is_simulated and cycle.arrival_clock_time < _FIRST_WALL_TIME_S:
+                return f'/clock is from {clocks}: set use_sim_time where states are made too'
+            return f'/clock is from {clocks}: take joint states of the same simulation'
+        if clocks and is_simulated:
             return f'/clock comes from {clocks}: set use_sim_time true on this node'
         return 'synchronise clocks (chrony), or set max_state_age to 0 for stamps from elsewhere'
 

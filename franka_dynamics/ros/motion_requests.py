@@ -11,6 +11,7 @@ take any time to arrive.
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+import inspect
 import time
 from typing import Any
 
@@ -38,6 +39,14 @@ ACTION_NAME = '~/follow_joint_trajectory'
 _RARE_STATE_CODES = ReasonCode.RARE_STATES, ReasonCode.COARSE_STAMPS
 _MAX_GOAL_ID_LENGTH = 64  # largest number of characters of a reference's frame id in reports
 _SUCCEED_METHOD, _CANCEL_METHOD, _ABORT_METHOD = 'succeed', 'canceled', 'abort'  # of goal handles
+_END_TEXTS = {
+    _SUCCEED_METHOD: 'succeeded',
+    _CANCEL_METHOD: 'was cancelled',
+    _ABORT_METHOD: 'was aborted',
+}
+# Below it a joint rests at the end of a goal, as joint_trajectory_controller's parameter
+# constraints.stopped_velocity_tolerance has it [rad/s or m/s].
+_STOPPED_VELOCITY_TOLERANCE = 0.01
 _RESULT_DELIVERY_TIMEOUT_S = 0.3  # to send results before the node ends [s]
 _FEEDBACK_PERIOD_S = 0.05  # by the stamps of joint states, as of joint_trajectory_controller
 
@@ -172,9 +181,13 @@ class MotionServer:
             with self._report_refusals(goal_id):
                 names = list(self._node.controller.joint_names)
                 path = conversion.MotionTolerances.from_messages(goal.path_tolerance, names)
-                # By default the next motion could begin where this one ends.
-                at_end = goal.goal_tolerance, names, MAX_START_DISTANCE_RAD
-                end = conversion.MotionTolerances.from_messages(*at_end)
+                # By default the next motion could begin where this one ends, and the arm rests.
+                end = conversion.MotionTolerances.from_messages(
+                    goal.goal_tolerance, names, MAX_START_DISTANCE_RAD, _STOPPED_VELOCITY_TOLERANCE
+                )
+                if any(one.acceleration for one in (*goal.path_tolerance, *goal.goal_tolerance)):
+                    sentence = 'tolerances of accelerations are not checked: nobody measures them'
+                    self._node.get_logger().info(sentence, once=True)
                 request = self._request_from_goal(goal)
                 motion = self._follow_motion(request, goal_id, allow_setpoint=False)
         except ReferenceRefusedError as error:
@@ -227,8 +240,6 @@ class MotionServer:
             ending, _, why = end
             if ending != _SUCCEED_METHOD:
                 # A motion that is not over yet is reported as interrupted.
-                if goal.is_motion_over:
-                    self._node.get_logger().warning(f'a goal was aborted: {why}')
                 self._node.controller.end_motion(f'its goal was given up: {why.removesuffix(".")}')
             self._end_goal(goal.handle, *end)
 
@@ -275,12 +286,21 @@ class MotionServer:
         """End a goal by a method of the goal's handle, with an error code and a text."""
         goal_id = bytes(goal_handle.goal_id.uuid)
         self._unsent_goal_ids.add(goal_id)
+        sentence = f'goal {goal_id.hex()[:8]} {_END_TEXTS[method]}'
+        sentence += f': {error_text}' if error_text else ''
+        if method == _ABORT_METHOD:
+            self._node.get_logger().warning(sentence)
+        else:
+            self._node.get_logger().info(sentence)
 
         def finish(_: Any) -> Any:
             """Set the goal's final status, and return its result."""
-            getattr(goal_handle, method)()
+            result = self._action_type.Result(error_code=error_code, error_string=error_text)
+            end = getattr(goal_handle, method)
+            # Where rclpy takes the result here, as from 7.1.9 on, it sends it at once.
+            end(*[result] * len(inspect.signature(end).parameters))
             self._unsent_goal_ids.discard(goal_id)
-            return self._action_type.Result(error_code=error_code, error_string=error_text)
+            return result
 
         if goal_handle.status == GoalStatus.STATUS_ACCEPTED:
             goal_handle.execute(finish)

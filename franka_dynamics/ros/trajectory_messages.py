@@ -168,16 +168,22 @@ class MotionTolerances(NamedTuple):
     velocity: Array
 
     @classmethod
-    def from_messages(cls, messages: list[Any], names: list[str], default: float = np.inf) -> Self:
+    def from_messages(
+        cls,
+        messages: list[Any],
+        names: list[str],
+        position: float = np.inf,
+        velocity: float = np.inf,
+    ) -> Self:
         """
         Return the joints' tolerances in JointTolerance messages; raise ReferenceRefusedError.
 
-        For what is 0 in a message, or has none, they are `default` [rad or m] and any velocity;
-        what is negative may be anything. Raises ReferenceRefusedError for NaN and for the
-        tolerance of an acceleration, which nobody measures, and JointsRefusedError for that of a
-        joint that is not the arm's.
+        For what is 0 in a message, or has none, they are `position` [rad or m] and `velocity`, per
+        second; what is negative may be anything. Tolerances of accelerations, which nobody
+        measures, are left out. Raises ReferenceRefusedError for NaN, and JointsRefusedError for
+        the tolerance of a joint that is not the arm's.
         """
-        found = cls(np.full(len(names), default), np.full(len(names), np.inf))
+        found = cls(np.full(len(names), position), np.full(len(names), velocity))
         for message in messages:
             if message.name not in names:
                 raise errors.JointsRefusedError(
@@ -185,10 +191,10 @@ class MotionTolerances(NamedTuple):
                     f'of this arm: it has {errors.list_text(names)}.'
                 )
             given = message.position, message.velocity, message.acceleration
-            if math.isnan(sum(given[:2])) or message.acceleration > 0.0:
+            if math.isnan(sum(given)):
                 raise errors.ReferenceRefusedError(
                     f'The tolerances of {message.name} in position, velocity and acceleration are '
-                    f'{given}; give numbers, 0 for the default, and 0 for the acceleration.'
+                    f'{given}; give numbers, 0 for the default, -1 for none.'
                 )
             for bound, largest in zip(found, given):
                 if largest:

@@ -5,6 +5,7 @@
 import signal
 import sys
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from sensor_msgs.msg import JointState
 
 from franka_dynamics.control.feedforward import State, Stop
 from franka_dynamics.errors import StartRefusedError
+from franka_dynamics.ros import control_cycle
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
 from franka_dynamics.ros.node_process import run_lifecycle_node, run_node, STOP_SIGNALS
 from franka_dynamics.ros.rclpy_private import RCLError
@@ -134,6 +136,24 @@ def test_a_simulator_without_velocities_is_controlled(make_node):
         node.cycle.on_joint_state(serialize_message(state))
     gravity = node.cycle.controller.requested_law.terms.gravity(FER.home)
     np.testing.assert_allclose(node.published[-1], gravity, rtol=0.0, atol=1e-9)
+
+
+def test_the_rate_of_a_slow_clock_is_counted_from_its_second_step(make_node, monkeypatch):
+    node, now = make_node(RecordingNode), SimpleNamespace(steady=1e5, clock=50.0)
+    node.trigger_configure()
+    node.trigger_activate()
+    steady = SimpleNamespace(monotonic=lambda: now.steady, perf_counter=time.perf_counter)
+    monkeypatch.setattr(control_cycle, 'time', steady)
+    monkeypatch.setattr(node.cycle, '_node_time', lambda: now.clock)
+    state = JointState(name=FER.joint_names, position=FER.home, velocity=np.zeros(7))
+    rates = []
+    for k in range(25):  # a clock of 10 Hz, states of 100 Hz
+        now.steady += 0.01
+        now.clock += 0.1 * (k % 10 == 0)
+        state.header.stamp = Time(seconds=50 + 0.01 * k).to_msg()
+        node.cycle.on_joint_state(serialize_message(state))
+        rates.append(node.cycle.clock_rate_hz)
+    assert min(rates) > 9.9 and rates[-1] < 10.1
 
 
 def test_a_refused_change_of_configuration_leaves_a_node_that_can_be_activated(make_node, capfd):

@@ -3,6 +3,7 @@
 """The node's action with goals as MoveIt 2 sends them, followed by a simulated arm."""
 
 from contextlib import ExitStack
+import re
 import signal
 
 import pytest
@@ -150,7 +151,7 @@ def test_goals_of_moveit_are_followed_refused_replaced_and_cancelled(make_world)
         (FollowJointTrajectory.Goal(), Result.INVALID_GOAL, 'joint_names'),
         (goal(names=['a', *NAMES[1:]], start=AWAY), Result.INVALID_JOINTS, 'must name each'),
         (goal(path=[('a', {})]), Result.INVALID_JOINTS, "'a', which is no joint"),
-        (goal(path=[(NAMES[0], {'acceleration': 1.0})]), Result.INVALID_GOAL, 'acceleration'),
+        (goal(path=[(NAMES[0], {'acceleration': np.nan})]), Result.INVALID_GOAL, 'acceleration'),
         (goal(path=[(NAMES[0], {'position': np.nan})]), Result.INVALID_GOAL, 'nan'),
     ):
         status, found, said = world.end_of(bad)
@@ -182,9 +183,11 @@ def test_tolerances_end_a_goal_and_the_arm_is_braked(make_world):
     status, code, said = world.end_of(missed)
     assert (status, code) == (ABORTED, Result.GOAL_TOLERANCE_VIOLATED)
     assert NAMES[0] in said and '1 s after its end' in said
-    # -1 takes a tolerance away.
-    erased = goal(FER.home, start=world.here, path=[(NAMES[3], {'velocity': -1.0})])
+    # -1 takes a tolerance away; accelerations are measured by nobody.
+    erased = [(NAMES[3], {'velocity': -1.0, 'acceleration': 1e-9})]
+    erased = goal(FER.home, start=world.here, path=erased, at_end=erased)
     assert world.end_of(erased)[0] == SUCCEEDED
+    assert 'tolerances of accelerations are not checked' in world.node.text
     # Without a time the goal waits, until it is cancelled or replaced.
     for replaced, wait in ((False, 0.0), (True, -1.0)):
         strict = [(NAMES[0], {'position': 1e-18})]
@@ -197,6 +200,18 @@ def test_tolerances_end_a_goal_and_the_arm_is_braked(make_world):
         else:
             world.client.cancel(waits)
             assert world.client.end(waits)[0] == CANCELED
+
+
+def test_a_goal_has_succeeded_only_once_the_arm_rests(make_world):
+    # So little damping that the arm swings long after the motion's end.
+    world = make_world(kp=[40.0] * 4 + [10.0, 10.0, 5.0], kd=[0.5] * 4 + [0.1, 0.1, 0.05])
+    status, *_ = world.end_of(goal(duration=0.4, wait=60.0))
+    assert status == SUCCEEDED
+    assert np.abs(world.states[-1].velocity).max() < 0.05
+    ends = world.node.text.count('goal ')
+    for k in range(3):
+        assert world.end_of(goal(AWAY if k % 2 else FER.home, start=world.here))[0] == SUCCEEDED
+    assert len(re.findall(r'goal [0-9a-f]{8} succeeded', world.node.text)) == 4, ends
 
 
 def test_a_goal_that_nothing_pulls_the_arm_to_is_refused_unless_another_node_follows(make_world):

@@ -3,6 +3,7 @@
 """Running nodes: wrong joint states, real drivers, parameters, models from robot_description."""
 
 from random import Random
+import time
 
 from diagnostic_msgs.msg import DiagnosticStatus
 import numpy as np
@@ -299,17 +300,26 @@ def test_changes_that_need_each_other_are_taken_together(world):
 
 
 @pytest.mark.parametrize(
-    ('parameters', 'step_ns', 'clock', 'words'),
+    ('parameters', 'step_ns', 'clock', 'began', 'words'),
     [
-        ({'period': 0.005}, 33 * 10**6, False, ('30 Hz', 'franka/joint_states')),
-        ({'use_sim_time': True}, 10**6, False, ('use_sim_time is', 'nobody publishes /clock')),
-        ({}, 10**6, True, ('/clock comes from /probe', 'set use_sim_time true')),
-        ({}, 10**6, False, ('chrony', 'max_state_age')),
+        ({'period': 0.005}, 33 * 10**6, False, 100, ('30 Hz', 'franka/joint_states')),
+        (
+            {'use_sim_time': True},
+            10**6,
+            False,
+            100,
+            ('use_sim_time is', 'nobody publishes /clock'),
+        ),
+        ({}, 10**6, True, 100, ('/clock comes from /probe', 'set use_sim_time true')),
+        ({}, 10**6, False, 100, ('chrony', 'max_state_age')),
+        # A real arm whose clock is off, beside somebody's simulation.
+        ({}, 10**6, True, None, ('chrony', 'max_state_age')),
     ],
 )
 def test_of_states_that_are_rare_or_of_another_clock_the_cause_is_named(
-    parameters, step_ns, clock, words, probe, arm, start_node
+    parameters, step_ns, clock, began, words, probe, arm, start_node
 ):
+    arm.stamp_ns = int(1e9 * (began or time.time() - 3600.0))
     if clock:
         probe.create_publisher(Clock, '/clock', 1)
     start_node(**{'max_state_age': 0.1, **parameters})
