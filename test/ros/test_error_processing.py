@@ -145,7 +145,8 @@ def test_the_rate_of_a_slow_clock_is_counted_from_its_second_step(make_node, mon
     steady = SimpleNamespace(monotonic=lambda: now.steady, perf_counter=time.perf_counter)
     monkeypatch.setattr(control_cycle, 'time', steady)
     monkeypatch.setattr(node.cycle, '_node_time', lambda: now.clock)
-    state = JointState(name=FER.joint_names, position=FER.home, velocity=np.zeros(7))
+    names = node.cycle.controller.joint_names
+    state = JointState(name=names, position=FER.home, velocity=np.zeros(7))
     rates = []
     for k in range(25):  # a clock of 10 Hz, states of 100 Hz
         now.steady += 0.01
