@@ -132,7 +132,8 @@ class ControlCycle:
         if np.isnan(self._clock_step_time):
             return np.inf
         stands_still = time.monotonic() - self._clock_step_time
-        return 1.0 / max(median(self._clock_steps or [0.0]), stands_still)
+        longest = max(median(self._clock_steps or [0.0]), stands_still)
+        return 1.0 / longest if longest else np.inf
 
     def run_timed_tasks(self) -> float:
         """
