@@ -262,8 +262,8 @@ def identify_arm() -> None:
 
     BAGs are rosbag2 folders, .mcap or .db3 files of one arm. The arm file is written if it
     predicts motion that the fit has not seen better than the best published set; it is fitted to
-    all bags. A URDF with several chains is imported first (`arm import`); fd.identify has more
-    options.
+    all bags. If only its friction is better, it gets the published inertias. A URDF with several
+    chains is imported first (`arm import`); fd.identify has more options.
     """
 
 

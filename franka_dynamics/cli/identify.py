@@ -44,7 +44,7 @@ _TRAJECTORY_RATE_HZ = 25.0
 
 
 def run(arm: ArmChoice, reader: BagReader, fit: IdentificationOptions, options: Options) -> int:
-    """Identify the arm, print and write the results; return 1 if the arm is not accepted."""
+    """Identify the arm, print and write the results; return 1 if no arm is accepted."""
     needed = 'rosbags', 'scipy', 'clarabel', *(['matplotlib'] if options.report else [])
     require_installed(f'Identifying an arm needs {list_text(needed)}', 'identify', *needed)
     arm = reader.arm_in_bag(options.bags[0], arm)
@@ -59,7 +59,8 @@ def run(arm: ArmChoice, reader: BagReader, fit: IdentificationOptions, options: 
         result = identify(
             fitted, start, published, fit, tests=left_out, executor=executor, progress=progress
         )
-    if options.output and result.accepted:
+    accepted = result.accepted_arm is not None
+    if options.output and accepted:
         result.save(options.output, payload=arm.read_payload())
     if options.report:
         page = pages.identification_page(result, _used_motions(result, [*fitted, *left_out]))
@@ -72,10 +73,10 @@ def run(arm: ArmChoice, reader: BagReader, fit: IdentificationOptions, options: 
     echo(TORQUE_ERROR_DEFINITION)
     page_line = options.report and f'page: {options.report}'
     echo_each(filter(None, [pages.tracking_error_sentence(result), page_line]))
-    if not result.accepted:
+    if not accepted:
         echo(_refusal_sentence(result), style='red')
         return 1
-    echo(_arm_file_sentence(options.output, len(result.recordings.names)))
+    echo(_arm_file_sentence(options.output, result))
     return 0
 
 
@@ -94,17 +95,21 @@ def _used_motions(result: Identification, bags: Sequence[Bag]) -> Iterator[tuple
             yield name, bag.motion(scale)
 
 
-def _arm_file_sentence(output_path: Path | None, bag_count: int) -> str:
+def _arm_file_sentence(output_path: Path | None, result: Identification) -> str:
     """Return text on where the arm file is and on how many bags it rests, or that none is."""
     if output_path is None:
         return 'no arm file was written: name one with --output'
+    bag_count = len(result.recordings.names)
     what = f'all {bag_count} bags' if bag_count > 1 else 'all of the bag'
+    if result.keeps_published_inertias:
+        kept = f'inertias of {result.published_fit.arm.inertial_set}, friction'
+        return f'arm file: {output_path} ({kept} fitted to {what})'
     return f'arm file: {output_path} (set {IDENTIFIED_SET_NAME}, fitted to {what})'
 
 
 def _refusal_sentence(result: Identification) -> str:
     """Return why the identified arm is not accepted."""
-    why = 'it is not better than the published sets; --anyway writes it nevertheless'
+    why = 'nothing in it is better than the published sets; --anyway writes it nevertheless'
     if not result.verdict.sound:
         why = 'the recordings are not sound; --anyway accepts them'
     return f'No arm file was written: {why}.'

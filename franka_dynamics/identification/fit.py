@@ -22,7 +22,7 @@ from . import least_squares
 from .least_squares import FOLD_COUNT, GramStack
 from .options import MAX_MASS_RATIO
 from .prior import Prior, pseudo_inertia_basis, with_minimum_gyration
-from .results import Estimate, TorqueErrors
+from .results import Estimate, PublishedFit, TorqueErrors
 from .. import semidefinite as sdp
 from ..arm import ArmDescription
 from ..arm.bodies import load_hand, NO_HAND
@@ -325,3 +325,31 @@ def final_estimate(prior: Prior, precision: float, grams: GramStack, fit: FitRes
     spread, supported = least_squares.posterior_covariance(grams, prior, precision, noise, base)
     ratios = least_squares.std_to_prior_ratios(grams, prior, base)
     return Estimate(prior.model, prior, theta, base, spread, ratios, supported)
+
+
+def published_fit(
+    priors: Sequence[Prior],
+    sets: Sequence[ArmDescription],
+    grams: GramStack,
+    fit: FitResults,
+    errors: Sequence[TorqueErrors],
+) -> PublishedFit:
+    """
+    Return the best published set with the starting arm's hand, with its fitted friction.
+
+    `priors` are those of `fit_parameter_sets`, `sets` the published sets, `fit` that to `grams`,
+    `errors` those of all published sets. Sets whose links are physical come first; without one
+    with the hand, any set counts.
+    """
+    start, *others = priors
+    own = [k for k, one in enumerate(sets) if one.hand == start.reference.hand]
+
+    def rank(k: int) -> tuple[bool, float]:
+        """Return what sorts sets: those that are physical first, then by E on unseen parts."""
+        return bool(sets[k].inconsistencies()), errors[k].test.E
+
+    best = min(own or range(len(sets)), key=rank)
+    theta, b = fit.thetas[2 + best], len(start.model.base)
+    spread = least_squares.friction_covariance(grams, others[best], fit.torque_noise_std, theta)
+    friction = start.model.friction.friction_model(theta[b:], spread)
+    return PublishedFit(replace(sets[best], friction=friction), theta, errors[best])

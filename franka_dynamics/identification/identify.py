@@ -88,7 +88,8 @@ def identify(
     -------
     Identification
         `arm` has the identified inertias and friction, `improvement` says whether it predicts
-        unseen parts better than the published sets, `verdict` whether the recordings are sound.
+        unseen parts better than the published sets, `verdict` whether the recordings are sound,
+        `accepted_arm` what to use.
 
     Raises
     ------
@@ -138,6 +139,7 @@ def identify(
         arm=arm,
         estimate=estimated,
         torque_errors=errors,
+        published_fit=fit.published_fit(priors, sets, split.total_grams, whole, errors[2:]),
         improvement=Improvement.from_errors(errors[1], errors[2:]),
         verdict=with_gravity_refitted(
             verdict, lambda gravity: _verdict_by(model.with_gravity(gravity), summaries)

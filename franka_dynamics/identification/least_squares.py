@@ -309,6 +309,24 @@ def posterior_covariance(
     return np.asarray(inverse @ spread @ inverse), supported
 
 
+def friction_covariance(grams: GramStack, prior: Prior, noise_std: Array, theta: Array) -> Array:
+    """
+    Return the covariance (f, f) of friction that was fitted with base parameters held.
+
+    It is that of `posterior_covariance` with an inertias' prior of infinite precision: noise is
+    each joint's own residual, and errors of the held set, as large as the samples show, count with
+    their effect on friction. `noise_std` and `theta` are those of `fit_friction`.
+    """
+    own = np.maximum(rms_residuals(grams, theta), _MIN_NOISE_TO_EXPECTED * prior.expected_residual)
+    supported = starting_set_precision(weighted_equations(grams, prior, own), prior)
+    weights, b, p = residual_weights(noise_std), len(prior.model.base), len(theta)
+    gram, known = grams.gram_matrix(weights), np.diag(prior.friction_std**-2.0)
+    inverse = np.linalg.inv(gram[b:p, b:p] + known)
+    spread = grams.gram_matrix(weights * (own / noise_std) ** 2)[b:p, b:p] + known
+    spread += gram[b:p, :b] @ supported.covariance(prior) @ gram[:b, b:p]
+    return np.asarray(inverse @ spread @ inverse)
+
+
 def std_to_prior_ratios(grams: GramStack, prior: Prior, theta: Array) -> Array:
     """
     Return the standard deviations of fitted parameters divided by those of the prior, shape (p,).

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Results of an identification, and the identified arm as the text of an arm file."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -124,6 +124,27 @@ class Estimate:
         return [name for name in names if name[:2] not in _NEAR_ZERO_SYMBOLS]
 
 
+@dataclass(frozen=True, eq=False)
+class PublishedFit:
+    """
+    The published set that predicts recordings best, with the friction that they show with it.
+
+    Of the sets with the starting arm's hand, those whose links are physical come first. `arm` has
+    that set's inertias and the friction fitted to all recordings, `theta` (p,) are its base and
+    friction parameters, `errors` its torque errors.
+    """
+
+    arm: ArmDescription
+    theta: Array
+    errors: TorqueErrors
+
+    @property
+    def friction_helps(self) -> bool:
+        """Whether its friction lowers E on unseen parts by more than 5 %."""
+        without = self.errors.frictionless.E
+        return bool(without - self.errors.test.E > MIN_IMPROVEMENT_RATIO * without)
+
+
 @former_names.of_attributes('0.3', efforts='effort_rms', unseen='test_count')
 @dataclass(frozen=True)
 class UsedRecordings:
@@ -164,7 +185,8 @@ class Identification:
     `arm` is the identified arm, physically consistent, with friction; `start` is the starting set.
     `torque_errors` are the torque errors of base parameters, of the identified arm, and of the
     published sets with friction fitted; `improvement` says whether the arm is better than the best
-    of these, `verdict` whether the recordings are sound, and what they ask.
+    of these, `verdict` whether the recordings are sound, and what they ask. `published_fit` is the
+    best published set with the starting arm's hand, with its fitted friction.
     """
 
     start: ArmDescription
@@ -172,6 +194,7 @@ class Identification:
     arm: ArmDescription
     estimate: Estimate
     torque_errors: tuple[TorqueErrors, ...]
+    published_fit: PublishedFit
     improvement: Improvement
     verdict: RecordingVerdict
     recordings: UsedRecordings
@@ -183,8 +206,49 @@ class Identification:
 
     @property
     def accepted(self) -> bool:
-        """Whether the arm is improved and recordings are sound, or `accept_unsound` is set."""
+        """
+        Whether the identified arm is improved and recordings are sound.
+
+        True, too, if `accept_unsound` is set.
+        """
         return self.options.accept_unsound or (self.improvement.better and self.verdict.sound)
+
+    @property
+    def keeps_published_inertias(self) -> bool:
+        """
+        Whether the friction found is accepted, but not the inertias.
+
+        So it is if the recordings are sound, no other hand fits them better, the identified arm is
+        no better than the published set, and friction lowers that set's E on unseen parts.
+        """
+        return (
+            not self.accepted
+            and self.verdict.sound
+            and self.better_hand_errors is None
+            and self.published_fit.friction_helps
+        )
+
+    @property
+    def accepted_arm(self) -> ArmDescription | None:
+        """
+        The arm that `save` writes without `anyway`, or None.
+
+        It is the identified arm if that is accepted, the published inertias with the fitted
+        friction if only that is (`keeps_published_inertias`).
+        """
+        if self.keeps_published_inertias:
+            return self.published_fit.arm
+        return self.arm if self.accepted else None
+
+    @property
+    def saved_theta(self) -> Array:
+        """Base and friction parameters (p,) of the accepted arm or, without one, identified."""
+        return self.published_fit.theta if self.keeps_published_inertias else self.estimate.theta
+
+    @property
+    def saved_errors(self) -> TorqueErrors:
+        """Torque errors of the accepted arm or, if there is none, of the identified one."""
+        return self.published_fit.errors if self.keeps_published_inertias else self.arm_errors
 
     @property
     def arm_errors(self) -> TorqueErrors:
@@ -227,13 +291,13 @@ class Identification:
         self, path: str | Path, *, payload: PayloadLike | None = None, anyway: bool = False
     ) -> None:
         """
-        Write the arm to a file (.yaml); IdentificationError unless it is `accepted` or `anyway`.
+        Write the `accepted_arm` to a file (.yaml), or with `anyway` at least the identified arm.
 
         `payload`, on the flange during the recordings and given as for `load`, is subtracted from
-        the arm. Raises IdentificationError if the arm was not accepted, unless `anyway`, and
+        the arm. Raises IdentificationError if no arm was accepted, unless `anyway`, and
         OutputError if the file cannot be written.
         """
-        if not (anyway or self.accepted):
+        if not anyway and self.accepted_arm is None:
             why = 'it does not predict torques better than the published sets'
             if not self.verdict.sound:
                 why = 'its recordings are not sound, as its verdict says'
@@ -251,33 +315,58 @@ def mass_ratios(arm: ArmDescription, start: ArmDescription) -> Array:
 
 def identified_arm_text(result: Identification, payload: PayloadLike | None = None) -> str:
     """
-    Return the identified arm, less `payload`, as an arm file's text with recordings and errors.
+    Return the accepted or identified arm, less `payload`, as an arm file's text.
 
-    `payload`, on the flange during the recordings, is subtracted from the arm.
+    It names the recordings and the errors. `payload`, on the flange during the recordings, is
+    subtracted from the arm. The inertias are the published ones if only the friction was accepted.
     """
     names = result.recordings.names
     shown = ', '.join(names[:5]) + (f' and {len(names) - 5} more' if len(names) > 5 else '')
-    source = f'identified by franka-dynamics from {shown}'
-    score, verdict = result.arm_errors, result.verdict
-    asks = [f'asks: {one.kind} {one.values[0]:.3g}' for one in verdict.questions]
-    notes = (
-        f'E on unseen data {score.test.E:.4f} {result.error_unit}, without friction and offset '
-        f'{score.frictionless.E:.4f} {result.error_unit}; '
-        f'{"" if result.improvement.better else "NOT "}better than the best published set; '
-        f'{"" if verdict.sound else "recordings that are NOT sound; "}'
-        'fitted to all of the data; physically consistent; prior '
-        f'about {result.start.inertial_set} of precision {result.options.regularization:g}'
-    )
-    doubts = [f'{one.name}: {text}' for one in result.recordings.notes for text in one.warnings]
-    warnings = [*asks, *result.recordings.remarks, *doubts]
-    if warnings:
-        notes += f'; {len(warnings)} warnings when it was made: {" | ".join(warnings[:10])}'
+    origin = f'identified by franka-dynamics from {shown}'
     arm = replace(result.arm, inertial_set=IDENTIFIED_SET_NAME)
+    source, title = origin, f'{result.arm.name}, identified'
+    notes = [_torque_error_note(result), *_fit_notes(result), *_warning_notes(result)]
+    if result.keeps_published_inertias:
+        arm = result.published_fit.arm
+        source, title = arm.source, f'{arm.name}, friction identified'
     if payload is not None:
         body = as_payload(payload)
         bare = arm.with_payload(LinkInertia.zero() - body)
         arm = replace(bare, payload=arm.payload, carried_mass=arm.carried_mass)
-        notes += f'; recorded with a payload of {body.mass:g} kg, which is not in these numbers'
+        notes.append(f'recorded with a payload of {body.mass:g} kg, not in these numbers')
     return arm_file_text(
-        arm, title=f'{arm.name}, identified', source=source, notes=notes, friction_source=source
+        arm, title=title, source=source, notes='; '.join(notes), friction_source=origin
     )
+
+
+def _torque_error_note(result: Identification) -> str:
+    """Return an arm file's note on the torque errors of its arm."""
+    errors, unit = result.saved_errors, result.error_unit
+    return (
+        f'E on unseen data {errors.test.E:.4f} {unit}, without friction and offset '
+        f'{errors.frictionless.E:.4f} {unit}'
+    )
+
+
+def _fit_notes(result: Identification) -> Iterator[str]:
+    """Yield an arm file's notes on how its arm was fitted, and whether that is better."""
+    if result.keeps_published_inertias:
+        yield 'inertias as published, to which the identified ones were NOT better'
+        yield 'friction fitted to all of the data'
+        return
+    yield f'{"" if result.improvement.better else "NOT "}better than the best published set'
+    if not result.verdict.sound:
+        yield 'recordings that are NOT sound'
+    yield 'fitted to all of the data'
+    yield 'physically consistent'
+    prior = f'{result.start.inertial_set} of precision {result.options.regularization:g}'
+    yield f'prior about {prior}'
+
+
+def _warning_notes(result: Identification) -> Iterator[str]:
+    """Yield an arm file's note on the warnings of its recordings, if there are any."""
+    asks = [f'asks: {one.kind} {one.values[0]:.3g}' for one in result.verdict.questions]
+    doubts = [f'{one.name}: {text}' for one in result.recordings.notes for text in one.warnings]
+    warnings = [*asks, *result.recordings.remarks, *doubts]
+    if warnings:
+        yield f'{len(warnings)} warnings when it was made: {" | ".join(warnings[:10])}'

@@ -135,8 +135,10 @@ def _torques_left_to_gains(
     gravity_left = effort - PinocchioModel(arm, gravity).gravity(q)
     yield 'PD that damps to rest', gravity_left + kd * dq
     yield 'PD with velocity reference', gravity_left
-    own = 'this arm' if arm.inertial_set in ('', 'published') else arm.inertial_set
-    sets = {'published': _published_arm(arm), own: arm}
+    published = _published_arm(arm)
+    taken = '', 'published', *([] if published is None else [published.inertial_set])
+    own = 'this arm' if arm.inertial_set in taken else arm.inertial_set
+    sets = {'published': published, own: arm}
     known = {name: one for name, one in sets.items() if one is not None}
     left = {
         name: effort - PinocchioModel(one, gravity).inverse_dynamics(q, dq, ddq)

@@ -11,6 +11,7 @@ from . import elements
 from .elements import Cell, headers, MEASURED_COLOR, PREDICTED_COLOR, Table, to_json_types
 from .replay import mass_ambiguity_sentences, verdict_headline, verdict_lines
 from ..arm.arm_file import is_franka_arm
+from ..arm.friction import LinearFriction
 from ..identification.options import MAX_MASS_RATIO
 from ..identification.results import Identification, MIN_IMPROVEMENT_RATIO
 from ..identification.tracking import FRANKA_ROS2_GAINS
@@ -45,6 +46,7 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
             **to_json_types(result.verdict),
             'sound': result.verdict.sound,
             'accepted': result.accepted,
+            'published_inertias_kept': result.keeps_published_inertias,
             'sentences': [
                 *_verdict_sentences(result),
                 *mass_ambiguity_sentences(result.verdict, result.start.joint_names),
@@ -99,9 +101,15 @@ def _missed_improvement_text(result: Identification) -> str:
     gained, why = result.improvement, f'by as much as {MIN_IMPROVEMENT_RATIO:.0%}'
     if gained.reduction > gained.min_reduction:
         why = f'by more than the spread between parts, {gained.spread:.3f} {result.error_unit}'
-    if result.verdict.sound:
-        why += ': the published set already explains the recordings, nothing to gain'
-    return why
+    if not result.verdict.sound:
+        return why
+    if not result.keeps_published_inertias:
+        return f'{why}: the published set already explains the recordings, nothing to gain'
+    kept, unit = result.published_fit, result.error_unit
+    return (
+        f'{why}, but its friction is kept: beside the inertias of {kept.errors.name} it lowers E '
+        f'from {kept.errors.frictionless.E:.3f} to {kept.errors.test.E:.3f} {unit}'
+    )
 
 
 def tracking_error_sentence(result: Identification) -> str:
@@ -111,7 +119,7 @@ def tracking_error_sentence(result: Identification) -> str:
         return ''
     rigid, whole = (
         1e3 * float(np.sqrt(np.mean((one.per_joint / kp) ** 2)))
-        for one in (result.arm_errors.frictionless, result.arm_errors.test)
+        for one in (result.saved_errors.frictionless, result.saved_errors.test)
     )
     where = _test_data_phrase(result)
     return (
@@ -228,7 +236,7 @@ def identification_page(result: Identification, motions: Iterable[tuple[str, Mot
 
     `motions` are pairs (name, motion); an iterator need not hold all motions in memory.
     """
-    good = result.improvement.better and result.verdict.sound
+    good = result.verdict.sound and (result.improvement.better or result.keeps_published_inertias)
     parts: list[str | Table] = [
         elements.paragraph_html(conclusion_text(result), 'good' if good else 'bad'),
         elements.paragraph_html(tracking_error_sentence(result)),
@@ -259,9 +267,10 @@ def _method_sentence(result: Identification) -> str:
 
 def _motion_pictures(result: Identification, motion: Motion, name: str) -> Iterator[str]:
     """Yield pictures of a motion's measured and predicted torques, and of its friction."""
-    predicted = result.estimate.model.torque(motion, result.estimate.theta)
+    predicted = result.estimate.model.torque(motion, result.saved_theta)
     joints = result.start.joint_names
-    torques = elements.torque_figure(motion, predicted, 'identified', joints, name)
+    arm = 'published, friction identified' if result.keeps_published_inertias else 'identified'
+    torques = elements.torque_figure(motion, predicted, arm, joints, name)
     yield elements.picture_html(torques, f'measured and predicted torques of {name}')
     yield elements.picture_html(friction_figure(result, motion, name), f'friction of {name}')
 
@@ -270,12 +279,13 @@ def friction_figure(result: Identification, motion: Motion, name: str) -> Any:
     """
     Return a figure of each joint's friction torque [N m] over its velocity [rad/s].
 
-    Points are the measured torques less those of the identified rigid bodies. The curve is the
-    identified friction while the joint slides, the band twice its standard deviation.
+    Points are the measured torques less those of the accepted arm's rigid bodies. The curve is
+    its friction while the joint slides, the band twice its standard deviation.
     """
-    model, estimate, own = result.estimate.model, result.estimate, len(result.estimate.model.base)
-    friction = model.friction.friction_model(estimate.theta[own:], estimate.covariance[own:, own:])
-    bodies = np.append(estimate.theta[:own], np.zeros(len(model.friction.parameter_names)))
+    model, arm = result.estimate.model, result.accepted_arm or result.arm
+    friction, own = arm.friction, len(model.base)
+    assert isinstance(friction, LinearFriction)
+    bodies = np.append(result.saved_theta[:own], np.zeros(len(model.friction.parameter_names)))
     rest = motion.effort - model.torque(motion, bodies)
     speeds = np.linspace(-1.0, 1.0, 401)[:, None] * np.abs(motion.dq).max(axis=0)
     curve, spread = friction.torque(speeds), friction.torque_std(friction.terms(speeds))

@@ -96,10 +96,39 @@ def test_a_real_arms_file_predicts_torques(fer_recording_path, fer_recording, ou
     assert 'XXR_5' in html and 'XXR_5' not in printed
 
 
-def test_an_arm_no_better_than_published_is_not_written(record, out, tmp_path, verb, refused):
-    bag = record(tmp_path / 'bag', FER)
+def test_friction_is_written_beside_published_inertias(record, out, tmp_path, verb):
+    # Given the published arm with friction of its own, so that inertias cannot be better.
+    page = tmp_path / 'page.html'
+    bag = record(tmp_path / 'bag', FER, 30.0)
+    status, printed, data = verb(bag, f'{SIMPLE} --report {page}')
+    assert status == 0 and data['improvement']['better'] is False
+    verdict = data['verdict']
+    assert (verdict['accepted'], verdict['published_inertias_kept']) == (False, True)
+    # Then the file has the published links and the friction that was simulated.
+    arm = fd.load(out)
+    assert arm.inertial_set in fd.available_sets('fer') and arm.hand == 'none'
+    published = fd.load('fer', arm.inertial_set)
+    for own, link in zip(arm.links, published.links):
+        np.testing.assert_allclose(own.parameters(), link.parameters(), rtol=1e-9, atol=1e-12)
+    speeds = np.linspace(-1.0, 1.0, 21)[:, None] * np.ones(7)
+    found, true = arm.friction.torque(speeds), FRICTION.torque(speeds)
+    errors = np.sqrt(np.mean((found - true) ** 2, axis=0))
+    assert errors.max() < 0.1 < np.sqrt(np.mean(true**2))
+    # A deviation that covers the error, and is no more than some times as large.
+    spread = arm.friction.torque_std(arm.friction.terms(speeds))
+    assert np.mean(np.abs(found - true) < 2.0 * spread) > 0.8 and spread.max() < 0.2
+    # Page and terminal say so once.
+    for text in (' '.join(page.read_text().split()), printed):
+        assert text.count('friction is kept') == 1
+
+
+def test_an_arm_no_better_than_published_is_not_written(simulate, out, tmp_path, verb, refused):
+    # Given the published arm without friction: there is nothing to write.
+    bag = tmp_path / 'bag'
+    fd.write_recording(simulate(FER, duration=20.0, noise=0.2), bag)
     status, printed, data = verb(bag, SIMPLE)
     assert status == 1 and not out.exists() and data['improvement']['better'] is False
+    assert data['verdict']['published_inertias_kept'] is False
     assert 'is NOT better' in printed
     out.write_text('mine')
     assert 'remove it' in refused(f'identify arm {bag} --arm fer --output {out} {SIMPLE}')
