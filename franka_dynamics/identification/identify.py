@@ -19,6 +19,7 @@ It has six stages; each takes what the one before returns:
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -133,6 +134,7 @@ def identify(
     arm = fit.arm_from_fit(start, prior, whole.consistent_fit, estimated.covariance)
     ratios, theta = mass_ratios(arm, start), estimated.theta
     verdict = judge_recordings(split.total_grams, prior, others if published else (), used, ratios)
+    wrong = tuple(sentence for one in used for sentence in one.value_faults)
     return Identification(
         start=start,
         options=asked,
@@ -141,8 +143,11 @@ def identify(
         torque_errors=errors,
         published_fit=fit.published_fit(priors, sets, split.total_grams, whole, errors[2:]),
         improvement=Improvement.from_errors(errors[1], errors[2:]),
-        verdict=with_gravity_refitted(
-            verdict, lambda gravity: _verdict_by(model.with_gravity(gravity), summaries)
+        verdict=replace(
+            with_gravity_refitted(
+                verdict, lambda gravity: _verdict_by(model.with_gravity(gravity), summaries)
+            ),
+            value_faults=wrong,
         ),
         recordings=UsedRecordings(
             notes=tuple(one.note for one in used),

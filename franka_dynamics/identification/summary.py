@@ -159,6 +159,7 @@ class RecordingSummary:
 
     `corrected_state_grams` are those and their number of samples. `contact` is one
     that would make the identified arm wrong. `moving_time` is for how long the arm moves [s].
+    `value_faults` are sentences on values that no arm has, in a recording accepted nevertheless.
     `failure` is the error of an unusable bag, which has no matrices.
     """
 
@@ -169,6 +170,7 @@ class RecordingSummary:
     contact: Diagnosis | None = None
     moving_time: float = 0.0
     failure: FrankaDynamicsError | None = None
+    value_faults: tuple[str, ...] = ()
 
 
 def summarise_recording(
@@ -189,6 +191,7 @@ def summarise_recording(
             signal = source.signal if isinstance(source, Bag) else None
             motion = preprocessing.to_motion(recording, signal)
         trimmed = 2.0 * motion.options.trim * isinstance(source, Motion)
+        wrong, doubts = _recording_faults(recording, motion, name, arm, options.accept_unsound)
         note = RecordingNote(
             name,
             topic=recording.topic,
@@ -196,21 +199,21 @@ def summarise_recording(
             duration=recording.duration + trimmed,
             sample_count=len(preprocessing.without_rest(motion)),
             remarks=motion.remarks,
-            warnings=_recording_warnings(recording, motion, name, arm, options.accept_unsound),
+            warnings=(*wrong, *doubts)[:_MAX_BAG_WARNING_COUNT],
             digest=sha256(recording.q.tobytes() + recording.effort.tobytes()).hexdigest()[:16],
         )
-        return summarise_motion(motion, model, note)
+        return replace(summarise_motion(motion, model, note), value_faults=wrong)
     except FrankaDynamicsError as error:
         if not isinstance(source, Bag):
             raise
         return RecordingSummary(RecordingNote(name), source.signal, failure=error)
 
 
-def _recording_warnings(
+def _recording_faults(
     recording: Recording, motion: Motion, name: str, arm: ArmDescription, accept_unsound: bool
-) -> tuple[str, ...]:
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """
-    Return up to ten sentences on what is implausible; RecordingError if that forbids a fit.
+    Return sentences on values that no arm has, and on doubts; RecordingError if a fit is barred.
 
     Raises RecordingError if the arm stands still, or if the recording has a fault that makes all
     results meaningless, unless `accept_unsound`.
@@ -228,7 +231,7 @@ def _recording_warnings(
         raise RecordingError(
             f'{Path(name).name}: {wrong[0]}. Correct the recording, or accept it with --anyway.'
         )
-    return (*wrong, *minor_faults(measured, arm))[:_MAX_BAG_WARNING_COUNT]
+    return wrong, tuple(minor_faults(measured, arm))
 
 
 def summarise_motion(motion: Motion, model: TorqueModel, note: RecordingNote) -> RecordingSummary:

@@ -43,8 +43,8 @@ from .. import former_names
 from ..arm import ArmDescription
 from ..arrays import Array
 from ..recordings.options import SignalOptions
-from ..recordings.plausibility import plausibility_warnings, require_plausible_units
-from ..recordings.preprocessing import Motion, seconds_at_rest, to_motion
+from ..recordings.plausibility import fatal_faults, minor_faults, require_plausible_units
+from ..recordings.preprocessing import Motion, seconds_at_rest, to_motion, without_idle_effort
 from ..recordings.recording import Recording
 from ..recordings.replay import rival_predictions, torque_predictions, TorquePrediction
 
@@ -61,18 +61,20 @@ class RecordingVerdict:
     The judgement of recordings, with diagnosed faults, questions to the user and mass ambiguities.
 
     `suspected_joints` (indices from 0) are those whose residuals some fault explains much better,
-    though it is not clear which. `mass_ambiguity` is None without a published set.
+    though it is not clear which. `mass_ambiguity` is None without a published set. `value_faults`
+    are sentences on values that no arm has (`recordings.plausibility.fatal_faults`).
     """
 
     causes: tuple[Diagnosis, ...] = ()
     questions: tuple[Diagnosis, ...] = ()
     suspected_joints: tuple[int, ...] = field(default=(), metadata={'former_key': 'suspected'})
     mass_ambiguity: MassAmbiguity | None = None
+    value_faults: tuple[str, ...] = ()
 
     @property
     def sound(self) -> bool:
         """Whether no fault was found that would make the identified arm wrong."""
-        return not self.causes and not self.suspected_joints
+        return not self.causes and not self.suspected_joints and not self.value_faults
 
     @property
     def has_questions(self) -> bool:
@@ -306,17 +308,22 @@ def evaluate_replay(
     """
     Return arms' torque errors on a recording, and the verdict on it, None if it moves < 10 s.
 
+    As before an identification, nothing is judged by fits where values have faults of their own.
     Raises RecordingError if the recording has other units, or too few samples.
     """
     recording = recording.with_scaled_effort(options.effort_scale)
     require_plausible_units(recording, arms[0])
     motion = to_motion(recording, signal)
     fits = torque_predictions(arms, motion, gravity=options.gravity)
-    verdict = None
-    if recording.duration - seconds_at_rest(motion) >= MIN_MOTION_DURATION_S:
+    verdict, measured = None, without_idle_effort(recording)
+    wrong = fatal_faults(measured, arms[0])
+    if wrong:
+        verdict = RecordingVerdict(value_faults=wrong)
+    elif recording.duration - seconds_at_rest(motion) >= MIN_MOTION_DURATION_S:
         # Starts from the hand that fits best; `identify arm` starts from the hand of its options.
         alike = [one for one in arms if one.hand == fits[0].arm.hand]
         model, name = options.torque_model(alike[0]), Path(recording.source).name
         verdict = judge_motion(motion, model, alike, name)
-    others, doubts = rival_predictions(fits, motion), plausibility_warnings(recording, arms[0])
+    doubts = (*wrong, *minor_faults(measured, arms[0]))
+    others = rival_predictions(fits, motion)
     return ReplayEvaluation(recording, motion, fits, others, verdict, doubts)

@@ -119,7 +119,7 @@ def _range_text(fault_kind: str, joint_name: str, least: float, most: float) -> 
 
 def verdict_headline(verdict: RecordingVerdict) -> str:
     """Return a sentence on whether the recordings are sound; '' without fault or question."""
-    if verdict.causes:
+    if verdict.causes or verdict.value_faults:
         return 'The recordings are NOT sound.'
     if not verdict.sound:
         return 'The recordings are NOT sound, cause unknown.'
@@ -134,6 +134,9 @@ def _diagnosis_sentence(fault: Diagnosis, joints: Sequence[str], effort_scale: A
 def replay_as_data(result: ReplayEvaluation) -> dict[str, Any]:
     """Return all results of a replay as data for JSON."""
     recording, motion, fits = result.recording, result.motion, result.predictions
+    verdict = None
+    if result.verdict is not None:
+        verdict = {**elements.to_json_types(result.verdict), 'sound': result.verdict.sound}
     return {
         'bag': recording.source,
         'topic': recording.topic,
@@ -150,7 +153,7 @@ def replay_as_data(result: ReplayEvaluation) -> dict[str, Any]:
         'fits': [_prediction_as_data(one) for one in fits],
         'best': {'inertial_set': fits[0].arm.inertial_set, 'hand': fits[0].arm.hand},
         'alike': [one.set_and_hand for one in result.rival_predictions],
-        'verdict': result.verdict,
+        'verdict': verdict,
         'warnings': result.warnings,
         'remarks': motion.remarks,
     }

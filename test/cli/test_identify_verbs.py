@@ -207,6 +207,20 @@ def test_a_broken_log_ends_with_1_and_no_file(bag, out, tmp_path, verb):
     assert 'fer_joint4' in printed and '--effort-scale 1,1,1,0.7' in printed
 
 
+def test_exchanged_velocities_get_one_verdict(bag, tmp_path, verb, figures, refused):
+    # Given velocities of two joints exchanged, as by a driver that sorts names.
+    broken = tmp_path / 'broken'
+    recording = fd.read_recording(bag, FER.joint_names)
+    fd.write_recording(replace(recording, dq=recording.dq[:, [1, 0, *range(2, 7)]]), broken)
+    # Then no command calls the recording sound, and all give the same reason.
+    verdict = figures(f'bag replay {broken} --arm fer --no-plots')['verdict']
+    accepted = verb(broken, f'{SIMPLE} --anyway')[2]['verdict']
+    assert verdict['sound'] is False and accepted['sound'] is False
+    (reason,) = verdict['value_faults']
+    assert accepted['value_faults'] == [reason] and 'velocities' in reason
+    assert reason in refused(f'identify arm {broken} --arm fer {SIMPLE}')
+
+
 ROTORS = np.array([1.0, 1.0, 0.9, 0.15, 0.12, 0.1])  # behind the gears [kg m^2]
 SCALE = np.array([12.5, 12.5, 11.0, 9.0, 9.4, 8.7])  # [N m/A]
 AMPERES = 0.05  # of noise
