@@ -51,6 +51,7 @@ APART = {
         'launch_files',
         'ros/test_launch.py',
         'ros/test_controller_managers.py',
+        'ros/test_franka_ros2.py',
     ),
     'libraries': ('batch/test_torch_model.py', 'examples/test_payload_by_gradient.py'),
 }

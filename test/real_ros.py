@@ -47,6 +47,7 @@ PARTS = {
         ('test/ros/test_running_node.py',),
         {'RMW_IMPLEMENTATION': 'rmw_cyclonedds_cpp'},
     ),
+    'franka_ros2': Part('franka_bringup', ('test/ros/test_franka_ros2.py',)),
 }
 
 

@@ -60,9 +60,10 @@ def launched(tmp_path):
         {'franka_dynamics': needed},
         {name: f'#!{sys.executable}\n{NODE.format(name=name)}' for name in needed},
     )
-    log, running = tmp_path / 'launch.log', []
+    running = []
 
     def launch(name, *arguments):
+        log = tmp_path / f'launch{len(running)}.log'
         file = name if '/' in name else share_directory() / 'launch' / f'{name}.launch.py'
         with log.open('wb') as output:
             words = ['-c', LAUNCH, 'launch', file, *arguments]
