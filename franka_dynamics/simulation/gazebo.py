@@ -91,7 +91,7 @@ def world_with_arm(world_file: Path, urdf_file: Path) -> str:
         )
     include = ElementTree.SubElement(world, 'include')
     ElementTree.SubElement(include, 'name').text = MODEL_NAME
-    ElementTree.SubElement(include, 'uri').text = str(urdf_file)
+    ElementTree.SubElement(include, 'uri').text = urdf_file.absolute().as_uri()
     return xml_text(sdf)
 
 

@@ -394,7 +394,8 @@ def test_a_world_contains_the_arm_and_all_that_it_had(tmp_path):
     *kept, include = world
     assert [one.tag for one in kept] == [one.tag for one in before]
     assert (include.tag, include.findtext('name')) == ('include', gazebo.MODEL_NAME)
-    assert include.findtext('uri') == str(arm)
+    # SDFormat reads a URDF of an absolute path only with the scheme.
+    assert include.findtext('uri') == f'file://{arm}'
 
 
 @pytest.mark.parametrize(
