@@ -44,7 +44,12 @@ PARTS = {
     ),
     'cyclonedds': Part(
         'rmw_cyclonedds_cpp',
-        ('test/ros/test_running_node.py',),
+        (
+            'test/ros/test_running_node.py::test_states_of_drivers_suffice',
+            'test/ros/test_running_node.py::test_changes_that_need_each_other_are_taken_together',
+            'test/ros/test_stopping.py::test_signals_end_at_the_resting_torque_and_exit_zero',
+            'test/ros/test_stopping.py::test_transitions_begin_stop_and_bring_back',
+        ),
         {'RMW_IMPLEMENTATION': 'rmw_cyclonedds_cpp'},
     ),
     'franka_ros2': Part('franka_bringup', ('test/ros/test_franka_ros2.py',)),
