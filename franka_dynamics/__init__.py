@@ -17,6 +17,7 @@ package, because importing that module would replace the object.
 # The names of each module; NAME=OTHER is called OTHER there.
 _NAMES_BY_MODULE = {
     'arm': 'ArmDescription available_arms available_hands available_sets LinkInertia load_hand',
+    'arm.payload': 'desk_json',
     'arm_io': 'load=load_arm save write_mjcf write_urdf',
     'batch.batch_model': 'BatchModel',
     'batch.generated_model': 'TracedModel',

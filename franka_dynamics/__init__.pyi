@@ -8,6 +8,7 @@ from .arm import available_hands as available_hands
 from .arm import available_sets as available_sets
 from .arm import LinkInertia as LinkInertia
 from .arm import load_hand as load_hand
+from .arm.payload import desk_json as desk_json
 from .arm_io import load_arm as _load
 from .arm_io import save as save
 from .arm_io import write_mjcf as write_mjcf

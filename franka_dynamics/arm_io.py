@@ -3,6 +3,7 @@
 """Loads an arm by its shipped name or from a file, and writes arm files, URDFs and MJCFs."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 import sys
 from typing import Any
@@ -10,13 +11,14 @@ import warnings
 
 from .arguments import with_argument_checks
 from .arm import arm_file
-from .arm.arm_file import arm_file_text, is_urdf_or_mjcf, is_xml_text, with_hand
+from .arm.arm_file import arm_file_text, is_franka_arm, is_urdf_or_mjcf, is_xml_text, with_hand
 from .arm.description import ArmDescription
 from .arm.inertia import LinkInertia
+from .arm.load_questions import hand_questions, payload_questions
 from .arm.payload import as_payload, payload_array, payload_from_array
 from .arrays import ArrayLike
 from .constants import AS_LISTED
-from .errors import DescriptionError, UrdfWarning
+from .errors import ArmWarning, DescriptionError, UrdfWarning
 from .files import write_text
 from .urdf.mjcf_writer import mjcf_text
 from .urdf.writer import urdf_text
@@ -81,7 +83,8 @@ def load_arm(
     -------
     ArmDescription
         The arm. For a URDF, its `notes` are those of `import_urdf`. What changes torques
-        (`torque_notes`) is also given as UrdfWarnings.
+        (`torque_notes`) is also given as UrdfWarnings, doubtful numbers of a hand or payload as
+        ArmWarnings.
 
     Raises
     ------
@@ -90,8 +93,8 @@ def load_arm(
     DescriptionError
         If the file cannot be read or is inconsistent; the message names file and field.
     InertiaError
-        If the payload is impossible or beyond the rated load, the requested repair is impossible,
-        or a Desk file of the hand has impossible numbers.
+        If hand or payload is impossible or beyond the rated load, the requested repair is
+        impossible, or a Desk file of the hand has impossible numbers.
     MissingDependencyError
         If a repair is asked for and clarabel is not installed.
 
@@ -121,11 +124,19 @@ def load_arm(
         payload_from_array(payload_array(body))  # raises InertiaError, of a LinkInertia, too
         description.require_within_rated_load(body.mass)
         description = description.with_payload(body)
-    notes = description.torque_notes
+    away = is_franka_arm(description.name)
+    doubts = (
+        *hand_questions(description.hand, z_points_away=away),
+        *payload_questions(description.payload, z_points_away=away),
+    )
+    notes = (*description.torque_notes, *doubts)
+    if doubts:
+        description = replace(description, torque_notes=notes)
     if (more := len(notes) - _MAX_SHOWN_WARNINGS) > 0:
         notes = (*notes[:-more], f'and {more} more: see notes of the arm.')
     for sentence in notes:
-        warnings.warn(sentence, UrdfWarning, stacklevel=_stack_level_of_caller())
+        kind = ArmWarning if sentence in doubts else UrdfWarning
+        warnings.warn(sentence, kind, stacklevel=_stack_level_of_caller())
     return description
 
 

@@ -11,7 +11,7 @@ REPAIR_TO_NEAREST = 'nearest_within_rounding'
 REPAIR_METHODS = (REPAIR_TO_NEAREST,)  # of an inertial set
 GRAVITY_DIRECTIONS = ('vertical', 'tilted', 'none')  # of gravity, for base parameters
 # Of `arm export`; controller is that of the C++ package, franky and crisp of friction alone.
-EXPORT_FORMATS = ('urdf', 'mjcf', 'controller', 'franky', 'crisp')
+EXPORT_FORMATS = ('urdf', 'mjcf', 'controller', 'franky', 'crisp', 'desk')
 # SCHED_FIFO priority of control threads, as of ros2_control's controller manager: users permit it.
 REALTIME_PRIORITY = 50
 

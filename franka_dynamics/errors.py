@@ -92,7 +92,11 @@ class UrdfError(DescriptionError):
     """A URDF or MJCF cannot be read, is inconsistent, or does not contain the expected chain."""
 
 
-class UrdfWarning(UserWarning):
+class ArmWarning(UserWarning):
+    """Something in an arm's, hand's or payload's numbers is doubtful, and changes torques."""
+
+
+class UrdfWarning(ArmWarning):
     """An unusual or missing entry of a URDF or MJCF changes the torques of the loaded arm."""
 
 

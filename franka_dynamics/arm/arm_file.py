@@ -18,6 +18,7 @@ from .bodies import (
     Body,
     hand_file_path,
     hand_frames,
+    hand_name,
     InertiaReferencePoint,
     is_file_path,
     load_hand,
@@ -201,7 +202,11 @@ def _description_with_set(file: ArmFile, inertial_set: str, path: str) -> ArmDes
 
 
 def with_hand(description: ArmDescription, hand: str) -> ArmDescription:
-    """Return the arm with the hand `hand` (name or file), none ('none') or its own (AS_LISTED)."""
+    """
+    Return the arm with the hand `hand` (name or file), none ('none') or its own (AS_LISTED).
+
+    Raises InertiaError if the hand is heavier than the arm's rated load.
+    """
     # The path becomes absolute, so that an arm file with this hand can be read from any folder.
     hand = str(hand_file_path(hand).resolve()) if is_file_path(hand) else hand
     if hand in (AS_LISTED, description.hand):
@@ -210,6 +215,11 @@ def with_hand(description: ArmDescription, hand: str) -> ArmDescription:
     kept = tuple(one for one in description.fixed_frames if one.name not in names)
     hands, payload = (description.hand, hand), description.payload
     listed, body = (LinkInertia.zero() if one == NO_HAND else load_hand(one) for one in hands)
+    if description.rated_load is not None and body.mass > description.rated_load:
+        raise InertiaError(
+            f'The hand {hand_name(hand)} weighs {body.mass:g} kg, more than the rated load of '
+            f'{description.name} ({description.rated_load:g} kg).'
+        )
     arm = replace(description.with_payload(body - listed), hand=hand, fixed_frames=kept)
     return _with_hand_frames(replace(arm, payload=payload, carried_mass=body.mass + payload.mass))
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import typed_file
 from .inertia import elements_from_tensor, LinkInertia, tensor_from_elements
-from .payload import read_payload, require_plausible_payload
+from .payload import payload_array, read_payload, require_plausible_payload
 from .typed_file import FieldError, read_typed_file, TaggedUnion
 from ..arrays import Array, ValueEquality
 from ..constants import NO_HAND
@@ -282,6 +282,28 @@ def hand_frames(name: str) -> tuple[FixedFrame, ...]:
     """Return the frames that a hand's file defines on the flange; () for 'none' or a Desk file."""
     path = hand_file_path(name)
     return () if name == NO_HAND or path.suffix == '.json' else _read_hand_file(path).frames
+
+
+def hand_bodies(name: str) -> tuple[HandBody, ...]:
+    """Return the bodies of a hand's file, each at its pose in the flange's frame."""
+    path = hand_file_path(name)
+    if path.suffix != '.json':
+        return _read_hand_file(path).bodies
+    numbers = payload_array(read_payload(str(path)))
+    body = HandBody(
+        xyz=np.zeros(3),
+        rpy=np.zeros(3),
+        mass=float(numbers[0]),
+        center_of_mass=numbers[1:4],
+        inertia=numbers[4:],
+        inertia_about=InertiaReferencePoint.CENTER_OF_MASS,
+    )
+    return (body,)
+
+
+def hand_name(hand: str) -> str:
+    """Return a hand's name; for the path of a hand file, the file's name without its suffix."""
+    return Path(hand).stem if is_file_path(hand) else hand
 
 
 def _read_hand_file(path: Path) -> HandFile:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, KW_ONLY, replace
 import numpy as np
 
 from .arm_fields import ArmFields, link_names, UrdfProvenance
+from .bodies import hand_name
 from .denavit_hartenberg import Convention
 from .inertia import LinkInertia
 from .payload import as_payload
@@ -63,7 +64,8 @@ class ArmDescription(ArmFields):
         What `import_urdf` noted if the arm was loaded from a URDF; not stored in arm files.
     torque_notes : tuple of str
         Those of the notes that say what changes torques: a tilted mount, joints that are held,
-        links without mass, links that are not physical.
+        links without mass, links that are not physical; and what `load` asks about a hand or
+        payload.
     rated_load : float or None
         The manufacturer's largest mass on the flange [kg]; None if the arm file states none.
     payload : LinkInertia
@@ -175,7 +177,7 @@ class ArmDescription(ArmFields):
     def contents_text(self) -> str:
         """Inertial set and hand that the links contain, and payload, as text."""
         load = f'payload {self.payload.mass:g} kg' if self.payload.mass else 'no payload'
-        return f'inertial set {self.inertial_set}, hand {self.hand}, {load}'
+        return f'inertial set {self.inertial_set}, hand {hand_name(self.hand)}, {load}'
 
     def limit(self, field_name: str) -> Array:
         """Return one field of `JointLimits` for all joints, shape (n,), NaN where it is None."""

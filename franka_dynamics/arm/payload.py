@@ -211,25 +211,45 @@ def payload_parameter_text(payload: Array, comment: str) -> str:
     return f'{lines}{_PARAMETER_FILE_COMMENT}/**:\n  ros__parameters:\n    payload: [{numbers}]\n'
 
 
-def desk_json(payload: Array, name: str) -> str:
+def desk_json(payload: PayloadLike, name: str) -> str:
     """
     Return the text of Franka's `endeffector-config.json`, for upload in Desk's settings.
 
     The fields are those of "End effector commissioning" in Franka's RIDE CLI documentation 1.1.1;
-    matrices are written by columns, and the end effector's frame is the flange frame. `payload` is
-    an array as `payload_array` returns. Desk shows `name`; the runs of ASCII letters and digits in
-    `name`, joined by hyphens, without a leading 'ee-', become the `id`.
+    matrices are written by columns, and the end effector's frame is the flange frame.
+
+    Parameters
+    ----------
+    payload : LinkInertia or array_like
+        What is on the flange, given as to `load`: an inertia about the flange's origin, as
+        `load_hand` returns; or mass, centre of mass (3) and, if it is no point, inertia about
+        the centre of mass (xx, xy, xz, yy, yz, zz), in the flange frame [kg, m, kg m^2].
+    name : str
+        What Desk shows; the runs of ASCII letters and digits in it, joined by hyphens, without a
+        leading 'ee-', become the `id`.
+
+    Returns
+    -------
+    str
+        The file's text.
 
     Raises
     ------
     InertiaError
-        If the name has no letter and no digit.
+        If the name has no letter and no digit, or the payload no mass or impossible numbers.
 
     """
     identifier = re.sub('[^A-Za-z0-9]+', '-', name).strip('-').removeprefix('ee-')
     if not identifier:
         raise InertiaError(f'The name {name!r} has no letter or digit to call an end effector by.')
-    mass, center, six = float(payload[0]), payload[1:4], payload[4:]
+    body = as_payload(payload)
+    if not body.mass > 0.0:
+        raise InertiaError(f'{name!r} has no mass; Desk needs no end effector for it.')
+    numbers = payload_array(body)
+    if not isinstance(payload, LinkInertia):  # these are written as they were given
+        given = np.asarray(payload, dtype=float)
+        numbers[: len(given)] = given
+    mass, center, six = float(numbers[0]), numbers[1:4], numbers[4:]
     content = {
         'id': identifier,
         'name': name,

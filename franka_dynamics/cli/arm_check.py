@@ -19,7 +19,7 @@ from ._console import echo, echo_each, make_console, print_rich, write_json
 from ..arm import ArmDescription
 from ..arm.arm_file import is_urdf_or_mjcf
 from ..arm.bodies import is_file_path
-from ..errors import DescriptionError, FrankaDynamicsError, list_text, NoLinksError, UrdfWarning
+from ..errors import ArmWarning, DescriptionError, FrankaDynamicsError, list_text, NoLinksError
 from ..files import read_text
 from ..report import arm as report
 from ..report.elements import to_json_types
@@ -45,7 +45,7 @@ def check_arms(arm: ArmChoice, options: Options) -> int:
     """
     if options.arms:
         forbid_options(f'{options.arms[0]}, which is checked', 'arm')
-    warnings.simplefilter('ignore', UrdfWarning)  # the notes say it all
+    warnings.simplefilter('ignore', ArmWarning)  # the notes say it all
     files = [file for path in options.arms for file in _model_files_in(path)]
     alone = not options.arms or files == [options.arms[0]]
     found = dict[str, dict[str, Any]]()
@@ -124,7 +124,7 @@ def _check_arm(arm: ArmChoice, options: Options, *, in_detail: bool) -> dict[str
 
 def compare_arms(options: Options) -> int:
     """Print two arms' largest differences by joint, base, flange; return 1 if torques change."""
-    warnings.simplefilter('ignore', UrdfWarning)  # the notes say it all
+    warnings.simplefilter('ignore', ArmWarning)  # the notes say it all
     first, second = map(str, with_urdf_second(options.first, options.second))
     if not is_urdf_or_mjcf(second):
         forbid_options('an arm that is no URDF or MJCF', 'prefix', 'xacro')

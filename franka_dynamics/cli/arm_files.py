@@ -18,15 +18,16 @@ import numpy as np
 from ._choices import ArmChoice, forbid_options, forbid_without, Options
 from ._console import echo, echo_each, print_or_write, print_rich, write_json
 from ._options import INERTIA_OPTION_NAMES, require_not_existing
-from ..arm import ArmDescription, load
+from ..arm import ArmDescription, LinkInertia, load, load_hand
 from ..arm.arm_file import arm_file_text, is_urdf_or_mjcf
-from ..arm.bodies import is_file_path
+from ..arm.bodies import hand_name, is_file_path, NO_HAND
 from ..arm.frames import to_modified_convention
 from ..arm.inertia import TENSOR_ORDER
+from ..arm.payload import desk_json
 from ..arrays import Array
 from ..constants import Convention, GRAVITY, GRAVITY_DIRECTIONS, parse_float
 from ..cpp_package.package import controller_arm_text
-from ..errors import DescriptionError
+from ..errors import DescriptionError, InertiaError
 from ..files import write_text
 from ..identification.base_parameters import base_parameters, GRAVITY_BASIS_M_S2, NO_GRAVITY
 from ..identification.friction_export import FRICTION_WRITERS
@@ -178,7 +179,7 @@ def _reloaded_arm(file_text: str, arm: ArmDescription) -> ArmDescription:
 
 
 def export_arm(arm: ArmChoice, options: Options) -> int:
-    """Print or write the arm, or its friction alone, in the format of --format; return 0."""
+    """Print or write the arm, its friction or its load, in the format of --format; return 0."""
     require_not_existing(options.output, options.force)
     output, form = options.output, options.form
     if output is not None and output.suffix == '.mjcf' and form != 'mjcf':
@@ -186,7 +187,7 @@ def export_arm(arm: ArmChoice, options: Options) -> int:
         form = 'mjcf'
     if form != 'mjcf':
         forbid_without('--format mjcf', 'ideal')
-    texts = {**FRICTION_WRITERS, 'controller': controller_arm_text}
+    texts = {**FRICTION_WRITERS, 'controller': controller_arm_text, 'desk': _end_effector_text}
     if form in texts:
         print_or_write(texts[form](arm.load()), output)
         return 0
@@ -195,3 +196,18 @@ def export_arm(arm: ArmChoice, options: Options) -> int:
     text = robot_file_text(arm.load(), form, user_file=source, prefix=prefix, ideal=options.ideal)
     print_or_write(text, output)
     return 0
+
+
+def _end_effector_text(arm: ArmDescription) -> str:
+    """Return Desk's file of an arm's hand and payload; InertiaError if it carries nothing."""
+    hand = LinkInertia.zero() if arm.hand == NO_HAND else load_hand(arm.hand)
+    load, name = hand + arm.payload, hand_name(arm.hand)
+    if not load.mass:
+        raise InertiaError(
+            f'{arm.name} has nothing on its flange: name its --hand, or give a --payload.'
+        )
+    if arm.hand == NO_HAND:
+        name = 'payload'
+    elif arm.payload.mass:
+        name = f'{name} with payload'
+    return desk_json(load, name)

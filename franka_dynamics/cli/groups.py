@@ -121,10 +121,10 @@ def import_urdf() -> None:
 @shared.arm_options
 def export_arm() -> None:
     """
-    Write an arm or its friction for other programs.
+    Write an arm, its friction or its load for other programs.
 
-    As URDF, as MJCF, as a file that the C++ controller reads, or its friction alone for franky or
-    CRISP.
+    As URDF, as MJCF, as a file that the C++ controller reads; its friction alone for franky or
+    CRISP; or hand and payload alone as an end effector for Franka's Desk.
     """
 
 

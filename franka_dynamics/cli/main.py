@@ -24,7 +24,7 @@ from ._options import CommaList, flag, Number, option
 from .groups import arm, bag, identify, node
 from .. import __version__
 from ..constants import ParameterMode, PRECISIONS, Quantity
-from ..errors import FrankaDynamicsError, UrdfWarning
+from ..errors import ArmWarning, FrankaDynamicsError
 
 PROGRAM_NAME = 'franka-dynamics'
 _CONTEXT_SETTINGS = {'help_option_names': ['-h', '--help'], 'show_default': True}
@@ -182,7 +182,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _print_error('standard output is closed; >/dev/null drops it', EXIT_INVALID_INPUT)
     try:
         with root_command.make_context(PROGRAM_NAME, words) as command, warnings.catch_warnings():
-            warnings.simplefilter('once', UrdfWarning)  # some commands load an arm twice
+            warnings.simplefilter('once', ArmWarning)  # some commands load an arm twice
             warnings.showwarning = _show_warning
             status: int = root_command.invoke(command) or 0
         sys.stdout.flush()
@@ -210,9 +210,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _show_warning(message: Any, category: Any, *place: Any, **_: Any) -> None:
-    """Print a warning about a URDF as one sentence, any other warning as Python does."""
+    """Print a warning about an arm as one sentence, any other warning as Python does."""
     text = warnings.formatwarning(message, category, *place[:2])
-    print(f'warning: {message}' if issubclass(category, UrdfWarning) else text, file=sys.stderr)
+    print(f'warning: {message}' if issubclass(category, ArmWarning) else text, file=sys.stderr)
 
 
 def _print_error(sentence: str, exit_status: int) -> int:

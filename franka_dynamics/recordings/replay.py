@@ -4,14 +4,13 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
 from .preprocessing import Motion
 from .. import former_names
 from ..arm import ArmDescription, JointKind
-from ..arm.bodies import NO_HAND
+from ..arm.bodies import hand_name, NO_HAND
 from ..arm.friction import friction_along
 from ..arrays import Array, ArrayLike
 from ..dynamics.model import GRAVITY
@@ -158,11 +157,6 @@ def rival_predictions(fits: Sequence[TorquePrediction], motion: Motion) -> list[
         if one.error.E < _MAX_RIVAL_TO_BEST_E * best.error.E or difference < 2.0 * float(error):
             found.append(one)
     return found
-
-
-def hand_name(hand: str) -> str:
-    """Return a hand's name; for the path of a hand file, the file's name without its suffix."""
-    return Path(hand).stem if '/' in hand else hand
 
 
 def hand_in_words(hand: str) -> str:

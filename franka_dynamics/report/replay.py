@@ -10,6 +10,7 @@ import numpy as np
 
 from . import elements
 from .elements import Cell, headers, Table
+from ..arm.bodies import hand_name
 from ..dynamics.external_torque import estimate_wrenches, WrenchEstimator
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..files import atomic_write
@@ -19,7 +20,7 @@ from ..identification.tracking import TrackingPrediction
 from ..identification.verdict import RecordingVerdict, ReplayEvaluation
 from ..recordings.preprocessing import Motion
 from ..recordings.recording import Recording
-from ..recordings.replay import hand_name, TorquePrediction
+from ..recordings.replay import TorquePrediction
 
 _MAX_NAMED_SETS = 3
 # Definition of the torque error E, printed below tables of E.
@@ -325,6 +326,6 @@ def save_external_torque(path: Path, result: ReplayEvaluation, gravity: list[flo
     size = ', '.join(f'{one:.2f}' for one in np.sqrt(np.mean(torque**2, axis=0)))
     normal = ', '.join(f'{one:.2f}' for one in estimator.torque_std)
     return (
-        f'{path}: external torque, set {arm.inertial_set}, hand {arm.hand}; root mean '
+        f'{path}: external torque, set {arm.inertial_set}, hand {hand_name(arm.hand)}; root mean '
         f'square {size} N m; an arm that nobody touches shows about {normal} N m'
     )
