@@ -52,6 +52,7 @@ APART = {
         'ros/test_launch.py',
         'ros/test_controller_managers.py',
         'ros/test_franka_ros2.py',
+        'ros/test_gazebo.py',
     ),
     'libraries': ('batch/test_torch_model.py', 'examples/test_payload_by_gradient.py'),
 }

@@ -53,6 +53,7 @@ PARTS = {
         {'RMW_IMPLEMENTATION': 'rmw_cyclonedds_cpp'},
     ),
     'franka_ros2': Part('franka_bringup', ('test/ros/test_franka_ros2.py',)),
+    'gazebo': Part('ros_gz_sim', ('test/ros/test_gazebo.py',)),
 }
 
 

@@ -18,7 +18,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from franka_dynamics.arm import load
-from franka_dynamics.ros.node_client import NodeClient
+from franka_dynamics.ros.node_client import NodeClient, NodeClientError
 
 from .test_launch import controllers, LAUNCH, launched, NODE_STARTED  # noqa: F401
 from ..processes import ROOT, TIMEOUT_S
@@ -32,14 +32,14 @@ pytestmark = pytest.mark.skipif(
 )
 FR3 = load('fr3')
 MANAGER_STARTED = r'ros2_control_node-\d+\]: process started with pid \[(\d+)\]'
-# For a busy machine, whose processes pause.
+# For a busy machine, whose processes pause: gains that states of 50 ms age do not make swing.
 PARAMETERS = """
 /**:
   ros__parameters:
     max_state_age: 0.0
     period: 0.5
-    kp: [100.0, 100.0, 100.0, 100.0, 40.0, 30.0, 15.0]
-    kd: [20.0, 20.0, 20.0, 20.0, 8.0, 6.0, 3.0]
+    kp: [40.0, 40.0, 40.0, 40.0, 10.0, 10.0, 5.0]
+    kd: [6.0, 6.0, 6.0, 6.0, 1.5, 1.5, 0.7]
 """
 AWAY = np.array([0.1, 0.05, -0.1, 0.1, 0.1, -0.1, 0.2])  # where a motion goes from the start [rad]
 REST_NM = 1e-9  # C dq + M ddq_d and the gains at an arm that franka-sim holds still
@@ -85,7 +85,16 @@ def seconds_to_duration(seconds):
     return Duration(sec=int(seconds), nanosec=round(1e9 * (seconds % 1.0)))
 
 
-def test_rest_a_motion_a_reflex_and_a_killed_node(probe, launched, robot, controllers, tmp_path):  # noqa: F811
+def test_rest_a_motion_a_reflex_and_a_killed_node(
+    probe,
+    launched,  # noqa: F811
+    robot,
+    controllers,  # noqa: F811
+    tmp_path,
+    monkeypatch,
+):
+    # The manager and the robot are preferred to other processes; so is the node, as by default.
+    monkeypatch.delenv('FRANKA_DYNAMICS_REALTIME')
     (tmp_path / 'parameters.yaml').write_text(PARAMETERS)
     bringup, log = launched(
         str(in_prefixes(BRINGUP)),
@@ -105,34 +114,61 @@ def test_rest_a_motion_a_reflex_and_a_killed_node(probe, launched, robot, contro
     receiver = 'receiver:=effort_controller'
     ours, said = launched('franka_ros2', receiver, f'params_file:={tmp_path / "parameters.yaml"}')
     active = {'joint_state_broadcaster': 'active', 'effort_controller': 'active'}
-    try:
+
+    def stopped():
+        """Return whether the robot has stopped by a reflex: all controllers are inactive then."""
+        return set(controllers().values()) == {'inactive'}
+
+    def recover():
+        for words in recovery():
+            command(*('effort_controller' if word == 'receiver' else word for word in words))
         probe.until_status('feedforward', state='running')
         assert controllers() == active
-        # At rest the robot, which compensates gravity, gets no torque.
-        first = robot.cycles
-        probe.until(lambda: robot.cycles > first + 500, 'half a second of torques')
+
+    def rest():
+        # The robot compensates gravity, and gets no torque.
+        first, begun = robot.cycles, time.monotonic()
+        probe.until(
+            lambda: robot.cycles > first + 500 or time.monotonic() > begun + 5.0, 'torques'
+        )
+        assert robot.cycles > first + 500
         assert np.abs(robot.torques()[first:]).max() < REST_NM
+
+    def motion():
         with NodeClient('feedforward', TIMEOUT_S, probe.spin) as client:
             goal = position() + AWAY
             assert client.follow_trajectory(slow_motion(goal - AWAY, goal)) == 'finished'
             # What a busy machine's arm lacks when the motion ends it makes good.
             probe.until(lambda: np.abs(position() - goal).max() < REACHED_RAD, 'the goal')
-        # The manager pauses: the robot stops by a reflex, and all controllers are inactive.
+
+    def undisturbed(done):
+        """Do something; again, if a busy machine lost 20 packets meanwhile, after a recovery."""
+        for _ in range(3):
+            try:
+                return done()
+            except (AssertionError, NodeClientError):
+                if not stopped():
+                    raise
+                recover()
+        return done()
+
+    try:
+        probe.until_status('feedforward', state='running')
+        assert controllers() == active
+        undisturbed(rest)
+        undisturbed(motion)
+        # The manager pauses, and the robot stops.
         manager = int(re.search(MANAGER_STARTED, log.read_text())[1])
         os.kill(manager, signal.SIGSTOP)
         time.sleep(REFLEX_S)
         os.kill(manager, signal.SIGCONT)
-        probe.until(lambda: set(controllers().values()) == {'inactive'}, 'the reflex')
+        probe.until(stopped, 'the reflex')
         probe.until_status('feedforward', state='silent')
-        for words in recovery():
-            renamed = ['effort_controller' if word == 'receiver' else word for word in words]
-            command(*renamed)
-        probe.until_status('feedforward', state='running')
-        assert controllers() == active
+        recover()
         # A killed node: launch deactivates and unloads the controller that holds its torque.
         os.kill(int(re.search(NODE_STARTED, said.read_text())[1]), signal.SIGKILL)
         probe.until(lambda: ours.poll() is not None, 'the end of the launch')
-        assert controllers() == {'joint_state_broadcaster': 'active'}
+        assert 'effort_controller' not in controllers()
         assert bringup.poll() is None
     finally:
         command('daemon', 'stop')
