@@ -3,9 +3,12 @@
 """A simulated arm and the feedforward node that holds it; if either ends, the other is ended."""
 
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
+import yaml
 
+from franka_dynamics.arm import load
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.ros import COMMAND_TOPIC
 from franka_dynamics.ros.launching import (
@@ -16,6 +19,7 @@ from franka_dynamics.ros.launching import (
     package_node,
     string_parameter,
 )
+from franka_dynamics.ros.parameter_tables import parameters_of_node, SIMULATED_MODEL_SOURCE
 
 TARGET = 'mujoco'
 # On a busy computer the simulated arm waits for the node's torque instead of falling, but for less
@@ -77,6 +81,17 @@ def simulation(arguments):
     if arguments.urdf_file:
         both['model_source'] = string_parameter(arguments.urdf_file)
     own_file = argument_file_list('simulator_params_file', arguments.simulator_params_file)
+    is_ideal, defaults = False, {}
+    for file in own_file:
+        name = f'/{arguments.namespace.strip("/")}/simulator'.replace('//', '/')
+        content = yaml.safe_load(Path(file).read_text(encoding='utf-8'))
+        is_ideal = bool(parameters_of_node(content, name).get('ideal'))
+    if not (is_ideal or arguments.urdf_file):
+        # The node knows the drives of the arm that is simulated beside it: with its friction
+        # unknown the arm would rest up to 0.07 rad beside a motion's end.
+        arm = load(arguments.robot_type)
+        rubs = (arm.friction or arm.simulated_friction) is not None
+        defaults = {'model_source': SIMULATED_MODEL_SOURCE, 'terms.friction': rubs}
     return [
         package_node(
             'simulator',
@@ -88,5 +103,6 @@ def simulation(arguments):
             TARGET,
             {**both, 'target': TARGET, 'use_sim_time': True},
             {'~/command': COMMAND_TOPIC, '/clock': 'clock'},
+            defaults=defaults,
         ),
     ]

@@ -57,13 +57,16 @@ def arm_and_urdf_from_parameters(
     `arm_from_parameters`.
     """
     source = parameters['model_source']
-    if source != tables.ARM_MODEL_SOURCE and parameters['inertial_set']:
+    of_file = tables.ARM_MODEL_SOURCE, tables.SIMULATED_MODEL_SOURCE
+    if source not in of_file and parameters['inertial_set']:
         raise SettingsError(
             f'inertial_set is {parameters["inertial_set"]}, but model_source is {source}, whose '
             'inertials are those of the URDF; leave inertial_set empty.'
         )
     reference = tables.arm_from_parameters(parameters)
-    if source == tables.ARM_MODEL_SOURCE:
+    if source == tables.SIMULATED_MODEL_SOURCE:
+        reference = _simulated_arm(reference)
+    if source in of_file:
         return reference, None
     name, hand = source, parameters['hand']
     urdf: Any = expanded_path(source)
@@ -81,6 +84,14 @@ def arm_and_urdf_from_parameters(
         if sentence not in arm.torque_notes:  # which make_controller logs
             node.get_logger().info(sentence)
     return arm, urdf if isinstance(urdf, str) else None
+
+
+def _simulated_arm(arm: ArmDescription) -> ArmDescription:
+    """Return an arm with the friction and the drives' inertia with which it is simulated."""
+    arm = replace(arm, friction=arm.friction or arm.simulated_friction)
+    if arm.simulated_armature is None:
+        return arm
+    return replace(arm.with_armature(), simulated_armature=None)
 
 
 def make_controller(

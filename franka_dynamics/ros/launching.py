@@ -11,7 +11,7 @@ import re
 import shutil
 import sys
 import tempfile
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, NamedTuple
 
 from ament_index_python.packages import get_packages_with_prefixes
@@ -161,14 +161,20 @@ def feedforward_node(
     parameters: Mapping[str, Any],
     remappings: Mapping[str, str],
     name: str = 'feedforward',
+    defaults: Mapping[str, Any] = MappingProxyType({}),
 ) -> Node:
     """
     Return the action that starts the feedforward node with parameter files and parameters.
 
-    Parameters come from the target's file, then params_file, then `parameters`. `remappings` are
-    those of the node's topics.
+    Parameters come from the target's file, then `defaults`, params_file and `parameters`.
+    `remappings` are those of the node's topics.
     """
     files = [f'{CONFIG_FOLDER}/feedforward/{target}.yaml']
+    if defaults:
+        # In a file: launch would put a dictionary into the node's own section, which comes before
+        # whatever params_file says in /**.
+        text = yaml.safe_dump({'/**': {'ros__parameters': dict(defaults)}})
+        files.append(str(write_temporary_files({'defaults.yaml': text}) / 'defaults.yaml'))
     files += argument_file_list('params_file', arguments.params_file)
     options = {'parameters': [*files, parameters], 'remappings': list(remappings.items())}
     return package_node('feedforward', arguments.namespace, name=name, **options)

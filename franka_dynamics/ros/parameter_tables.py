@@ -24,6 +24,7 @@ DataclassType = TypeVar('DataclassType')
 
 # Values of the parameter model_source.
 ARM_MODEL_SOURCE, ROBOT_DESCRIPTION_TOPIC = 'description', 'robot_description'  # or a URDF's path
+SIMULATED_MODEL_SOURCE = 'simulated_arm'
 
 _PARAMETER_FILES = {
     'feedforward': ('arm', 'model', *LIVE_PARAMETER_FILES, 'feedforward'),

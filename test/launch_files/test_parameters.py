@@ -149,6 +149,28 @@ def test_a_urdf_gives_mount_and_masses_to_arms_and_nodes(all_launched):
             assert one.values['model_source'] == '/some/duo.urdf'
 
 
+@pytest.mark.parametrize('name', ['simulation', 'two_arms'])
+def test_the_node_knows_the_friction_of_the_arm_simulated_beside_it(all_launched, tmp_path, name):
+    ideal = {'/**': {'ideal': True}}
+    own = {'/**': {'terms': {'friction': False}, 'model_source': 'description'}}
+    side = 'left_' if name == 'two_arms' else ''
+    for argument, sections, expected in (
+        (None, {}, ('simulated_arm', True)),
+        ('simulator_params_file', ideal, (None, None)),
+        ('params_file', own, ('description', False)),
+        ('urdf_file', {}, ('/some/arm.urdf', None)),
+    ):
+        given = {}
+        if argument == 'urdf_file':
+            given = {argument: '/some/arm.urdf'}
+        elif argument:
+            file = parameter_file(tmp_path / f'{argument}.yaml', sections)
+            given = {f'{side}{argument}': file}
+        found = all_launched(name, **given)
+        node = next(one for one in found if one.executable == 'feedforward_node')
+        assert tuple(map(node.values.get, ('model_source', 'terms.friction'))) == expected
+
+
 FILES = {
     'feedforward': ['params_file'],
     'franka_ros2': ['params_file', 'controllers_file'],

@@ -30,8 +30,6 @@ from ..processes import background, start_python, TIMEOUT_S
 from ..ros2_control_prefix import environment, in_prefixes
 from ..scripts import loaded
 
-# A pause of a busy machine moves the last joint of a bare fr3 by up to a radian for a time.
-TOLERANCE_RAD = 0.1
 LAUNCH = 'from ros2cli.cli import main; exit(main())'
 NODE = """
 import sys
@@ -179,8 +177,10 @@ def test_a_motion_ends_where_it_should_and_ctrl_c_ends_both_nodes(probe, launche
     with NodeClient('feedforward') as client:
         motion = reference_message(multisine(arm, 2.0, 0.3), 2.0)
         assert client.follow_trajectory(motion) == 'finished'
-    probe.until(lambda: len(states) > 0, 'a state')
-    assert np.abs(np.array(states[-1].position) - arm.home).max() < TOLERANCE_RAD
+    # MoveIt plans from there only if it is this near. Without its friction known the arm rests up
+    # to 0.07 rad away.
+    error = lambda: np.abs(np.array(states[-1].position) - arm.home).max()  # noqa: E731
+    probe.until(lambda: states and error() < 0.01, 'the arm where the motion ends')
     launch.send_signal(signal.SIGINT)
     assert launch.wait(TIMEOUT_S) == 0
     assert len(re.findall('process has finished cleanly', log.read_text())) == 2

@@ -166,6 +166,22 @@ def test_a_description_that_is_published_volatile_is_named_by_one_subscription(p
     assert not matched and incompatible and incompatible[-1] == 1
 
 
+@pytest.mark.parametrize('robot_type', ['fr3', 'rpr'])
+def test_the_model_of_a_simulated_arm_has_its_drives(robot_type, make_node):
+    given = {'target': 'mujoco', 'model_source': 'simulated_arm', 'robot_type': robot_type}
+    given['terms.friction'] = 'true' if robot_type == 'fr3' else 'false'
+    words = [word for name, value in given.items() for word in ('-p', f'{name}:={value}')]
+    node = make_node(FeedforwardNode, *words)
+    node.trigger_configure()
+    found, listed = node.controller.description, fd.load(robot_type)
+    assert found.friction == (listed.friction or listed.simulated_friction)
+    drives = listed.simulated_armature
+    more = 0.0 if drives is None else drives
+    mass = fd.NewtonEulerModel(found).mass_matrix(listed.home)
+    expected = fd.NewtonEulerModel(listed).mass_matrix(listed.home) + np.eye(listed.n) * more
+    np.testing.assert_allclose(mass, expected, rtol=0.0, atol=1e-12)
+
+
 @pytest.mark.parametrize(
     ('robot_type', 'target', 'free'),
     [
