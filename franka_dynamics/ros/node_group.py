@@ -22,7 +22,7 @@ from ..errors import FrankaDynamicsError
 _NODE_END_TIMEOUT_S = 10.0
 _MIN_FREE_DISK_BYTES = 65536  # no log, page or bag is written where less is free
 _DISCOVERY_RANGE_VARIABLE, _RMW_VARIABLE = 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'RMW_IMPLEMENTATION'
-_CYCLONE = 'rmw_cyclonedds_cpp'
+_FASTDDS, _CYCLONE = 'rmw_fastrtps_cpp', 'rmw_cyclonedds_cpp'
 _DISCOVERY_OVERRIDE_VARIABLES = ('ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS', 'ROS_DISCOVERY_SERVER')
 # The ports of ROS domains 1 to 101 are outside the ephemeral port range of Linux.
 _ROS_DOMAIN_IDS = range(1, 102)
@@ -181,7 +181,7 @@ def use_isolated_network() -> None:
     network as well, but with rmw_fastrtps it implies shared memory and unicast discovery:
     discovery was seen to take three seconds, and processes to crash at exit. Discovery by
     multicast on the loopback interface takes 0.12 s. If RMW_IMPLEMENTATION names Cyclone DDS,
-    which knows no profiles of Fast DDS, it is taken, with that range.
+    which knows no profiles of Fast DDS, or Fast DDS is not installed, that range is taken.
 
     The ROS domain is a random one that no other process has claimed by this function and in which
     no node runs on this machine; NoFreeDomainError if there is none. It stays claimed until this
@@ -190,12 +190,23 @@ def use_isolated_network() -> None:
     os.environ['ROS_DOMAIN_ID'] = str(_claim_free_domain())
     for name in (*FASTDDS_PROFILE_VARIABLES, *_DISCOVERY_OVERRIDE_VARIABLES):
         os.environ.pop(name, None)
-    if os.environ.get(_RMW_VARIABLE) == _CYCLONE:
+    if os.environ.get(_RMW_VARIABLE) == _CYCLONE or not _is_fastdds_installed():
         os.environ[_DISCOVERY_RANGE_VARIABLE] = 'LOCALHOST'
         return
-    os.environ[_RMW_VARIABLE] = 'rmw_fastrtps_cpp'
+    os.environ[_RMW_VARIABLE] = _FASTDDS
     os.environ[_DISCOVERY_RANGE_VARIABLE] = 'SYSTEM_DEFAULT'
     use_fastdds_profile('fastdds_loopback.xml')
+
+
+def _is_fastdds_installed() -> bool:
+    """Return whether ROS can load Fast DDS: unless ament's index lists other middleware alone."""
+    try:
+        from ament_index_python import get_resources
+
+        listed = {*get_resources('rmw_typesupport')} - {'rmw_implementation'}
+    except (ImportError, OSError):  # ROS's wheels set no path of an index, and have Fast DDS
+        return True
+    return _FASTDDS in listed or not listed
 
 
 def _claim_free_domain() -> int:

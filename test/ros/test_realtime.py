@@ -4,6 +4,7 @@
 
 from itertools import chain, takewhile
 import json
+import os
 import random
 from select import select
 import signal
@@ -15,6 +16,7 @@ import pytest
 from std_msgs.msg import Float64MultiArray
 
 from franka_dynamics.files import share_directory
+from franka_dynamics.ros import node_group
 from franka_dynamics.ros.node_group import NodeEndedError, NodeGroup
 
 from .conftest import COMMAND
@@ -218,6 +220,36 @@ input()
 """
 # 127.0.0.1 and DDS's multicast group 239.255.0.1, as the kernel prints addresses.
 LOOPBACK, GROUP = '0100007F', '0100FFEF'
+
+
+@pytest.mark.parametrize(
+    ('installed', 'named', 'taken', 'reach'),
+    [
+        (None, '', 'rmw_fastrtps_cpp', 'SYSTEM_DEFAULT'),  # as of wheels
+        (['rmw_cyclonedds_cpp'], '', '', 'LOCALHOST'),
+        (['rmw_cyclonedds_cpp', 'rmw_fastrtps_cpp'], '', 'rmw_fastrtps_cpp', 'SYSTEM_DEFAULT'),
+        (['rmw_fastrtps_cpp'], 'rmw_cyclonedds_cpp', 'rmw_cyclonedds_cpp', 'LOCALHOST'),
+    ],
+)
+def test_an_isolated_network_is_of_a_middleware_that_is_there(
+    installed, named, taken, reach, tmp_path, monkeypatch
+):
+    folder = tmp_path / 'share/ament_index/resource_index/rmw_typesupport'
+    folder.mkdir(parents=True)
+    for name in installed or ():
+        (folder / name).touch()
+    if installed is None:
+        monkeypatch.delenv('AMENT_PREFIX_PATH', raising=False)
+    else:
+        monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
+    monkeypatch.setattr(node_group, '_claim_free_domain', lambda: 5)
+    for name in ('FASTRTPS_DEFAULT_PROFILES_FILE', 'ROS_DOMAIN_ID'):  # are restored after it
+        monkeypatch.setenv(name, '')
+    monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', '')
+    monkeypatch.setenv('RMW_IMPLEMENTATION', named)
+    node_group.use_isolated_network()
+    assert os.environ['RMW_IMPLEMENTATION'] == taken
+    assert os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] == reach
 
 
 def test_a_node_on_the_loopback_network_binds_nothing_else():
