@@ -40,7 +40,7 @@ from timing import new_parser
 from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S, ReceiverState
+from franka_dynamics.simulation.receiver import COMMAND_TIMEOUT_S, ReceiverState
 from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros import COMMAND_TOPIC

@@ -21,7 +21,7 @@ from franka_dynamics.control import (
     stopping,
     terms,
 )
-from franka_dynamics.control.receiver import ReceiverState, TorqueRefusal
+from franka_dynamics.simulation.receiver import ReceiverState, TorqueRefusal
 from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.files import write_text
 from franka_dynamics.motion import planning

@@ -19,7 +19,7 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 import franka_dynamics as fd
-from franka_dynamics.control.receiver import ReceiverState, TorqueReceiver
+from franka_dynamics.simulation.receiver import ReceiverState, TorqueReceiver
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.urdf.mjcf_writer import mjcf_text
 

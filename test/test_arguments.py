@@ -10,10 +10,10 @@ import pytest
 
 import franka_dynamics as fd
 from franka_dynamics.control.feedforward import StateLimits
-from franka_dynamics.control.receiver import TorqueReceiver
 from franka_dynamics.control.settings import Settings as Settings
 from franka_dynamics.dynamics.external_torque import WrenchEstimator
 from franka_dynamics.errors import ArgumentError, SettingsError
+from franka_dynamics.simulation.receiver import TorqueReceiver
 
 from .agreement import refuses
 

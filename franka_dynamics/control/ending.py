@@ -3,9 +3,11 @@
 """
 Reasons why torques end or do not begin, the reactions to them, and the user's remedies.
 
-`Cause` is the table of causes; docs/reference/reliability.md shows it. An `Ending` is one of them
-with its reason, and the core has at most one: two are joined. A `Reason` is a code with figures,
-which is worded once, with the advice of whoever shows it: a loop in Python, whose advice is
+Two tables say what follows from what: `Cause` has the reaction and the remedy of each cause, and
+`CAUSE_OF_STATE_PROBLEM` the cause of everything that can be wrong with a joint state. The core
+reads them, and docs/reference/what-stops-the-arm.md shows them. An `Ending` is a cause with its
+reason, and the core has at most one: two are joined. A `Reason` is a code with figures, which is
+worded once, with the advice of whoever shows it: a loop in Python, whose advice is
 PYTHON_LOOP_ADVICE, or a node.
 """
 
@@ -25,7 +27,6 @@ class ReasonCode(str, Enum):
     """Codes of reasons why torques end or do not begin, each with a text template as value."""
 
     CALLER_TEXT = '{text}'  # by the caller
-    STOPPED_OFTEN = 'stopped {count} times within a minute: {why}'
     # Joint states
     NO_STATE = 'no joint state has come yet'
     STATES_AWAITED = 'good joint states are awaited'
@@ -62,10 +63,9 @@ class ReasonCode(str, Enum):
         + _LEAP_ADVICE
     )
     ZERO_VELOCITIES = 'all velocities are zero; {joint} moved {moved:.3g} rad: check its driver'
-    FROZEN_POSITION = (
-        'the position of {joint} stands still bit for bit at {value:.6g} rad, for {still:.0f} ms, '
-        'though the joint must move; either its torque is not applied, or a brake holds it, or '
-        'its sensor fails, or the driver repeats an old state'
+    FROZEN_POSITIONS = (
+        'all positions stand still bit for bit for {silence:.0f} ms, though the arm must move: '
+        'its driver repeats an old state, or brakes hold it'
     )
     # Gains
     KP_TOO_LARGE = (
@@ -82,16 +82,14 @@ class ReasonCode(str, Enum):
         'the {kind} torque of {joint} departs by {torque} N m from {other} ({most} are '
         'allowed): {causes}'
     )
-    JOINTS_MIXED_UP = (
-        'the joints get torques that were sent to others, earlier, or reversed: check the order '
-        'and the signs of joints, and delays, between this controller and the drives'
-    )
     JOINT_TOO_FAST = (
-        '{joint} moves at {velocity:.2f} rad/s and would reach {reached}; at most {most} '
-        'are allowed ({share:g} of its limit, {following:g} while a reference moves, {near:g} '
-        'rad/s before its position limit){causes}'
+        '{joint} moves at {velocity:.2f} rad/s; at most {most:.2f} are allowed ({share:g} of its '
+        'limit, {following:g} while a reference moves){causes}'
     )
-    BRAKING_FAILED = 'braking makes {joint} faster by {faster:.2g} rad/s'
+    BRAKING_FAILED = (
+        '{joint} moves at {velocity:.2f} rad/s in spite of braking: torques do not act as they '
+        'are sent'
+    )
     TORQUE_NOT_FINITE = 'the computed torque is not finite'
 
     def __call__(self, **text_values: Any) -> 'Reason':
@@ -130,14 +128,11 @@ class Reason(NamedTuple):
 
 
 class Reaction(str, Enum):
-    """The torque that the arm gets after the torques of the control law have ended."""
+    """What the arm gets after the torques of the control law have ended."""
 
     RELEASE = 'braked to rest, then the resting torque'
     HOLD = 'braked to rest, then held'
-    # An arm that moves is stopped by its model first.
-    RESTING_TORQUE = 'the resting torque'
-    AWAIT = 'the resting torque; an arm that was to be held is held again once it is seen'
-    COAST = 'the resting torque, and nothing brakes the arm any more'
+    REST = 'the resting torque'
     ZERO = 'zero torque'
 
 
@@ -158,34 +153,61 @@ class Remedy(str, Enum):
 
 
 class Cause(Enum):
-    """A cause that ends torques or keeps them waiting, with the reaction and the remedy."""
+    """The table of what ends torques or keeps them waiting: words, reaction and remedy."""
 
-    TORQUE_AWAITED = 'none yet: a first torque is awaited', Reaction.RESTING_TORQUE, Remedy.WAIT
+    TORQUE_AWAITED = 'none yet: a first torque is awaited', Reaction.REST, Remedy.WAIT
     STOP_REQUESTED = 'a stop', Reaction.RELEASE, Remedy.START
-    STATES_LOST = 'joint states that cease or cannot be used', Reaction.AWAIT, Remedy.WAIT
-    STATES_LOST_OFTEN = 'states lost more than 5 times a minute', Reaction.AWAIT, Remedy.CLEAR
-    # Braked again and again, a reversed joint would be driven.
-    IMPOSSIBLE_OFTEN = 'impossible states more than 5 times a minute', Reaction.COAST, Remedy.CLEAR
-    STATE_IMPOSSIBLE = 'impossible joint states', Reaction.AWAIT, Remedy.CLEAR
-    SECOND_SOURCE = 'joint states of two sources', Reaction.RESTING_TORQUE, Remedy.CLEAR
-    POSITION_STANDS_STILL = 'a position that stands still', Reaction.RESTING_TORQUE, Remedy.CLEAR
+    STATES_LOST = 'joint states that cease or cannot be used', Reaction.REST, Remedy.WAIT
+    STATE_IMPOSSIBLE = 'impossible joint states', Reaction.REST, Remedy.CLEAR
+    SECOND_SOURCE = 'joint states of two sources', Reaction.REST, Remedy.CLEAR
+    TORQUE_NOT_FINITE = 'a computed torque that is not finite', Reaction.REST, Remedy.CLEAR
+    BRAKING_FAILED = 'braking that makes the arm faster', Reaction.REST, Remedy.CLEAR
     LASTING_DISTURBANCE = 'a lasting disturbance torque', Reaction.HOLD, Remedy.CLEAR
     JOINT_TOO_FAST = 'a joint that is too fast', Reaction.HOLD, Remedy.CLEAR
     HOLD_REQUESTED = 'a stop that says so', Reaction.HOLD, Remedy.CLEAR
-    # Braking's torques would not arrive as sent either.
-    RUNAWAY = 'a joint faster than twice its velocity limit', Reaction.COAST, Remedy.CLEAR
-    BRAKING_FAILED = 'braking that makes the arm faster', Reaction.COAST, Remedy.CLEAR
-    TORQUE_NOT_FINITE = 'a computed torque that is not finite', Reaction.COAST, Remedy.CLEAR
-    TORQUE_NOT_APPLIED = 'torques that do not arrive as sent', Reaction.COAST, Remedy.CLEAR
     WRONG_RECEIVER = 'a receiver that is not the target', Reaction.ZERO, Remedy.CLEAR
     RECEIVER_PAUSES = 'a receiver that is unknown or applies no torque', Reaction.ZERO, Remedy.WAIT
     MODEL_CHANGED = 'a model that is not the arm', Reaction.RELEASE, Remedy.CONFIGURE
 
+    @property
+    def reaction(self) -> Reaction:
+        """What the arm gets after torques that this cause ended."""
+        return self.value[1]
+
+    @property
+    def remedy(self) -> Remedy:
+        """What the user must do before torques begin again."""
+        return self.value[2]
+
     def ending(self, why: Reason | str) -> 'Ending':
         """Return an ending by this cause with a reason, which may be a text of the caller."""
         reason = ReasonCode.CALLER_TEXT(text=why) if isinstance(why, str) else why
-        _, reaction, remedy = self.value
-        return Ending(reason, reaction, remedy, reason)
+        return Ending(reason, self.reaction, self.remedy, reason)
+
+
+# What can be wrong with a joint state, or with the time at which none comes. Time may mend what
+# loses states; `start` alone clears what is impossible.
+CAUSE_OF_STATE_PROBLEM = {
+    ReasonCode.SILENCE: Cause.STATES_LOST,
+    ReasonCode.STATES_MISSING: Cause.STATES_LOST,
+    ReasonCode.RARE_STATES: Cause.STATES_LOST,
+    ReasonCode.COARSE_STAMPS: Cause.STATES_LOST,
+    ReasonCode.STALE: Cause.STATES_LOST,
+    ReasonCode.STAMP_AHEAD: Cause.STATES_LOST,
+    ReasonCode.CLOCK_SET_BACK: Cause.STATES_LOST,
+    ReasonCode.VALUE_NOT_FINITE: Cause.STATES_LOST,
+    ReasonCode.IMPOSSIBLE_VALUE: Cause.STATE_IMPOSSIBLE,
+    ReasonCode.EFFORT_NOT_N_M: Cause.STATE_IMPOSSIBLE,
+    ReasonCode.POSITION_LEAP: Cause.STATE_IMPOSSIBLE,
+    ReasonCode.WRONG_VELOCITY: Cause.STATE_IMPOSSIBLE,
+    ReasonCode.ZERO_VELOCITIES: Cause.STATE_IMPOSSIBLE,
+    ReasonCode.FROZEN_POSITIONS: Cause.STATE_IMPOSSIBLE,
+}
+
+
+def ending_of_state(problem: Reason) -> 'Ending':
+    """Return the ending by a problem with joint states, one of CAUSE_OF_STATE_PROBLEM."""
+    return CAUSE_OF_STATE_PROBLEM[problem.code].ending(problem)
 
 
 class Ending(NamedTuple):
@@ -216,24 +238,24 @@ class Ending(NamedTuple):
         """Whether this ending is a fault, which stays until cleared by the user (or for good)."""
         return self.remedy in (Remedy.CLEAR, Remedy.CONFIGURE)
 
+    @property
+    def trusts_nothing(self) -> bool:
+        """Whether states or torques are wrong: nothing is held or watched before the next start."""
+        return self.reaction is Reaction.REST and self.is_latched
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether this ending is a loss of joint states that time may mend."""
+        return self.reaction is Reaction.REST and self.remedy is Remedy.WAIT
+
     def joined_with(self, later: 'Ending') -> 'Ending':
-        """
-        Return one ending with the first and latest reason, harder remedy, mostly later reaction.
-
-        The first reason stays named, and the harder remedy counts. What follows is what the later
-        one says; but an arm that is not seen for a while is held again, and one that was let go,
-        or gets no torque, is not braked again.
-        """
-        coasts = self.reaction is Reaction.COAST and later.reaction is not Reaction.ZERO
-        lasts = self.reaction is Reaction.ZERO or coasts
-        then = self.reaction if lasts or later.reaction is Reaction.AWAIT else later.reaction
-        until = max(self.remedy, later.remedy, key=list(Remedy).index)
-        return Ending(later.last_reason, then, until, self.first_reason)
-
-    def with_release(self, remedy: Remedy = Remedy.WAIT) -> 'Ending':
-        """Return this ending with the reaction `Reaction.RELEASE` and the given remedy."""
-        return self._replace(reaction=Reaction.RELEASE, remedy=remedy)
+        """Return one ending: the first reason, the harder remedy, and the reaction that lasts."""
+        reaction = later.reaction
+        if self.reaction is Reaction.ZERO or later.may_pass:
+            reaction = self.reaction
+        remedy = max(self.remedy, later.remedy, key=list(Remedy).index)
+        return Ending(later.last_reason, reaction, remedy, self.first_reason)
 
 
 # While torques go out.
-NO_ENDING = Ending(None, Reaction.RELEASE, Remedy.NONE, None)
+NO_ENDING = Ending(None, Reaction.REST, Remedy.NONE, None)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .control_law import ControlLaw
-from .core_state import ACTIVE_STATES, State, StateEvent, Stop
+from .core_state import ACTIVE_STATES, State, Stop
 from .core_step import CoreStep
 from .default_gains import low_gains
 from .ending import Reaction, Remedy
@@ -98,41 +98,35 @@ class Feedforward(CoreStep):
 
     def start(self) -> None:
         """
-        Clear a fault, command torques from the next state that allows them, or raise if refused.
+        Clear a fault, and let the law begin when the arm allows it; `status` says if it waits.
 
-        `status` says why none are commanded yet. While a stop that is no fault still brakes the
-        arm, torques begin once it is at rest, without the motion. After a stop by the model they
-        begin after 20 usable states, even if the arm moves; seen in STOPPING above 0.04 rad/s it
-        is braked first.
-
-        Raises StartRefusedError while the arm is still braked after a fault, while a held arm's
-        states are too old, its torque is unexplained or it is `blocked`, and after a fault that
-        only a new object clears.
+        A held arm is started at once. Raises StartRefusedError while an arm is to be braked and
+        held and is not held yet, while a held arm's states are too old or a torque on it is not
+        explained, while the receiver is not known (`blocked`), and after a fault that only a new
+        object clears.
         """
         with self._lock:
             if self.ending.remedy is Remedy.CONFIGURE:
                 raise StartRefusedError(f'{self.why}; configure the controller again.')
-            if self.faulty and self.state is State.BRAKING:
-                raise StartRefusedError('The arm is still being braked; try again.')
-            held = self.state is State.HOLDING
-            if self._must_hold_arm and not held:
-                raise StartRefusedError('The arm is to be held first, once it is seen; try again.')
-            if why := held and (self.blocked or self._start_refusal() or self._bound_violation()):
-                raise StartRefusedError(f'Not started: {why}. Correct that, or stop.')
-            self._torques_wanted = True
-            self.states.trust_states_again()
+            is_held = self.state is State.HOLDING
+            if self.ending.reaction is Reaction.HOLD and not is_held:
+                raise StartRefusedError('The arm is still to be braked and held; try again.')
+            if is_held:
+                self._require_held_arm_may_start()
             self.output.reset_counts()
             self.disturbances.max_bound_ratios[:] = 0.0
-            if held:
-                self._begin_torques(StateEvent.BEGIN)
-            elif self.state is State.SILENT:
-                self._record_wait(self.states.problem or self.blocked)
-            elif self.state is State.STOPPING and self.ending.reaction is not Reaction.COAST:
-                then = self.ending.reaction  # RELEASE would let go of a load that is borne
-                then = Reaction.RESTING_TORQUE if then is Reaction.HOLD else then
-                self.ending = self.ending._replace(reaction=then, remedy=Remedy.WAIT)
+            self._is_stop_requested = False
+            if is_held:
+                self._begin(self.output.last_torque)
             elif self.state is not State.RUNNING:
-                self.ending = self.ending.with_release()
+                self._record_wait(self.states.problem or self.blocked)
+
+    def _require_held_arm_may_start(self) -> None:
+        """Raise StartRefusedError if the law must not take over the arm that is held."""
+        unexplained = self.disturbances.violation(self.disturbances.start_bound)
+        why = self.blocked or self._start_refusal() or unexplained
+        if why:
+            raise StartRefusedError(f'Not started: {why}. Correct that, or stop.')
 
     @with_argument_checks
     def stop(self, reason: str, then: Stop = Stop.LET_GO) -> None:
@@ -140,29 +134,25 @@ class Feedforward(CoreStep):
         End torques for a reason; `then` selects if the arm is let go, held or gets zero torque.
 
         By default an arm that moves is braked to rest, by the gains there are and by its model,
-        and then gets the resting torque. A stop that does not hold lets go of a held arm; a fault
-        stays latched. An arm whose torque rests is not caught by a stop, only one that was to be
-        held before.
+        and then gets the resting torque. A fault stays latched. An arm whose torques have ended
+        is not caught by a stop.
         """
         with self._lock:
-            later, holds = then.value.ending(reason), self.ending.reaction is Reaction.HOLD
-            stopped = self.state is State.STOPPING and self.faulty
-            if then is Stop.HOLD and (stopped or self.state is State.SILENT) and not holds:
-                later = later._replace(reaction=Reaction.RESTING_TORQUE)
-            self._torques_wanted = self._torques_wanted and later.remedy is Remedy.WAIT
-            self._end_torques(later, changes_state=self.state in ACTIVE_STATES)
+            self._is_stop_requested = self._is_stop_requested or then is not Stop.PAUSE
+            ending = then.value.ending(reason)
+            is_held = self.state in ACTIVE_STATES or self.ending.reaction is Reaction.HOLD
+            if then is Stop.HOLD and not is_held:  # nothing that rests is caught
+                ending = ending._replace(reaction=Reaction.REST)
+            self._end(ending)
 
     def change(self, **settings: Any) -> None:
         """
-        Change settings from the next step on or, unless RUNNING, when the arm or `start` allows.
+        Change settings: while the arm is commanded from the next step on, else once it agrees.
 
-        While running, the torque ramps from the old law's to the new. That of a held arm does not
-        change, and its brake has the old gains until `start`; a payload is not judged for 2 s.
-        A stopped core whose torque acts keeps the old settings until `start`. After that start,
-        and while torques are refused, the old settings act until no joint departs by more than
-        10 % of its torque limit from what the new ones explain; then the new ones act, within the
-        torque's rate. Raises SettingsError, and changes nothing, if they cannot be used, or if
-        torques are sent for another target.
+        While RUNNING the torque ramps from the old law's to the new. A braked or held arm keeps
+        its torque, and its brake the old gains until `start`. Raises SettingsError, and changes
+        nothing, if the settings cannot be used, if torques are sent for another target, or if kp
+        grows at a joint that is far from the motion that is followed.
         """
         while True:
             # A law takes a millisecond to make: without the lock.
@@ -171,12 +161,12 @@ class Feedforward(CoreStep):
                 if self.requested_law is not before:
                     continue  # another thread was faster
                 self._require_law_allowed(law)
-                used = self.ramp.law or before
-                if (self._joints_pulled_more_by(law) | ((law.kp > 0.0) & (used.kp == 0.0))).any():
+                begins_to_pull = (law.kp > 0.0) & (before.kp == 0.0)
+                if (self._joints_pulled_more_by(law) | begins_to_pull).any():
                     self.reference.hold(None)  # a person may have guided the arm away
                 self.requested_law = law
-                loaded = law.settings.payload != before.settings.payload
-                self._use_requested_terms(settings_agree=False, new_load=loaded)
+                if self.state in ACTIVE_STATES:
+                    self._use_law(law)
                 return
 
     def changed_law(self, **settings: Any) -> ControlLaw:
@@ -204,8 +194,8 @@ class Feedforward(CoreStep):
 
     def _joints_pulled_more_by(self, law: ControlLaw) -> Array:
         """Return the mask, (n,), of joints far from the reference whose kp `law` would raise."""
-        far = self.reference.position_errors(self.states.q) > MAX_START_DISTANCE_RAD
-        return np.asarray(far & (law.kp > (self.ramp.law or self.requested_law).kp))
+        is_far = self.reference.position_errors(self.states.q) > MAX_START_DISTANCE_RAD
+        return np.asarray(is_far & (law.kp > self.requested_law.kp))
 
     @with_argument_checks
     def follow(

@@ -1,54 +1,56 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks whether joint states are possible, on time and consistent with the state before."""
+"""
+Checks whether joint states are possible, on time and consistent with the state before.
+
+What follows from each problem that is found here says `CAUSE_OF_STATE_PROBLEM` in `ending.py`.
+"""
 
 from collections import deque
 from enum import Enum
-import logging
 import math
 from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .ending import Cause, Ending, Reason, ReasonCode
+from .ending import Reason, ReasonCode
 from .limits import MAX_STATE_PERIOD_S, MAX_STEP_S, MIN_STATE_PERIOD_S, PERIOD_MARGIN_FACTOR
 from .settings import StateLimits
 from ..arm import ArmDescription
-from ..arm.friction import MAX_STATE_GAP_S
 from ..arrays import Array, ArrayLike, as_array, as_seconds
 from ..errors import JointVectorError, SettingsError
-from ..motion.planning import MAX_PLAUSIBLE_POSITION_RAD
 
-# A position may be POSITION_TOLERANCE_RAD beyond its limit, a speed MAX_POSSIBLE_SPEED_RATIO
-# times its limit, a step of position MAX_POSITION_DRIFT_RAD more than that speed allows.
-# Position and integrated velocity may differ by MAX_POSITION_DRIFT_RAD and what a velocity
-# MAX_VELOCITY_DELAY_S late explains; this drift decays with DRIFT_TIME_CONSTANT_S, and is at
-# most MAX_STILL_POSITION_DRIFT_RAD where all velocities are zero. On real FERs it was at most
-# 7 mrad at 1 kHz, 33 mrad at 30 Hz.
+# Encoders may read this much beyond a position limit [rad]: where a joint was led by hand.
 POSITION_TOLERANCE_RAD = 0.2
+# No joint turns so fast [rad/s]. It keeps computed torques finite.
+MAX_POSSIBLE_VELOCITY_RAD_S = 1e3
+# A position leaps if its step exceeds what this multiple of the velocity limit allows, and
+# MAX_POSITION_DRIFT_RAD.
 MAX_POSSIBLE_SPEED_RATIO = 2.0
-MIN_POSITION_TO_STATED_SPEED = 0.5  # of a speed beyond that, by positions: then it is a fast arm's
+# A position and its integrated velocity may differ by this much [rad], and by what a velocity
+# explains that is late by MAX_VELOCITY_DELAY_S. Recordings of two real FERs drifted by at most
+# 7 mrad at 1 kHz, and by 33 mrad at 30 Hz.
 MAX_POSITION_DRIFT_RAD = 0.02
-MAX_STILL_POSITION_DRIFT_RAD = 0.25 * MAX_POSITION_DRIFT_RAD
 MAX_VELOCITY_DELAY_S = 5.0 * MAX_STEP_S
+# The same while all velocities are zero: then none is late.
+MAX_STILL_POSITION_DRIFT_RAD = 0.25 * MAX_POSITION_DRIFT_RAD
+# The drift is forgotten with this time constant [s].
 DRIFT_TIME_CONSTANT_S = 0.2
-MAX_POSSIBLE_EFFORT_TO_LIMIT = 3.0  # a measured effort beyond so many limits is not in N m
+# No joint is led or mounted more than a turn and a half beyond zero: degrees are larger.
+MAX_PLAUSIBLE_POSITION_RAD = 3.0 * math.pi
+# A measured effort beyond so many torque limits is not in N m.
+MAX_POSSIBLE_EFFORT_TO_LIMIT = 3.0
 # Torques begin after so many usable joint states in a row, the latest of which give the median
 # period and age.
 MIN_GOOD_STATE_COUNT = 20
 # States of the first torque are at most so old: feedback from older ones may oscillate.
 MAX_STATE_AGE_AT_START_S = 0.015
-# A state older than the last one is out of order, unless it is MAX_REORDERING_TIME_S older or the
-# MIN_GOOD_STATE_COUNT-th in a row: then the clock was set back. So long the same state may come
-# again, as in simulated time that is slow. It is no measured figure: it allows a thousandth of
-# real time at 1 kHz.
+# A state older than the last one is out of order, unless it is so much older [s] or the
+# MIN_GOOD_STATE_COUNT-th in a row: then the clock was set back.
 MAX_REORDERING_TIME_S = 1.0
-# States lost more than MAX_STATE_LOSS_COUNT times within STATE_LOSS_WINDOW_S [s] are a fault.
-MAX_STATE_LOSS_COUNT, STATE_LOSS_WINDOW_S = 5, 60.0
 
 _FLOAT64 = np.dtype(float)
-_LOG = logging.getLogger(__name__)
 
 
 class StateSample(NamedTuple):
@@ -84,24 +86,10 @@ class StateCheck:
 
     Attributes
     ----------
-    stamp : float or None
-        Stamp of the latest possible state [s].
-    q, dq : ndarray, shape (n,)
-        Its position [rad] and velocity [rad/s]; NaN and zero if no possible state has come.
-    dq_before : ndarray, shape (n,)
-        Velocity of the state before [rad/s].
-    position_repeats, possible_position_mask, possible_joint_mask : ndarray of bool, shape (n,)
-        Which positions are bit for bit those of the state before; which are possible; of which
-        joints position and velocity are possible.
-    changed_velocity_mask, outrun_joint_mask : ndarray of bool, shape (n,)
-        Which velocities are possible and not bit for bit those of the state before; which
-        positions repeat since before the velocity took the joint elsewhere.
+    stamp, q, dq : float or None, ndarray, ndarray
+        Stamp [s], position and velocity, (n,), of the latest possible state; q is NaN before one.
     elapsed, age : float
         Time between it and the one before, and its age [s].
-    raw_elapsed : float
-        Time between the latest two states, possible or not [s].
-    age_in_periods : int
-        Its age in multiples of the last period, rounded.
     period, median_age : float
         Their medians over the latest states [s]; before any, the expected period and 0.
     arrival_time : float
@@ -110,14 +98,10 @@ class StateCheck:
         Number of usable joint states in a row.
     problem : Reason or None
         Why the latest state cannot be used.
-    leapt_joints : ndarray of bool, shape (n,)
-        Which joints moved as they cannot, until `start` or until their positions are where their
-        velocities took them. A stop by the model, and the resting torque, follow such a joint by
-        its velocity.
-    velocity_contradicted : bool
-        Whether velocities contradict positions: until `start` they are not believed.
-    believes_fast_joints : bool
-        Whether velocities beyond their bounds that positions confirm are possible, until `start`.
+    has_possible_values : bool
+        Whether its values are possible, each by itself.
+    is_position_known : bool
+        Whether they agree with those of the state before, too, be the state late or not.
 
     """
 
@@ -128,119 +112,61 @@ class StateCheck:
                 n = math.ceil(period / MAX_STATE_PERIOD_S)
                 why += f' Use substeps: for _ in range({n}): step, then move by {period / n:g} s.'
             raise SettingsError(why)
-        self.limits, self._period, self._joint_names = limits, period, arm.joint_names
+        self.limits = limits
+        self._expected_period = period
+        self._joint_names = arm.joint_names
         self._max_period = PERIOD_MARGIN_FACTOR * max(1.0 / limits.min_input_rate, period)
         self._max_velocity = MAX_POSSIBLE_SPEED_RATIO * arm.limit('velocity')
+        # Bounds of position, velocity and effort, (3 n,). A velocity beyond its limit is possible:
+        # an arm that falls must be braked, and a velocity that is wrong contradicts the positions.
+        velocity = np.full(arm.n, MAX_POSSIBLE_VELOCITY_RAD_S)
         effort = MAX_POSSIBLE_EFFORT_TO_LIMIT * arm.limit('effort')
-        most = np.concatenate((self._max_velocity, effort))
-        # Bounds of position, velocity and effort, (3 n,), finite also where a joint has no limits.
-        lower, upper = arm.limit('lower'), arm.limit('upper')
-        self._lower_bounds = np.nan_to_num(np.concatenate((lower - POSITION_TOLERANCE_RAD, -most)))
-        self._upper_bounds = np.nan_to_num(np.concatenate((upper + POSITION_TOLERANCE_RAD, most)))
-        self._zero, self._all_joints = np.zeros(arm.n), np.ones(arm.n, dtype=bool)
-        self._has_logged_unknown_effort = False
+        lower = arm.limit('lower') - POSITION_TOLERANCE_RAD
+        upper = arm.limit('upper') + POSITION_TOLERANCE_RAD
+        # Finite also where there is no limit, so that an infinite value is beyond it.
+        self._lower_bounds = np.nan_to_num(np.concatenate((lower, -velocity, -effort)))
+        self._upper_bounds = np.nan_to_num(np.concatenate((upper, velocity, effort)))
+        self._zero = np.zeros(arm.n)
         self.reset()
 
     def reset(self) -> None:
-        """Forget all joint states and their losses, and trust states again."""
-        self.q, self.dq = np.full_like(self._zero, np.nan), self._zero
+        """Forget all joint states."""
+        self.q = np.full_like(self._zero, np.nan)
+        self.dq = self._zero
         self.problem: Reason | None = ReasonCode.NO_STATE()
-        self.trust_states_again()
-        self.reset_except_position()
+        self.has_possible_values = False
+        self.is_position_known = False
+        self.forget_times()
 
-    def trust_states_again(self) -> None:
-        """Trust positions and velocities again, and count losses of states from zero."""
-        self.leapt_joints = ~self._all_joints
-        self.velocity_contradicted = self.believes_fast_joints = False
-        self.reset_state_losses()
-
-    def reset_except_position(self) -> None:
-        """Forget joint states but the last position, losses and which states are not trusted."""
+    def forget_times(self) -> None:
+        """Forget joint states but the last position, as after the clock was set back."""
         self.stamp: float | None = None
-        self.good_count = self.age_in_periods = 0
-        self._drift = self.dq_before = self._zero
-        self.possible_joint_mask = self.possible_position_mask = yes = self._all_joints
-        self.position_repeats = self.outrun_joint_mask = self.changed_velocity_mask = ~yes
-        self.elapsed = self.age = self.arrival_time = 0.0
-        # Stamp and velocity of the latest state, possible or not; of each joint the last possible
-        # position and its stamp, how far and how long it is from the one before, and whether that
-        # is a leap.
-        self._raw_stamp, self._raw_dq = -math.inf, self.q * np.nan
-        self._possible_q, self._leap_mask = self.q * np.nan, ~self._all_joints
-        self._displacement = self._gap_s = self._zero
-        self._possible_stamps = self._zero.copy()
-        # Directions of joints whose positions confirmed that they are too fast; 0 of the others.
-        self._too_fast_signs = self._zero
-        # When the latest state came, by the clock of stamps and by this computer's [s].
-        self._arrival_times = 0.0, 0.0
-        # How many stamps in a row were not new, and whether some were between the last new ones.
-        self._older_count = self._repeat_count = 0
-        self._had_repeats = False
-        self._recent_states = deque[tuple[float, Array]](maxlen=MIN_GOOD_STATE_COUNT)
+        self.elapsed = 0.0
+        self.age = 0.0
+        self.arrival_time = 0.0
+        self._stamp_clock_at_arrival = 0.0  # of the latest state [s]
+        self._own_clock_at_arrival = 0.0
         self._periods = deque[float](maxlen=MIN_GOOD_STATE_COUNT)
         self._ages = deque[float](maxlen=MIN_GOOD_STATE_COUNT)
-        self.period, self.median_age = self._period, 0.0
-
-    def reset_state_losses(self) -> None:
-        """Forget when joint states were lost, so that losses count from zero."""
-        self._loss_times = deque[float](maxlen=MAX_STATE_LOSS_COUNT + 1)
-        self._last_loss_time = -math.inf
-
-    def record_state_loss(self, now: float, brakes_again: bool) -> int:
-        """
-        Record a loss of states at `now` [s]; return the recent losses' number, 0 if tolerable.
-
-        An arm that `brakes_again` was seen for a moment: within 0.05 s that is the same loss.
-        """
-        since, self._last_loss_time = now - self._last_loss_time, now
-        if brakes_again and since < MAX_STATE_GAP_S:
-            return 0
-        self._loss_times.append(now)
-        count = len(self._loss_times)
-        often = count > MAX_STATE_LOSS_COUNT and now - self._loss_times[0] < STATE_LOSS_WINDOW_S
-        return count if often else 0
-
-    def tick_arguments(self, old: StateSample) -> tuple[float, float | None]:
-        """
-        Return `now` and `silence` (which may be None) [s] of `tick` for a repeated or late state.
-
-        Without its age the clock of `now` counts, and if its arrival is None this computer's. This
-        computer's counts also with an age, from MAX_REORDERING_TIME_S on: a constant age hides
-        that the same state comes again.
-        """
-        by_stamps, here = self._arrival_times
-        silence = None if old.age is None else old.stamp + old.age - by_stamps  # simulated time
-        if old.arrival_time is not None:
-            return old.arrival_time, silence
-        waited = monotonic() - here
-        silence = waited if silence is None or waited > MAX_REORDERING_TIME_S else silence
-        return self.arrival_time + silence, silence
-
-    def reject_latest_state(self, why: Reason) -> None:
-        """Record why the latest state is unusable, and restart the count of usable states."""
-        self.good_count, self.problem = 0, why
-        self._drift = np.where(self.position_repeats, self._drift, 0.0)
-
-    def accept_latest_state(self) -> None:
-        """Count the latest state as usable, and forget the last problem."""
-        self.good_count, self.problem = self.good_count + 1, None
-
-    def repeated_stamps_reason(self, stamp: float) -> Reason | None:
-        """Return and keep as `problem` a reason if too many stamps were not new, else None."""
-        if self._repeat_count <= MIN_GOOD_STATE_COUNT:  # stamps may be coarse
-            return None
-        self.problem = ReasonCode.STAMP_REPEATED(stamp=stamp)
-        return self.problem
-
-    @property
-    def trusts_states(self) -> bool:
-        """Whether no joint is leapt, and no velocity has contradicted positions since `start`."""
-        return not (self.velocity_contradicted or any(self.leapt_joints.tolist()))
+        self.period = self._expected_period
+        self.median_age = 0.0
+        self.good_count = 0
+        self._drift = self._zero
+        self._positions = deque[tuple[float, Array]](maxlen=MIN_GOOD_STATE_COUNT)  # with stamps
+        # How many states in a row, up to the latest, had stamps that are not new, and older ones.
+        self._repeat_count = 0
+        self._older_count = 0
+        self._stamps_repeat = False  # whether any did before the latest new stamp
 
     @property
     def has_enough_states(self) -> bool:
         """Whether MIN_GOOD_STATE_COUNT usable joint states came in a row."""
         return self.good_count >= MIN_GOOD_STATE_COUNT
+
+    @property
+    def age_in_periods(self) -> int:
+        """The age of the latest state in multiples of the last period, rounded."""
+        return round(self.age / self.elapsed) if self.elapsed and math.isfinite(self.age) else 0
 
     def start_refusal(self) -> Reason | None:
         """Return why joint states allow no first torque yet, or None."""
@@ -251,120 +177,86 @@ class StateCheck:
         age, most = 1e3 * self.median_age, 1e3 * MAX_STATE_AGE_AT_START_S
         return ReasonCode.STALE_AT_START(age=age, most=most)
 
-    def silence_timeout(self, *, from_stamps: bool = False) -> float:
-        """
-        Return the time without a new state after which states count as lost [s].
-
-        If silence is measured `from_stamps`, as in simulated time, the time-out is shorter after
-        an old state, whose torque was late already.
-        """
-        ratio, max_age = 1.0, self.limits.max_state_age
-        if from_stamps and max_age > 0.0:
-            ratio = max(0.0, 1.0 - self.age / max_age)
-        return max(ratio * self.limits.state_timeout, 3.0 * self.period)
+    def silence_timeout(self) -> float:
+        """Return the time without a new state after which states count as lost [s]."""
+        return max(self.limits.state_timeout, 3.0 * self.period)
 
     def make_sample(
         self, q: ArrayLike, dq: ArrayLike, effort: ArrayLike | None, stamp: Any, age: Any, now: Any
     ) -> StateSample:
         """Return a joint state with NaN effort or age as None; JointVectorError if it is wrong."""
-        shape, arrays = self._zero.shape, []
-        for name, given in (('q', q), ('dq', dq), ('effort', effort)):
-            if type(given) is np.ndarray and given.dtype is _FLOAT64 and given.shape == shape:
-                arrays.append(given.copy())
-            elif given is not None or name != 'effort':
-                arrays.append(as_array(given, shape, name, JointVectorError, finite=False))
-        measured = arrays[2] if len(arrays) > 2 else None
+        positions = self._as_joint_vector('q', q)
+        velocities = self._as_joint_vector('dq', dq)
+        measured = None if effort is None else self._as_joint_vector('effort', effort)
         if measured is not None and math.isnan(sum(measured.tolist())):
-            self._log_partial_effort(measured)
             measured = None
         if type(stamp) is not float or not math.isfinite(stamp):
             stamp = as_seconds('time', stamp)
         if now is not None and (type(now) is not float or not math.isfinite(now)):
             now = as_seconds('now', now)
         age = None if age is None else as_seconds('age', age, finite=False)
-        age = None if age is None or math.isnan(age) else age
-        return StateSample(arrays[0], arrays[1], measured, stamp, age, now)
+        if age is not None and math.isnan(age):
+            age = None
+        return StateSample(positions, velocities, measured, stamp, age, now)
 
-    def _log_partial_effort(self, effort: Array) -> None:
-        """Log once that efforts count as not measured because some, not all, are NaN."""
-        unknown = np.isnan(effort)
-        if not self._has_logged_unknown_effort and not unknown.all():
-            self._has_logged_unknown_effort = True
-            name = self._joint_names[int(unknown.argmax())]
-            _LOG.warning('The effort of %s is not a number: efforts count as not measured.', name)
+    def _as_joint_vector(self, name: str, given: ArrayLike) -> Array:
+        """Return a copy, (n,), or raise JointVectorError; without checks of an array of floats."""
+        shape = self._zero.shape
+        if type(given) is np.ndarray and given.dtype is _FLOAT64 and given.shape == shape:
+            return given.copy()
+        return as_array(given, shape, name, JointVectorError, finite=False)
 
-    def stamp_order(self, stamp: float) -> StampOrder:
-        """Count a stamp [s]; return its order: after the last, repeated or late, or set back."""
-        if self.stamp is None or stamp > self.stamp:
-            self._had_repeats, self._older_count, self._repeat_count = self._repeat_count > 0, 0, 0
+    @property
+    def is_velocity_wrong(self) -> bool:
+        """Whether the velocities of the latest state contradict its positions."""
+        wrong = (ReasonCode.WRONG_VELOCITY, ReasonCode.ZERO_VELOCITIES)
+        return self.problem is not None and self.problem.code in wrong
+
+    def velocity_by_positions(self) -> Array:
+        """Return the mean velocity over the latest states' positions, (n,)."""
+        if len(self._positions) < 2:
+            return self._zero
+        (begin, first), (end, last) = self._positions[0], self._positions[-1]
+        return (last - first) / (end - begin)
+
+    def stamp_order(self, sample: StateSample) -> StampOrder:
+        """Count a state's stamp; return its order: after the last, repeated or late, or set back."""
+        if self.stamp is None or sample.stamp > self.stamp:
+            self._stamps_repeat = self._repeat_count > 0
+            self._repeat_count = 0
+            self._older_count = 0
             return StampOrder.NEW
-        behind = self.stamp - stamp
+        behind = self.stamp - sample.stamp
         self._repeat_count += 1
         self._older_count += behind > 0.0
-        near = self._older_count < MIN_GOOD_STATE_COUNT and behind <= MAX_REORDERING_TIME_S
-        return StampOrder.OUT_OF_ORDER if near else StampOrder.SET_BACK
+        if self._repeat_count > MIN_GOOD_STATE_COUNT:  # before, stamps may be coarse
+            self.problem = ReasonCode.STAMP_REPEATED(stamp=sample.stamp)
+        set_back = self._older_count >= MIN_GOOD_STATE_COUNT or behind > MAX_REORDERING_TIME_S
+        return StampOrder.SET_BACK if set_back else StampOrder.OUT_OF_ORDER
 
-    def check_values(self, q: Array, dq: Array, tau: Array | None, stamp: float) -> Ending | None:
+    def tick_arguments(self, old: StateSample) -> tuple[float, float]:
         """
-        Check and record values; return an ending for an impossible or non-finite one, else None.
+        Return `now` and `silence` [s] of `tick` for a repeated or late state.
 
-        A velocity beyond its bound is accepted after a gap if the positions confirm it.
+        Silence is told by the clock of stamps if the state has an age, or by that of `now`; else
+        by this computer's clock, because stamps may stand still.
         """
-        every = np.concatenate((q, dq, self._zero if tau is None else tau))
-        possible = (every >= self._lower_bounds) & (every <= self._upper_bounds)
-        # Of a few numbers all() takes a tenth of ndarray.all's time, here and in other cycles.
-        n, all_possible = len(q), all(possible.tolist())
-        self.possible_joint_mask = self.possible_position_mask = self._all_joints
-        self.changed_velocity_mask, self._raw_dq = dq != self._raw_dq, dq
-        self.raw_elapsed, self._raw_stamp = stamp - self._raw_stamp, stamp
-        # NumPy would warn of infinities, and of a signalling NaN.
-        seen = q if all_possible else np.where(possible[:n], q, np.nan)
-        moved, gap = seen - self._possible_q, stamp - self._possible_stamps
-        self._displacement, self._gap_s = moved, gap
-        returns = self.silence_timeout() < self.raw_elapsed < math.inf
-        self.believes_fast_joints |= returns
-        way = self._max_velocity * np.maximum(gap, 1e-9) + MAX_POSITION_DRIFT_RAD  # inf * 0 is NaN
-        judged = self.stamp is not None and not returns
-        self._leap_mask = possible[:n] & (np.abs(moved) > way) & judged
-        self.leapt_joints = self.leapt_joints | self._leap_mask
-        self._possible_q = q if all_possible else np.where(possible[:n], q, self._possible_q)
-        self._possible_stamps[possible[:n]] = stamp
-        signs_before, self._too_fast_signs = self._too_fast_signs, self._zero
-        if not all_possible and self.stamp is not None:
-            way = MIN_POSITION_TO_STATED_SPEED * gap * np.abs(dq)
-            far = np.where(dq > 0.0, moved, -moved) >= way
-            # A gap's first state is not used. One position a period cannot confirm more than a
-            # turn a period.
-            confirmed = (np.abs(dq) * self.period <= math.tau) & (returns | far)
-            driven = confirmed & far & ~possible[n : 2 * n]
-            self._too_fast_signs = np.where(dq > 0.0, 1.0, -1.0) * driven
-            possible[n : 2 * n] |= confirmed & self.believes_fast_joints
-        if all_possible or possible.all():
-            return None
-        self.changed_velocity_mask &= possible[n : 2 * n]
-        self.possible_position_mask = possible[:n]
-        self.possible_joint_mask = possible[:n] & possible[n : 2 * n]
-        unknown = ~np.isfinite(every)
-        first = int((unknown if unknown.any() else ~possible).argmax())
-        kind, joint = divmod(first, n)
-        what, cause = ('position', 'velocity', 'effort')[kind], Cause.STATE_IMPOSSIBLE
-        value = {'what': what, 'joint': self._joint_names[joint], 'value': float(every[first])}
-        if unknown.any():
-            return Cause.STATES_LOST.ending(ReasonCode.VALUE_NOT_FINITE(**value))
-        if kind == 2:
-            why = ReasonCode.EFFORT_NOT_N_M(times=MAX_POSSIBLE_EFFORT_TO_LIMIT, **value)
-            return cause.ending(why)
-        # A glitch of positions confirms a velocity of their differences, but hardly twice.
-        if kind == 1 and self._too_fast_signs[joint] * signs_before[joint] > 0.0:
-            cause = Cause.RUNAWAY
-        least, most = float(self._lower_bounds[first]), float(self._upper_bounds[first])
-        return cause.ending(ReasonCode.IMPOSSIBLE_VALUE(least=least, most=most, **value))
+        waited = monotonic() - self._own_clock_at_arrival
+        if old.arrival_time is not None:
+            waited = old.arrival_time - self.arrival_time
+        silence = waited
+        if old.age is not None:  # simulated time may pause
+            silence = old.stamp + old.age - self._stamp_clock_at_arrival
+        if old.arrival_time is None and waited > MAX_REORDERING_TIME_S:
+            silence = waited  # a constant age hides that the same state comes again
+        return self.arrival_time + waited, silence
 
     def require_radians(self, q: Array) -> None:
         """Raise JointVectorError if positions q, (n,), are probably degrees instead of radians."""
         if not np.isfinite(q).all():  # NumPy would warn of a signalling NaN
             return
-        n, radians = len(self._joint_names), np.deg2rad(q)
+        n = len(self._joint_names)
+        radians = np.deg2rad(q)
         possible = (radians >= self._lower_bounds[:n]) & (radians <= self._upper_bounds[:n])
         if possible.all() and np.abs(q).max() > MAX_PLAUSIBLE_POSITION_RAD:
             joint = int(np.abs(q).argmax())
@@ -373,41 +265,67 @@ class StateCheck:
                 f'({radians[joint]:.4g}).'
             )
 
-    def record_sample(self, sample: StateSample, now: float) -> Ending | None:
-        """Record a possible state that came at `now` [s]; return an ending if unusable or None."""
-        stamp, q, dq, age = sample.stamp, sample.q, sample.dq, sample.age
-        self.arrival_time, self._arrival_times = now, (stamp + (age or 0.0), monotonic())
-        self.position_repeats = q == self.q
-        why = self._check_timing(stamp, age)
-        problem = Cause.STATES_LOST.ending(why) if why else self._check_motion(stamp, q, dq)
-        if any(self._leap_mask.tolist()) or self.elapsed > self.silence_timeout():
-            self._recent_states.clear()
-        self.dq_before, self.q, self.dq = self.dq, q, dq
-        self._recent_states.append((stamp, q))
-        return problem
+    def check_values(self, q: Array, dq: Array, effort: Array | None) -> Reason | None:
+        """Return why a value is impossible or no number, or None; (n,) each."""
+        every = np.concatenate((q, dq, self._zero if effort is None else effort))
+        possible = (every >= self._lower_bounds) & (every <= self._upper_bounds)
+        if all(possible.tolist()):
+            return None
+        unknown = ~np.isfinite(every)
+        wrong = unknown if unknown.any() else ~possible
+        first = int(wrong.argmax())
+        kind, joint = divmod(first, len(q))
+        value: dict[str, Any] = {
+            'what': ('position', 'velocity', 'effort')[kind],
+            'joint': self._joint_names[joint],
+            'value': float(every[first]),
+        }
+        if unknown.any():
+            return ReasonCode.VALUE_NOT_FINITE(**value)
+        if value['what'] == 'effort':
+            return ReasonCode.EFFORT_NOT_N_M(times=MAX_POSSIBLE_EFFORT_TO_LIMIT, **value)
+        least, most = float(self._lower_bounds[first]), float(self._upper_bounds[first])
+        return ReasonCode.IMPOSSIBLE_VALUE(least=least, most=most, **value)
 
-    def velocity_by_positions(self, dq: Array) -> Array:
-        """Return velocities by positions or, if too few are known, dq, (n,) [rad/s]."""
-        if len(self._recent_states) < 2:
-            return dq
-        (before, q), (stamp, now) = self._recent_states[0], self._recent_states[-1]
-        return np.asarray((now - q) / (stamp - before))
+    def check(self, sample: StateSample, now: float) -> Reason | None:
+        """Check and record a new state that came at `now` [s]; return why it is unusable or None."""
+        problem = self.check_values(sample.q, sample.dq, sample.effort)
+        self.has_possible_values = problem is None
+        late: Reason | None = None
+        if problem is None:
+            late = self._check_timing(sample, now)
+            problem = self._check_motion(sample.q, sample.dq)
+            self.q = sample.q
+            self.dq = sample.dq
+            self._positions.append((sample.stamp, sample.q))
+        self.is_position_known = problem is None
+        self.reject(problem or late)
+        return self.problem
 
-    def _check_timing(self, stamp: float, age: float | None) -> Reason | None:
+    def reject(self, problem: Reason | None) -> None:
+        """Record why the latest state cannot be used; None: it can, and is counted."""
+        self.problem = problem
+        self.good_count = self.good_count + 1 if problem is None else 0
+
+    def _check_timing(self, sample: StateSample, now: float) -> Reason | None:
         """Return why states are rare, old, ahead or missing, or None; record period and age."""
-        limits, before, self.stamp = self.limits, self.stamp, stamp
-        age = age if age is not None and limits.max_state_age > 0.0 else 0.0
+        limits = self.limits
+        before, self.stamp = self.stamp, sample.stamp
+        self.arrival_time = now
+        self._stamp_clock_at_arrival = sample.stamp + (sample.age or 0.0)
+        self._own_clock_at_arrival = monotonic()
+        age = 0.0
+        if sample.age is not None and limits.max_state_age > 0.0:
+            age = sample.age
         self.age = max(0.0, age)
         self._ages.append(self.age)
         self.median_age = sorted(self._ages)[len(self._ages) // 2]
         if before is not None:
-            self.elapsed = stamp - before
+            self.elapsed = sample.stamp - before
             self._periods.append(self.elapsed)
             self.period = sorted(self._periods)[len(self._periods) // 2]
-            finite = math.isfinite(self.age)
-            self.age_in_periods = round(self.age / self.elapsed) if finite else 0
         if len(self._periods) >= MIN_GOOD_STATE_COUNT - 1 and self.period > self._max_period:
-            if self._had_repeats:
+            if self._stamps_repeat:
                 return ReasonCode.COARSE_STAMPS(step=1e3 * self.period)
             least = PERIOD_MARGIN_FACTOR / self._max_period
             return ReasonCode.RARE_STATES(rate=1.0 / self.period, least=least)
@@ -418,27 +336,29 @@ class StateCheck:
             return which(age=1e3 * abs(age), most=1e3 * limits.max_state_age)
         return None
 
-    def _check_motion(self, stamp: float, q: Array, dq: Array) -> Ending | None:
-        """Track drift; return an ending if a joint leapt or contradicts its velocity, or None."""
-        if self.elapsed == 0.0:  # the first state
+    def _check_motion(self, q: Array, dq: Array) -> Reason | None:
+        """Track drift; return why a joint leapt or contradicts its velocity, or None."""
+        gap, moved = self.elapsed, q - self.q
+        if not 0.0 < gap <= self.silence_timeout() or math.isnan(moved[0]):
+            self._drift = self._zero  # the first state, or the first one after a gap
+            self._positions.clear()
             return None
-        gap, moved, far = self._gap_s, self._displacement, self._leap_mask
-        keep = np.maximum(0.0, 1.0 - gap / DRIFT_TIME_CONSTANT_S)
-        self._drift = drift = keep * self._drift + moved - 0.5 * gap * (dq + self.dq)
-        most = MAX_POSITION_DRIFT_RAD + (MAX_VELOCITY_DELAY_S + gap) * np.abs(dq)
-        wrong = np.abs(drift) > (most if any(dq.tolist()) else MAX_STILL_POSITION_DRIFT_RAD)
-        still = self.position_repeats
-        self.outrun_joint_mask = still & (self.outrun_joint_mask | wrong)
-        wrong = far | (wrong & ~still)
-        if not any(wrong.tolist()):
+        leapt = np.abs(moved) > self._max_velocity * gap + MAX_POSITION_DRIFT_RAD
+        keep = max(0.0, 1.0 - gap / DRIFT_TIME_CONSTANT_S)
+        drift = keep * self._drift + moved - 0.5 * gap * (dq + self.dq)
+        self._drift = drift
+        is_still = not any(dq.tolist())
+        allowed = MAX_POSITION_DRIFT_RAD + (MAX_VELOCITY_DELAY_S + gap) * np.abs(dq)
+        drifted = np.abs(drift) > (MAX_STILL_POSITION_DRIFT_RAD if is_still else allowed)
+        if not any((leapt | drifted).tolist()):
             return None
-        joint = int((far if far.any() else wrong).argmax())
-        name, drifted = self._joint_names[joint], float(drift[joint])
-        if far[joint]:
-            why = ReasonCode.POSITION_LEAP(joint=name, moved=moved[joint], gap=gap[joint])
-            return Cause.STATE_IMPOSSIBLE.ending(why)
-        self.velocity_contradicted = True
-        why = ReasonCode.WRONG_VELOCITY(joint=name, moved=drifted, velocity=float(dq[joint]))
-        if not dq.any():
-            why = ReasonCode.ZERO_VELOCITIES(joint=name, moved=drifted)
-        return Cause.STATE_IMPOSSIBLE.ending(why)
+        self._drift = self._zero
+        joint = int((leapt if leapt.any() else drifted).argmax())
+        name = self._joint_names[joint]
+        if leapt[joint]:
+            self._positions.clear()
+            return ReasonCode.POSITION_LEAP(joint=name, moved=float(moved[joint]), gap=gap)
+        if is_still:
+            return ReasonCode.ZERO_VELOCITIES(joint=name, moved=float(drift[joint]))
+        values = {'moved': float(drift[joint]), 'velocity': float(dq[joint])}
+        return ReasonCode.WRONG_VELOCITY(joint=name, **values)

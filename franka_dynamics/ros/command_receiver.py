@@ -17,7 +17,7 @@ from .status import NodeStatus, StatusKey
 from .topics import DESCRIPTION_QOS, publisher_names, PUBLISHER_QOS, subscribe_numbered
 from ..arm import ArmDescription
 from ..arrays import Array
-from ..control.receiver import COMMAND_TIMEOUT_S, ReceiverState, TorqueReceiver, TorqueRefusal
+from ..simulation.receiver import COMMAND_TIMEOUT_S, ReceiverState, TorqueReceiver, TorqueRefusal
 from ..control.settings import Settings
 from ..errors import list_text, SettingsError
 

@@ -25,7 +25,7 @@ from ..arm.arm_file import AS_LISTED
 from ..arrays import Array
 from ..control.default_gains import default_gains
 from ..control.feedforward import Feedforward, StateLimits, Stop
-from ..control.receiver import COMMAND_TIMEOUT_S
+from ..simulation.receiver import COMMAND_TIMEOUT_S
 from ..errors import DescriptionError, SettingsError
 from ..files import expanded_path
 from ..validation.crosscheck import crosscheck

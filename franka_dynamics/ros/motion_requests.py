@@ -26,6 +26,7 @@ from .messages import parse_message, seconds_to_stamp, stamp_to_seconds
 from .rclpy_private import mark_goal_executing
 from .receivers import TRAJECTORY_TOPIC
 from .topics import PUBLISHER_QOS, REFERENCE_QOS
+from .trajectory_efforts import motion_with_efforts
 from ..control.ending import ReasonCode
 from ..control.feedforward import Feedforward, State
 from ..control.terms import StateTerms
@@ -142,7 +143,7 @@ class MotionServer:
         else:
             planned = controller.follow(**motion, goal_id=motion_id)
         if has_times and self._motion_publisher.get_subscription_count():
-            filled, efforts = controller.requested_law.motion_with_efforts(planned)
+            filled, efforts = motion_with_efforts(controller.requested_law, planned)
             message = conversion.motion_message(controller.joint_names, filled, efforts)
             self._motion_publisher.publish(message)
         return planned

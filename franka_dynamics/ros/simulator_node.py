@@ -28,7 +28,7 @@ from .status import DiagnosticSubject, DurationWindow, StatusKey, StatusPublishe
 from .topics import PUBLISHER_QOS, QOS_OVERRIDES
 from ..arm import ArmDescription
 from ..arrays import Array
-from ..control.receiver import ReceiverState
+from ..simulation.receiver import ReceiverState
 from ..control.settings import Settings
 from ..errors import SettingsError
 from ..files import expanded_path

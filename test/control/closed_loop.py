@@ -85,8 +85,8 @@ class Script:
         return self
 
     def drive(self):
-        """Give states of an arm that gets faster although it is braked or held."""
-        for speed in np.linspace(0.3, 3.2, 300):
+        """Give states of an arm that gets beyond twice its limits in spite of braking."""
+        for speed in np.linspace(0.3, 4.8, 300):
             self.give(dq=speed * np.ones(7))
         return self
 

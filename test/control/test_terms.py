@@ -19,11 +19,12 @@ from franka_dynamics.control.limits import MAX_STEP_S, TorqueLimiter
 from franka_dynamics.control.receiver import TorqueReceiver
 from franka_dynamics.control.settings import Settings as Settings
 from franka_dynamics.control.terms import StateTerms, TermModel
-from franka_dynamics.control.watchers import MotionWatcher
+from franka_dynamics.control.watchers import SpeedWatcher
 from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.dynamics.model import GRAVITY as DOWN
 from franka_dynamics.errors import SettingsError, UrdfError
 from franka_dynamics.motion.trajectory import ReferencePoint, Trajectory
+from franka_dynamics.ros.trajectory_efforts import trajectory_efforts
 from franka_dynamics.simulation.arm_simulation import Push
 from franka_dynamics.urdf.mjcf_writer import mjcf_text
 from franka_dynamics.urdf.writer import urdf_text
@@ -79,7 +80,7 @@ def test_torques_along_a_motion_are_those_of_its_states():
     motion = Trajectory(np.arange(50.0), np.stack([0.1 * rows for rows in STATES], axis=1))
     expected = independent.inverse_dynamics(*(0.1 * rows for rows in STATES))
     limit = FER.limit('effort')
-    efforts = law.trajectory_efforts(motion)
+    efforts = trajectory_efforts(law, motion)
     np.testing.assert_allclose(efforts, np.clip(expected, -limit, limit), rtol=0, atol=1e-11)
 
 
@@ -393,27 +394,29 @@ def test_a_torque_step_passes_at_most_one_ms_of_a_finite_rate(limits, torque, el
     np.testing.assert_allclose(limited, [step, -step], rtol=0.0, atol=1e-14)
 
 
-@pytest.mark.parametrize('moves', [False, True])
 @pytest.mark.parametrize(
-    ('left', 'speed', 'gain', 'exceeds'),
+    ('share', 'since', 'exceeds'),
     [
-        (1.0, 1.5, 0.0, False),  # 0.6 of 2.61 rad/s are 1.57
-        (1.0, 1.5, 0.1, True),
-        (0.10, 1.0, 0.0, False),  # 1 / 60 rad of braking and 0.05 s of delay
-        (0.06, 1.0, 0.0, True),
-        (0.0, 0.45, 0.0, False),
+        (0.59, None, False),  # without a reference
+        (0.61, None, True),
+        (1.1, 0.0, False),  # while the reference moves
+        (1.2, 0.0, True),
+        (1.1, 0.4, False),  # and as long as a stream of references may pause
+        (1.1, 0.6, True),
     ],
 )
-def test_a_joint_without_reference_may_be_as_fast_as_it_stops(left, speed, gain, exceeds, moves):
-    controller, joint = core(), np.eye(7)[5]
-    controller.disturbances.speed_gain_at_reversal = lambda *_: gain * joint
-    limit = MotionWatcher(FER, controller.disturbances)
-    q = HOME + (FER.limit('upper') - HOME - left) * joint
-    reference = ReferencePoint(q, speed * joint, STILL) if moves else None
-    for k in range(5):
-        state = StateTerms(1e-3 * k, q, speed * joint, STILL, STILL, STILL)
-        said = limit.check_speeds(state, 1e-3, reference)
-    assert bool(said) is (exceeds and not moves)
+def test_a_joint_may_be_as_fast_as_its_reference_allows(share, since, exceeds):
+    watcher, speed = SpeedWatcher(FER), share * FER.limit('velocity')[5] * np.eye(7)[5]
+    motion = ReferencePoint(HOME, np.ones(7), STILL)
+
+    def reason(stamp, dq, reference):
+        state = StateTerms(stamp, HOME, dq, STILL, STILL, STILL)
+        return watcher.check_speeds(state, 1e-3, reference, lambda: '')
+
+    if since is not None:
+        assert reason(-since, STILL, motion) is None
+    found = [reason(1e-3 * k, speed, None) for k in range(5)]
+    assert any(found) is exceeds and not any(found[:2])  # two states may be wrong
 
 
 ONE_KG = (1.0, 0.02, 0.0, 0.08, 0.003, 0.0, 0.0, 0.003, 0.0, 0.003)

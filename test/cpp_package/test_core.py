@@ -19,12 +19,12 @@ from scipy.spatial.transform import Rotation
 
 import franka_dynamics as fd
 from franka_dynamics.arm import MaxwellSlipFriction, ViscousCoulombFriction
-from franka_dynamics.control.receiver import ReceiverState, TorqueRefusal
 from franka_dynamics.control.settings import Settings as Settings
 from franka_dynamics.control.terms import FrictionFeedforward, TermModel
 from franka_dynamics.cpp_package.package import controller_arm_text
 from franka_dynamics.errors import DescriptionError, SettingsError
 from franka_dynamics.parameter_schema import specs_in_files
+from franka_dynamics.simulation.receiver import ReceiverState, TorqueRefusal
 from franka_dynamics.urdf.writer import urdf_text
 
 from . import cpp_core

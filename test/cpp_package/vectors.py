@@ -31,12 +31,12 @@ from franka_dynamics.arrays import Array
 from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.control.feedforward import Feedforward, State, StateLimits
 from franka_dynamics.control.limits import TorqueLimiter
-from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S, ReceiverState, TorqueReceiver
 from franka_dynamics.control.settings import Settings as Settings
 from franka_dynamics.control.settings import Terms
 from franka_dynamics.control.stopping import BrakingController
 from franka_dynamics.control.terms import TermModel
 from franka_dynamics.errors import SettingsError
+from franka_dynamics.simulation.receiver import COMMAND_TIMEOUT_S, ReceiverState, TorqueReceiver
 
 TILTS = ('', 'robot', 'node')  # enumerators of Tilt in settings.hpp
 _PERIOD_S = 1e-3

@@ -17,6 +17,7 @@ from franka_dynamics.errors import ReferenceRefusedError
 from franka_dynamics.motion.planning import TrajectoryRequest
 from franka_dynamics.motion.reference import ReferenceFollower
 from franka_dynamics.motion.trajectory import Trajectory
+from franka_dynamics.ros.trajectory_efforts import motion_with_efforts
 
 from .test_reference import held
 from ..control.closed_loop import FER
@@ -138,7 +139,7 @@ def filled(law, request, stamp, q):
     reference = ReferenceFollower(FR3)
     reference.at(stamp)
     given = request.follow_kwargs(FR3, allow_setpoint=False)
-    return law.motion_with_efforts(reference.follow(**given, measured_q=q))
+    return motion_with_efforts(law, reference.follow(**given, measured_q=q))
 
 
 def test_torques_are_inverse_dynamics_at_each_point():

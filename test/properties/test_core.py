@@ -8,8 +8,8 @@ import numpy as np
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, Stop
-from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
 from franka_dynamics.errors import ReferenceRefusedError, SettingsError, StartRefusedError
+from franka_dynamics.simulation.receiver import COMMAND_TIMEOUT_S
 
 from .examples import examples
 
@@ -29,7 +29,7 @@ SETTINGS = (
 )
 COUNTS, JOINTS = st.integers(1, 40), st.integers(0, ARM.n - 1)
 # Values that no state of this arm has, as position or velocity.
-IMPOSSIBLE = st.sampled_from([np.nan, np.inf, -np.inf, 1e300, 400.0])
+IMPOSSIBLE = st.sampled_from([np.nan, np.inf, -np.inf, 1e300, 4000.0])
 
 
 class HostileWorld(RuleBasedStateMachine):
@@ -107,9 +107,7 @@ class HostileWorld(RuleBasedStateMachine):
         state[place] = value
         self.step_newer(state[: ARM.n], state[ARM.n :])
         self.require_untrusted()
-        latest = self.core.latest  # an arm may have got fast unseen, in a gap
-        assert latest is None or (place >= ARM.n and value == 400.0)
-        assert latest is None or np.isfinite(latest.coriolis).all()
+        assert self.core.latest is None
 
     @precondition(lambda self: self.core.state is State.RUNNING)
     @rule(joint=JOINTS, leap=st.sampled_from([-0.5, 0.5]))

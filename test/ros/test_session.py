@@ -17,7 +17,6 @@ from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.default_gains import default_gains
-from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
 from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import SettingsError
@@ -26,6 +25,7 @@ from franka_dynamics.ros.parameter_tables import parameter_specs
 from franka_dynamics.ros.status import NodeStatus
 from franka_dynamics.ros.trajectory_messages import reference_message, trajectory_message
 from franka_dynamics.simulation.gazebo import holding_torque
+from franka_dynamics.simulation.receiver import COMMAND_TIMEOUT_S
 
 from .conftest import COMMAND, FER, ROOT_NAMES, stamp
 from ..agreement import refuses

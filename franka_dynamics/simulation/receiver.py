@@ -13,15 +13,16 @@ import math
 
 import numpy as np
 
-from .limits import MAX_STEP_S, MIN_STATE_PERIOD_S, TorqueLimiter
-from .settings import Settings, StateLimits
-from .state_check import MIN_GOOD_STATE_COUNT, StateCheck
-from .stopping import BrakingController, MAX_BRAKING_TIME_S
-from .terms import TermModel
 from .. import former_names
 from ..arguments import with_argument_checks
 from ..arm import ArmDescription
 from ..arrays import Array, ArrayLike
+from ..control.ending import ending_of_state, ReasonCode
+from ..control.limits import MAX_STEP_S, MIN_STATE_PERIOD_S, TorqueLimiter
+from ..control.settings import Settings, StateLimits
+from ..control.state_check import MIN_GOOD_STATE_COUNT, StateCheck
+from ..control.stopping import BrakingController, MAX_BRAKING_TIME_S
+from ..control.terms import TermModel
 from ..errors import SettingsError
 from ..motion.planning import MAX_LATENESS_S
 
@@ -71,7 +72,7 @@ class TorqueReceiver:
     sends what.
 
     Following needs no joint state. If the arm is braked or held, a fault ends that: a state that
-    is not finite, an impossible one (`StateCheck.check_values`), or an arm that gets faster
+    is not finite, an impossible one (`StateCheck.check_values`), or an arm that is too fast
     though it is braked. Until a sender comes, the torque then goes to zero or, if nothing else
     compensates gravity, to the gravity torque at the last possible position. After states that
     were not finite the arm is braked again once MIN_GOOD_STATE_COUNT possible states have come in
@@ -174,7 +175,7 @@ class TorqueReceiver:
         """
         elapsed = self._elapsed_time(stamp)
         self._silence += elapsed
-        wrong = self._state_check.check_values(q, dq, None, stamp)
+        wrong = self._state_check.check_values(q, dq, None)
         if wrong is None:
             self._last_q, self._needed_state_count = (np.array(q), self._needed_state_count - 1.0)
         timed_out = self.state is ReceiverState.FOLLOWING and self._silence > self._timeout
@@ -185,11 +186,11 @@ class TorqueReceiver:
         desired = self._accepted_torque
         braked = self.state in (ReceiverState.BRAKING, ReceiverState.HOLDING)
         if wrong is not None and (braked or self.state is ReceiverState.FAULT):
-            self._set_fault(wrong.why, latched=wrong.is_latched)
+            self._set_fault(str(wrong), latched=ending_of_state(wrong).is_latched)
         elif braked:
             desired = self._braking_torque(q, dq, elapsed)
             if not np.isfinite(desired).all():
-                self._set_fault('the computed torque is not finite', latched=True)
+                self._set_fault(ReasonCode.TORQUE_NOT_FINITE.value, latched=True)
         if self.state in (ReceiverState.STOPPED, ReceiverState.FAULT):
             desired = self._resting_torque()
         self.applied_torque = self._limiter.limit(desired, self.applied_torque, elapsed)
