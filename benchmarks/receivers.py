@@ -40,13 +40,13 @@ from timing import new_parser
 from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.arm import load
-from franka_dynamics.simulation.receiver import COMMAND_TIMEOUT_S, ReceiverState
 from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros import COMMAND_TOPIC
 from franka_dynamics.ros.node_group import node_command_line, use_isolated_network
 from franka_dynamics.ros.trajectory_messages import reference_message
 from franka_dynamics.simulation.arm_simulation import read_steps
+from franka_dynamics.simulation.receiver import COMMAND_TIMEOUT_S, ReceiverState
 
 FER = load('fer')
 GAINS = {'kp': [60.0] * 4 + [15.0, 15.0, 10.0], 'kd': [6.0] * 4 + [1.0, 1.0, 0.5]}

@@ -11,32 +11,23 @@ import json
 from pathlib import Path
 
 from franka_dynamics.arm import frames, friction, payload
-from franka_dynamics.control import (
-    control_law,
-    disturbance,
-    limits,
-    receiver,
-    settings,
-    state_check,
-    stopping,
-    terms,
-)
-from franka_dynamics.simulation.receiver import ReceiverState, TorqueRefusal
+from franka_dynamics.control import control_law, limits, settings, state_check, stopping, terms
 from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.files import write_text
 from franka_dynamics.motion import planning
 from franka_dynamics.parameter_schema import specs_in_files
+from franka_dynamics.simulation import receiver
+from franka_dynamics.simulation.receiver import ReceiverState, TorqueRefusal
 
 PATH = Path(__file__).parents[1] / 'cpp/include/franka_dynamics_controllers/constants.hpp'
 # Names of constants by module, which explains them; in C++ MAX_STEP_S is kMaxStepS.
 _CONSTANTS = {
     limits: 'MAX_TORQUE_RATE_NM_S MAX_STEP_S MAX_BRAKING_DECELERATION_RAD_S2 '
-    'RUNAWAY_DETECTION_TIME_S BRAKING_TIME_CONSTANT_S',
-    disturbance: 'MAX_DISTURBANCE_TIME_S MAX_START_DISTURBANCE_RATIO',
+    'BRAKING_TIME_CONSTANT_S',
     control_law: 'RAMP_DURATION_S',
-    state_check: 'POSITION_TOLERANCE_RAD MAX_POSSIBLE_SPEED_RATIO MIN_GOOD_STATE_COUNT',
+    state_check: 'POSITION_TOLERANCE_RAD MAX_POSSIBLE_VELOCITY_RAD_S MIN_GOOD_STATE_COUNT',
     receiver: 'COMMAND_TIMEOUT_S',
-    stopping: 'MIN_TIME_CONSTANT_TO_AGE_RATIO MAX_SPEED_INCREASE_RATIO '
+    stopping: 'MIN_TIME_CONSTANT_TO_AGE_RATIO MIN_BRAKING_TIME_S MAX_BRAKED_SPEED_TO_LIMIT '
     'MAX_BRAKING_TIME_S MAX_STOPPED_SPEED_RAD_S UNSEEN_STOP_TIME_CONSTANT_S UNSEEN_STOP_TIME_S',
     planning: 'MAX_START_DISTANCE_RAD',
     terms: 'MAX_REST_SPEED_RAD_S MIN_FRICTION_SPEED_RAD_S FRICTION_MARGIN_STD_COUNT '

@@ -19,8 +19,8 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 import franka_dynamics as fd
-from franka_dynamics.simulation.receiver import ReceiverState, TorqueReceiver
 from franka_dynamics.control.settings import Settings
+from franka_dynamics.simulation.receiver import ReceiverState, TorqueReceiver
 from franka_dynamics.urdf.mjcf_writer import mjcf_text
 
 ARM = fd.load('fr3')

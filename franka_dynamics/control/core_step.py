@@ -60,6 +60,7 @@ Changed settings act at once, while RUNNING by a ramp, else by the rate; of a st
 STOPPING, and `start` is needed) from `start`; while BRAKING or HOLDING d takes up the difference,
 and kp, kd act from `start`. Another target only while SILENT.
 """
+
 from collections import deque
 import logging
 import math

@@ -221,7 +221,9 @@ class DisturbanceMonitor:
         """
         if not self.has_effort:
             return None
-        is_idle = self._limits.held_until_commanded or (np.abs(self._effort) <= self.stiction).all()
+        is_idle = (
+            self._limits.held_until_commanded or (np.abs(self._effort) <= self.stiction).all()
+        )
         if is_idle and not terms.adds_gravity:
             return None
         return self.violation(self.start_bound, terms)

@@ -17,9 +17,9 @@ from .status import NodeStatus, StatusKey
 from .topics import DESCRIPTION_QOS, publisher_names, PUBLISHER_QOS, subscribe_numbered
 from ..arm import ArmDescription
 from ..arrays import Array
-from ..simulation.receiver import COMMAND_TIMEOUT_S, ReceiverState, TorqueReceiver, TorqueRefusal
 from ..control.settings import Settings
 from ..errors import list_text, SettingsError
+from ..simulation.receiver import COMMAND_TIMEOUT_S, ReceiverState, TorqueReceiver, TorqueRefusal
 
 _STATUS_PERIOD_S, _MIN_LOG_PERIOD_S = 1.0, 1.0
 # Diagnostic levels of ~/status; WARN in all other states.

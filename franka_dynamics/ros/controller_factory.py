@@ -25,9 +25,9 @@ from ..arm.arm_file import AS_LISTED
 from ..arrays import Array
 from ..control.default_gains import default_gains
 from ..control.feedforward import Feedforward, StateLimits, Stop
-from ..simulation.receiver import COMMAND_TIMEOUT_S
 from ..errors import DescriptionError, SettingsError
 from ..files import expanded_path
+from ..simulation.receiver import COMMAND_TIMEOUT_S
 from ..validation.crosscheck import crosscheck
 from ..validation.urdf_check import checked_arm_from_urdf
 

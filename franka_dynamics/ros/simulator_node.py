@@ -28,12 +28,12 @@ from .status import DiagnosticSubject, DurationWindow, StatusKey, StatusPublishe
 from .topics import PUBLISHER_QOS, QOS_OVERRIDES
 from ..arm import ArmDescription
 from ..arrays import Array
-from ..simulation.receiver import ReceiverState
 from ..control.settings import Settings
 from ..errors import SettingsError
 from ..files import expanded_path
 from ..simulation.arm_simulation import ArmSimulation, SensorReading, SimulationSettings
 from ..simulation.mujoco_model import TIMESTEP_S
+from ..simulation.receiver import ReceiverState
 from ..validation.urdf_check import checked_arm_from_urdf
 
 _MAX_LAG_S = 0.05  # the simulation does not make up for a longer delay [s]

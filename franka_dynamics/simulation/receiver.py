@@ -177,7 +177,8 @@ class TorqueReceiver:
         self._silence += elapsed
         wrong = self._state_check.check_values(q, dq, None)
         if wrong is None:
-            self._last_q, self._needed_state_count = (np.array(q), self._needed_state_count - 1.0)
+            self._last_q = np.array(q)
+            self._needed_state_count -= 1.0
         timed_out = self.state is ReceiverState.FOLLOWING and self._silence > self._timeout
         self.timeout_count += timed_out
         if timed_out or (self.state is ReceiverState.FAULT and self._needed_state_count <= 0.0):
@@ -185,8 +186,10 @@ class TorqueReceiver:
             self._brake.begin(self._zero)
         desired = self._accepted_torque
         braked = self.state in (ReceiverState.BRAKING, ReceiverState.HOLDING)
-        if wrong is not None and (braked or self.state is ReceiverState.FAULT):
+        if wrong is not None and braked:
             self._set_fault(str(wrong), latched=ending_of_state(wrong).is_latched)
+        elif wrong is not None and self.state is ReceiverState.FAULT:
+            self._needed_state_count = max(self._needed_state_count, MIN_GOOD_STATE_COUNT)
         elif braked:
             desired = self._braking_torque(q, dq, elapsed)
             if not np.isfinite(desired).all():
@@ -206,11 +209,10 @@ class TorqueReceiver:
         return max(0.0, elapsed)  # below zero the clock was set back
 
     def _set_fault(self, why: str, *, latched: bool) -> None:
-        """Begin or prolong a fault; only an accepted torque ends a `latched` one."""
-        if self.state is not ReceiverState.FAULT:
-            self.state, self._fault, self._needed_state_count = ReceiverState.FAULT, why, 0.0
-        needed = max(self._needed_state_count, MIN_GOOD_STATE_COUNT)
-        self._needed_state_count = math.inf if latched else needed
+        """Begin a fault; only an accepted torque ends a `latched` one."""
+        self.state = ReceiverState.FAULT
+        self._fault = why
+        self._needed_state_count = math.inf if latched else MIN_GOOD_STATE_COUNT
 
     def _braking_torque(self, q: Array, dq: Array, elapsed: float) -> Array:
         """Return a torque that brakes or holds the arm, (n,) [N m]; update `self.state`."""

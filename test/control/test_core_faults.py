@@ -106,8 +106,6 @@ def replacing_effort(loop, effort):
     return loop
 
 
-
-
 @pytest.mark.parametrize('effort', [np.nan, 0.0, -1, -3])
 def test_an_effort_that_is_missing_or_one_of_the_last_commands_stops_nothing(effort):
     loop = Loop(Settings(target='fci', **GENTLE), **CARRIED)
@@ -265,12 +263,6 @@ def test_a_held_arm_whose_firm_gains_are_taken_away_is_still_damped():
     assert moved[0] < 1.1 * moved[1]
 
 
-
-
-
-
-
-
 def test_an_arm_whose_states_become_late_is_not_driven_by_braking_after_a_push():
     # Without guard it reaches 1.2 rad/s: the firm gains bear states 8 ms late, so braking has to.
     settings = Settings(kp=(600.0,) * 4 + (250.0, 100.0, 10.0), kd=(50.0,) * 4 + (6.0, 3.0, 0.06))
@@ -306,18 +298,6 @@ def test_old_states_leave_no_joint_to_a_kd_that_hardly_damps_it(rate):
     assert loop.speed < 0.05
 
 
-
-
-
-
-
-
-
-
-
-
-
-
 def test_a_brake_takes_energy_from_the_first_cycle_on():
     terms, rng = core(MUJOCO).requested_law.terms, np.random.default_rng(3)
     for _ in range(50):
@@ -350,10 +330,7 @@ def test_a_receiver_may_take_the_first_torque_late_while_brakes_hold_the_arm(tak
 
 @pytest.mark.parametrize(
     ('plant', 'row', 'stops'),
-    [
-        ('other', 'mujoco, brakes stay closed', False),
-        ('other', 'fci, somebody adds g(q)', True),
-    ],
+    [('other', 'mujoco, brakes stay closed', False), ('other', 'fci, somebody adds g(q)', True)],
 )
 def test_the_beginning_of_rows_of_the_guards_bench(plant, row, stops, monkeypatch):
     monkeypatch.syspath_prepend(Path(franka_dynamics.__file__).parents[1] / 'benchmarks')
@@ -365,12 +342,6 @@ def test_the_beginning_of_rows_of_the_guards_bench(plant, row, stops, monkeypatc
     assert (bool(guarded.stopped), guarded.peak < free.peak) == (stops, stops)
 
 
-
-
-
-
 def test_gravity_of_the_wrong_sign_is_named():
     loop = Loop(replace(MUJOCO, gravity_vector=(0.0, 0.0, 9.81)), **NO_EFFORT).run(0.3)
     assert 'gravity_vector' in loop.controller.why and loop.controller.faulty
-
-

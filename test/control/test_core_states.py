@@ -29,11 +29,7 @@ from ..agreement import refuses
 FCI = Settings(target='fci')
 
 
-
-
 NEEDED = MIN_GOOD_STATE_COUNT + 1
-
-
 
 
 def test_a_core_waits_for_good_states_and_then_sends():
@@ -302,8 +298,6 @@ def test_lost_states_and_a_clock_set_back_leave_the_reason_of_a_stop():
     assert script.core.why.startswith('test') and len(script.core.why) < 60
 
 
-
-
 @pytest.fixture
 def clock(monkeypatch):
     """Return this computer's time as the core reads it, a list of one number [s]."""
@@ -462,10 +456,6 @@ def test_after_a_reset_an_episode_is_bit_equal():
 # Sequences ---------------------------------------------------------------------------------------
 
 
-
-
-
-
 @pytest.mark.parametrize('speed', [0.0, 2.0])
 @pytest.mark.parametrize('wrong', [HOME, [math.nan] * 7, [9.0] * 7])
 def test_a_receiver_that_pauses_gets_no_torque_until_it_is_known_again(wrong, speed):
@@ -482,8 +472,6 @@ def test_a_receiver_that_pauses_gets_no_torque_until_it_is_known_again(wrong, sp
     loop.start()
     np.testing.assert_allclose(torques(1.0)[-1], GRAVITY, rtol=1e-9, atol=1e-12)
     assert loop.state is State.RUNNING
-
-
 
 
 @pytest.mark.parametrize('stopped', [True, False])
@@ -523,8 +511,6 @@ def test_the_arm_of_a_loop_does_not_fall_through_a_reset(measures):
         assert loop.run(0.03).controller.state is state and loop.speed < before + 0.02
         loop.controller.stop('test', Stop.HOLD)
         loop.run(0.2)
-
-
 
 
 @pytest.mark.parametrize('then', [Stop.PAUSE, Stop.TO_ZERO])
@@ -604,8 +590,6 @@ def test_a_users_stop_outlives_a_reset_and_a_fault_does_not():
     script.start().give(MIN_GOOD_STATE_COUNT).core.reject_state('two', 1.0, faulty=True)
     script.core.reset()
     assert script.give(MIN_GOOD_STATE_COUNT).core.state is State.RUNNING
-
-
 
 
 def test_a_motion_planned_while_another_thread_stops_the_arm_is_not_followed():
@@ -790,8 +774,6 @@ def test_the_caller_may_write_into_the_torques_that_it_gets():
     np.testing.assert_allclose(kept[0].sent, kept[1].sent, rtol=0.0, atol=1e-9)
 
 
-
-
 @pytest.mark.parametrize('gap', [0.3, 0.6])
 def test_after_a_gap_in_motion_torques_go_on_from_the_one_that_still_acts(gap):
     loop = Loop(PD, measures=False, friction=True, armature=True).run(1.6)
@@ -903,8 +885,6 @@ def test_age_and_period_of_states_that_are_forgotten_are_those_assumed():
     np.testing.assert_allclose((states.period, states.median_age), (1e-3, 1.1e-3), rtol=1e-9)
     script.core.reset()
     assert (states.period, states.median_age) == (1e-3, 0.0)
-
-
 
 
 @pytest.mark.parametrize('quantity', ['position', 'velocity'])

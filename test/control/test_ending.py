@@ -87,14 +87,6 @@ def test_an_arm_whose_last_link_has_no_mass_is_stopped_while_no_states_come():
     assert node.state is State.SILENT and np.isfinite(torques).all()
 
 
-
-
-
-
-
-
-
-
 @pytest.mark.parametrize(('name', 'elastic'), [('fer', True), ('fr3', False), ('fr3v2', True)])
 def test_an_arm_that_nobody_carries_is_held_and_not_let_go(name, elastic):
     arm = fd.load(name)
@@ -116,15 +108,3 @@ def test_coarse_stamps_hide_no_reason():
     for k in range(600):
         node.step(HOME + 1e-9 * k, STILL, 1e-2 * (k // 10), now=1e-3 * k)
     assert 'kd' in node.why
-
-
-
-
-
-
-
-
-
-
-
-

@@ -99,12 +99,6 @@ def test_the_resting_torque_is_watched_as_any_other():
     assert loop.run(0.5).speed < 0.05
 
 
-
-
-
-
-
-
 @pytest.mark.parametrize('target', ['mujoco', 'gz_ros2_control', 'fci', 'franka_gazebo'])
 @pytest.mark.parametrize('measures', [True, False])
 def test_a_start_with_the_wrong_target_names_gravity_and_sends_nothing_untested(target, measures):
@@ -145,15 +139,7 @@ def test_a_loop_holds_an_arm_that_an_undeclared_mounting_lets_fall_at_first(degr
     assert 'gravity_vector' in loop.controller.why or 'allowed' in loop.controller.why
 
 
-
-
 FIRM = {'kp': (600.0,) * 4 + (250.0, 100.0, 10.0), 'kd': (50.0,) * 4 + (6.0, 3.0, 0.06)}
-
-
-
-
-
-
 
 
 def repeating(joints, since, velocity):
@@ -253,8 +239,6 @@ def test_a_joint_that_sticks_while_its_torque_hardly_changes_stays_running():
     assert held.state is State.RUNNING, held.status
 
 
-
-
 @pytest.mark.parametrize('push', [-30.0, 0.0, 30.0])
 def test_a_change_of_load_leaves_the_torque_of_a_held_arm_whatever_pushed_it_before(push):
     terms, brake = core(MUJOCO).requested_law.terms, BrakingController(FER)
@@ -271,8 +255,6 @@ def test_a_change_of_load_leaves_the_torque_of_a_held_arm_whatever_pushed_it_bef
     before = torque(STILL)
     brake.change_load(terms, loaded, HOME)
     np.testing.assert_allclose(torque(-added), before - added, rtol=0.0, atol=0.1)
-
-
 
 
 def test_after_an_unusable_state_the_rate_counts_from_its_torque():

@@ -203,7 +203,7 @@ def _received(arm: ArmDescription, settings: Settings) -> Iterator[str]:
     holding = np.clip(holding, -effort, effort)
     receiver = TorqueReceiver(arm, settings, COMMAND_TIMEOUT_S, holding=holding)
     stamp, numbers = 0.0, {1: 0, 2: 1_000_000}
-    most = 0.9 * np.minimum(10.0, arm.limit('velocity')) * np.sign(amplitude)
+    most = 2.2 * np.minimum(10.0, arm.limit('velocity')) * np.sign(amplitude)
     for k in range(_FAULTS + 310):
         before, stamp = stamp, k * _PERIOD_S
         if k < 100:
@@ -211,7 +211,7 @@ def _received(arm: ArmDescription, settings: Settings) -> Iterator[str]:
         elif k < 420:  # braked, slower than the brake would do it
             dq = speed * math.exp(-max(0.0, k - 150) / 40.0)
         elif k < _FAULTS:  # driven
-            dq = 0.2 * speed * math.exp((k - 420) / 80.0)
+            dq = 0.2 * speed * math.exp((k - 420) / 60.0)
         else:
             dq = most * (_FAULTS + 275 <= k < _FAULTS + 300)
         q, dq = np.round(q + _PERIOD_S * dq, _DIGITS), np.round(dq, _DIGITS)
@@ -225,7 +225,7 @@ def _received(arm: ArmDescription, settings: Settings) -> Iterator[str]:
         if 340 <= k < 370:
             measured *= math.nan
         if _FAULTS + 65 <= k < _FAULTS + 68:
-            moving[0] = 2.1 * arm.limit('velocity')[0]
+            moving[0] = 2e3
         if _FAULTS + 180 <= k < _FAULTS + 183:
             measured[-1] = arm.limit('upper')[-1] + 0.3
         torque = receiver.step(stamp, measured, moving)

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The torque receiver on simulated arms: silent senders, two senders, wrong torques."""
 
-
 import numpy as np
 import pytest
 

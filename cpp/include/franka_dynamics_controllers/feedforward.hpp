@@ -30,26 +30,31 @@ struct Reference : Motion
 
 // Why torques ended.
 constexpr const char * kStatesLost = "a joint state is missing or not finite";
-constexpr const char * kStateImpossible =
-  "a joint is where it cannot be, or faster than it can be";
+constexpr const char * kStateImpossible = "a joint's position or velocity is impossible";
 constexpr const char * kBrakingFailed =
-  "something drives the arm: it gets faster in spite of braking";
+  "a joint is too fast in spite of braking: torques do not act as they are sent";
 constexpr const char * kTorqueNotFinite = "the computed torque is not finite";
 
 /// Computes each control cycle's torque. One object per arm. One thread calls it; any thread may
 /// read state(), fault(), latched() and timeouts().
 ///
-/// The states are those of the Python receiver (State in constants.hpp). Commands are followed as
-/// soon as they come. If torques cease, the arm is braked; then it is held at rest, or let go if
-/// the target compensates gravity. If motions cease, the last position stays the reference.
+/// It does what franka_dynamics/control/core_step.py says in sixty lines, with these differences:
+/// it has no momentum observer, so that d is zero and nothing is unexplained, no stamps and ages of
+/// states, and no list of states before a start. Its states have the names of the Python receiver
+/// (State in constants.hpp):
 ///
-/// A fault is a needed joint state that is missing, not finite or impossible, or an arm that gets
-/// faster in spite of braking: the torque goes to the resting torque (zero, or g(q) where the arm
-/// probably is if the target adds none), at once or, if a moving arm or some of its joints are not
-/// seen any more, once the model has brought it to rest (not if commands are total torques). A joint
-/// whose position is not believed is followed by its velocity. After missing states the arm is
-/// braked again, and commands are followed, once kMinGoodStateCount possible ones have come in a
-/// row. Other faults stay until restart() or, if commands are total torques, the next command.
+///   waiting    no torque before the first command (SILENT)
+///   following  the law, or the torques from upstream (RUNNING)
+///   braking    the brake, once torques cease (BRAKING)
+///   holding    the brake holds the arm, if the target adds no gravity (HOLDING)
+///   stopped    zero torque, if it does (SILENT)
+///   fault      a stop by the model, then the resting torque (STOPPING, SILENT)
+///
+/// A fault is a needed joint state that is missing or not finite, which time may mend: after
+/// kMinGoodStateCount possible states in a row commands are followed again, and without a command
+/// the arm is braked. Latched until restart() or, if commands are total torques, the next command,
+/// are an impossible state and braking that fails. If commands are total torques, no model stops
+/// the arm, because following needs no joint state.
 class Feedforward
 {
 public:
@@ -125,15 +130,13 @@ public:
       std::copy_n(measured->dq.begin(), arm_.n(), now_.dq.begin());
       law_.friction.follow(arm_, clock_, now_.q);
     }
-    if (blind() && usable) {
-      unseen_.record(arm_, {now_.q, {}}, clock_);  // a fault holds the arm where it was
-    } else if (measured && !blind()) {
-      unseen_.record(arm_, *measured, clock_);
+    if (usable) {  // no model stops the arm where no joint state is needed
+      unseen_.record(blind() ? JointState{now_.q, {}} : now_, clock_);
     }
-    decide(measured, given, finite, usable);
+    decide(given, finite, usable);
     if (state_ == State::waiting) {return false;}
     Vector desired = goal_;
-    const bool stops = state_ == State::fault && unseen_.stops(arm_, !holds(), clock_);
+    const bool stops = state_ == State::fault && unseen_.stops(clock_);
     if (stops) {
       unseen_.stopping_torque(law_.terms, clock_, desired);
     } else if (state_ == State::fault) {
@@ -148,9 +151,6 @@ public:
       desired = goal_;
     }
     limit(desired, seconds);
-    if (state_ == State::fault && !stops && last_ == desired) {
-      unseen_.end_stop(holds() && measured, clock_);
-    }
     tau = last_;
     return true;
   }
@@ -185,7 +185,7 @@ private:
   {
     for (std::size_t i = 0; i < arm_.n(); ++i) {
       if (!arm_.within_range(i, measured.q[i]) ||
-        std::abs(measured.dq[i]) > kMaxPossibleSpeedRatio * arm_.velocity[i]) {return false;}
+        std::abs(measured.dq[i]) > kMaxPossibleVelocityRadS) {return false;}
     }
     return true;
   }
@@ -195,8 +195,7 @@ private:
   bool blind() const noexcept {return law_.settings.command == Command::total_torque;}
 
   /// Change the state as the command and the joint state ask.
-  void decide(
-    const JointState * measured, const Reference * given, bool finite, bool usable) noexcept
+  void decide(const Reference * given, bool finite, bool usable) noexcept
   {
     const bool moves = law_.settings.command == Command::motion;
     const bool asked = given || (moves && state_ == State::waiting);
@@ -213,10 +212,8 @@ private:
     const bool needed = state_ == State::braking || state_ == State::holding ||
       (state_ == State::following && !blind());
     if (needed && !usable) {
+      unseen_.begin(clock_);
       fail(finite ? kStateImpossible : kStatesLost, finite);
-      if (!blind()) {unseen_.begin_stop(clock_, measured != nullptr);}
-    } else if (state_ == State::fault && finite && !usable) {
-      latched_ = true;
     }
   }
 
@@ -224,8 +221,7 @@ private:
   {
     if (state_ == State::waiting) {last_ = resting();}
     from_ = last_;
-    if (unseen_.known() && !holds() && (state_ == State::waiting || state_ == State::stopped)) {
-      // The arm falls without the rest of g(q) once its brakes open, so that only the rate limits it.
+    if (unseen_.known() && state_ != State::braking && state_ != State::holding) {
       law_.terms.gravity_to_command(now_.q, from_);
     }
     state_ = State::following;
@@ -244,7 +240,6 @@ private:
     why_ = why;
     latched_ = latched;
     goal_ = resting();
-    unseen_.end_stop(false, clock_);
     leave(State::fault);
   }
 
@@ -355,7 +350,7 @@ private:
     law_.terms.coriolis(now_, coriolis);
     add(tau, coriolis);
     add(tau, slowing);
-    if (brake_.driven()) {
+    if (brake_.fails()) {
       fail(kBrakingFailed, true);
       tau = goal_;
     } else if (brake_.at_rest() && holds()) {
@@ -379,7 +374,7 @@ private:
   std::atomic<const char *> why_{nullptr};
   std::atomic<bool> latched_{false};
   std::atomic<std::uint64_t> timeouts_{0};
-  UnseenArm unseen_{};
+  OpenLoopStop unseen_{};
   int good_ = 0;          // number of possible states in a row
   bool keeps_ = false;    // whether `kept_` is valid
   bool follows_ = false;  // whether `kept_` was given in the last cycle

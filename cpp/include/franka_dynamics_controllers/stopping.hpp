@@ -1,14 +1,13 @@
 // Copyright 2026 The franka_dynamics authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a moving arm is brought to rest: while its states are seen, and while none is believed.
+// How a moving arm is brought to rest: by its joint states, or by its model while none can be used.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <functional>
 
 #include "franka_dynamics_controllers/terms.hpp"
 
@@ -18,7 +17,7 @@ namespace franka_dynamics_controllers
 /// Brings a moving arm to rest by a PD torque towards the pose where braking began and by M(q) a,
 /// as far as kd damps less: a is that of a critically damped joint with the time constant
 /// kBrakingTimeConstantS, or longer and with softer gains in a slow loop. Without a motion's gains
-/// there is no pose, and a only damps.
+/// there is no pose, and a only damps. An arm at rest is held where it came to rest.
 class BrakingController
 {
 public:
@@ -27,8 +26,8 @@ public:
   : kp_(settings.kp), kd_(settings.kd), pulls_(settings.command == Command::motion) {}
 
   bool at_rest() const noexcept {return at_rest_;}
-  /// Whether something else drives the arm: it gets faster.
-  bool driven() const noexcept {return gaining_ >= kRunawayDetectionTimeS;}
+  /// Whether a joint is too fast in spite of braking.
+  bool fails() const noexcept {return fails_;}
 
   /// Compute the brake's torque, `elapsed` seconds after the last one.
   void torque(
@@ -36,6 +35,8 @@ public:
     Vector & tau) noexcept
   {
     const auto & [q, dq] = state;
+    time_ += elapsed;
+    const bool comes_to_rest = watch(arm, dq);
     const double late = kMinTimeConstantToAgeRatio * std::max(0.0, elapsed - kMaxStepS);
     const double decay = std::max(kBrakingTimeConstantS, late);
     const double stiffness = 0.25 / (decay * decay);  // critically damped [1/s^2]
@@ -44,11 +45,12 @@ public:
     const double yields = kMost / stiffness;
     Matrix M;
     mass_matrix(terms.chain, q, M);
-    Vector slowing{}, pull{};
-    watch(arm, dq, elapsed);
+    Vector slowing{};
+    Vector pull{};
     for (std::size_t i = 0; i < arm.n(); ++i) {
-      const bool moved = !begun_ || (!at_rest_ && held_back_[i] != 0.0);
-      const double away = moved ? 0.0 : std::clamp(q[i] - stop_pose_[i], -yields, yields);
+      const bool is_held_back = !at_rest_ && held_back_[i];
+      const bool pose_moves = !begun_ || comes_to_rest || is_held_back;
+      const double away = pose_moves ? 0.0 : std::clamp(q[i] - stop_pose_[i], -yields, yields);
       stop_pose_[i] = q[i] - away;
       const double soft = 1.0 / std::max(1.0, late * kd_[i] / M[i][i]);
       const double kd = soft * kd_[i];
@@ -59,126 +61,98 @@ public:
     }
     begun_ = true;
     terms.inertia(q, slowing, tau);
-    const double least = *std::min_element(arm.effort.begin(), arm.effort.begin() + arm.n());
-    drives_ = false;
-    for (std::size_t i = 0; i < arm.n(); ++i) {
-      tau[i] -= pull[i];
-      drives_ = drives_ || std::abs(tau[i]) > kMaxStartDisturbanceRatio * least;
-    }
+    for (std::size_t i = 0; i < arm.n(); ++i) {tau[i] -= pull[i];}
   }
 
-  /// Note what limits made of a desired torque.
+  /// Note where limits changed a desired torque into the sent one.
   void limit(const Vector & desired, const Vector & sent) noexcept
   {
-    std::transform(
-      desired.begin(), desired.end(), sent.begin(), held_back_.begin(), std::minus<double>());
-    for (std::size_t i = 0; !turned_known_ && i < kMaxJoints; ++i) {
-      turned_[i] = std::max(kMaxDisturbanceTimeS, std::abs(held_back_[i]) / kMaxTorqueRateNmS);
-    }
-    turned_known_ = true;
+    for (std::size_t i = 0; i < kMaxJoints; ++i) {held_back_[i] = desired[i] != sent[i];}
   }
 
 private:
-  void watch(const Arm & arm, const Vector & dq, double elapsed) noexcept
+  /// Note whether the arm rests, and whether braking fails; return whether it comes to rest now.
+  bool watch(const Arm & arm, const Vector & dq) noexcept
   {
-    time_ += elapsed;
     const bool slow = std::all_of(
       dq.begin(), dq.end(), [](double speed) {return std::abs(speed) < kMaxStoppedSpeedRadS;});
     resting_ = slow ? resting_ + 1 : 0;
-    at_rest_ = at_rest_ || resting_ >= kMinGoodStateCount || time_ > kMaxBrakingTimeS;
-    bool gains = false;
+    const bool rests = resting_ >= kMinGoodStateCount || time_ > kMaxBrakingTimeS;
+    const bool comes_to_rest = rests && !at_rest_;
+    at_rest_ = at_rest_ || rests;
+    fails_ = false;
     for (std::size_t i = 0; i < arm.n(); ++i) {
-      const double speed = std::abs(dq[i]), most = kMaxSpeedIncreaseRatio * arm.velocity[i];
-      const bool turning = !turned_known_ || time_ < turned_[i];
-      gains = gains || (drives_ && !turning && !at_rest_ && speed > speed_[i] + most);
-      speed_[i] = turning ? std::max(speed_[i], speed) : speed_[i];
+      const double speed = std::abs(dq[i]);
+      if (!begun_) {begin_speed_[i] = speed;}
+      const double most = std::max(kMaxBrakedSpeedToLimit * arm.velocity[i], begin_speed_[i]);
+      fails_ = fails_ || (time_ > kMinBrakingTimeS && speed > most);
     }
-    gaining_ = gains ? gaining_ + elapsed : 0.0;
+    return comes_to_rest;
   }
 
-  double time_ = 0.0, gaining_ = 0.0;  // [s]
-  Vector speed_{}, stop_pose_{};  // largest at first [rad/s]; where the gains pull to
-  Vector kp_{}, kd_{};
-  Vector held_back_{};  // by limits from the last torque [N m]
-  Vector turned_{};  // when the torque of each joint has been turned at its rate limit [s]
-  int resting_ = 0;
-  bool pulls_ = false, begun_ = false, at_rest_ = false, turned_known_ = false;
-  bool drives_ = false;  // whether the last torque is large enough to drive a joint
+  double time_ = 0.0;  // [s]
+  Vector begin_speed_{};  // [rad/s]
+  Vector stop_pose_{};  // where the gains pull to
+  Vector kp_{};
+  Vector kd_{};
+  std::array<bool, kMaxJoints> held_back_{};  // by limits of the last torque
+  int resting_ = 0;  // number of slow states in a row
+  bool pulls_ = false;
+  bool begun_ = false;
+  bool at_rest_ = false;
+  bool fails_ = false;
 };
 
-/// Knows where an arm was seen last, and brings it to rest from there by the model. A joint whose
-/// position is not believed goes on from its last one by its velocity, if that is possible and not
-/// bit for bit that of the state before. A joint with an impossible velocity is where it is seen,
-/// and its last velocity decays.
-class UnseenArm
+/// Knows where an arm was seen last, and brings it to rest from there by its model.
+class OpenLoopStop
 {
 public:
-  /// Note a state of a time [s]; an arm that was never seen as a whole has none.
-  void record(const Arm & arm, const JointState & state, double now) noexcept
+  /// Note where the arm is seen at a time [s], and how fast; a stop goes on.
+  void record(const JointState & state, double now) noexcept
   {
-    const auto & [q, dq] = state;
-    Joints possible{}, seen{};
-    bool whole = true;
-    for (std::size_t i = 0; i < arm.n(); ++i) {
-      possible[i] = std::abs(dq[i]) <= kMaxPossibleSpeedRatio * arm.velocity[i];  // no NaN
-      seen[i] = arm.within_range(i, q[i]);
-      whole = whole && possible[i] && seen[i];
-    }
-    const JointState before = whole ? state : probable(now);
-    known_ = known_ || whole;
-    for (std::size_t i = 0; i < arm.n(); ++i) {
-      by_velocity_[i] = possible[i] && !seen[i] && dq[i] != given_[i];
-      given_[i] = dq[i];
-      if (known_ && (seen[i] || by_velocity_[i])) {
-        last_.q[i] = seen[i] ? q[i] : before.q[i];
-        last_.dq[i] = possible[i] ? dq[i] : before.dq[i];
-        when_[i] = now;
-      }
-    }
-    stops_ = stops_ && (!whole || faster(last_.dq, kMaxStoppedSpeedRadS));
+    seen_ = state;
+    seen_at_ = now;
+    known_ = true;
+    begun_ = begun_ && stops(now);
+  }
+
+  /// Begin the stop at a time [s], if the arm moved when it was seen last.
+  void begin(double now) noexcept
+  {
+    const auto & dq = seen_.dq;
+    begun_ = known_ && std::any_of(
+      dq.begin(), dq.end(), [](double speed) {return std::abs(speed) > kMaxRestSpeedRadS;});
+    begun_at_ = now;
+    seen_at_ = now;
   }
 
   /// Forget where the arm was.
-  void reset() noexcept {*this = UnseenArm();}
+  void reset() noexcept {*this = OpenLoopStop();}
 
-  /// Bring an arm to rest that moved when it was seen last, or of which only some joints are lost,
-  /// at a time [s].
-  void begin_stop(double now, bool partly_seen) noexcept
-  {
-    stops_ = known_ && (partly_seen || faster(last_.dq, kMaxRestSpeedRadS));
-    begun_ = now;
-    when_.fill(now);
-  }
+  /// Whether the arm was seen, and whether it is being stopped at a time [s].
+  bool known() const noexcept {return known_;}
+  bool stops(double now) const noexcept {return begun_ && now - begun_at_ < kUnseenStopTimeS;}
 
-  /// End the stop of an arm at its resting torque, unless it `may_fall` and probably moves.
-  void end_stop(bool may_fall, double now) noexcept
+  /// Where the arm probably is at a time [s]: in a stop its velocity decays exponentially.
+  JointState probable(double now) const noexcept
   {
-    stops_ = stops_ && may_fall && faster(probable(now).dq, kMaxStoppedSpeedRadS);
-  }
-
-  /// Whether the arm is being brought to rest at a time [s]. Where the target adds no gravity, a
-  /// joint that is not seen may fall, and the others are slowed as long as they are seen. An arm
-  /// that is seen again is slowed until it rests.
-  bool stops(const Arm & arm, bool adds_gravity, double now) const noexcept
-  {
-    if (!stops_ || now - begun_ < kUnseenStopTimeS) {return stops_;}
-    bool any = false, all = true, whole = true, moves = false;
-    for (std::size_t i = 0; i < arm.n(); ++i) {
-      const bool seen = now - when_[i] < kMaxStateGapS;
-      any = any || seen;
-      all = all && seen;
-      whole = whole && seen && !by_velocity_[i];
-      moves = moves || (seen && std::abs(last_.dq[i]) > kMaxRestSpeedRadS);
+    if (!begun_) {return seen_;}
+    JointState at{};
+    const double left = std::exp(-std::max(0.0, now - seen_at_) / kUnseenStopTimeConstantS);
+    for (std::size_t i = 0; i < kMaxJoints; ++i) {
+      at.q[i] = seen_.q[i] + (1.0 - left) * kUnseenStopTimeConstantS * seen_.dq[i];
+      at.dq[i] = left * seen_.dq[i];
     }
-    moves = moves && now - begun_ < kMaxBrakingTimeS;  // a wrong model is let go
-    return adds_gravity ? all && moves : (any && !whole) || moves;
+    return at;
   }
 
-  /// Compute the torque that brings the arm to rest; velocities are taken to decay exponentially.
+  /// Compute the torque that stops the arm.
   void stopping_torque(const TermModel & terms, double now, Vector & tau) const noexcept
   {
     const JointState at = probable(now);
-    Vector slowing{}, coriolis{}, inertia{};
+    Vector slowing{};
+    Vector coriolis{};
+    Vector inertia{};
     for (std::size_t i = 0; i < kMaxJoints; ++i) {
       slowing[i] = -at.dq[i] / kUnseenStopTimeConstantS;
     }
@@ -188,33 +162,12 @@ public:
     for (std::size_t i = 0; i < kMaxJoints; ++i) {tau[i] += coriolis[i] + inertia[i];}
   }
 
-  /// Whether any state was believed, and the probable state at a time [s].
-  bool known() const noexcept {return known_;}
-  JointState probable(double now) const noexcept
-  {
-    JointState at{};
-    for (std::size_t i = 0; i < kMaxJoints; ++i) {
-      const double left = std::exp(-std::max(0.0, now - when_[i]) / kUnseenStopTimeConstantS);
-      at.q[i] = last_.q[i] + (1.0 - left) * kUnseenStopTimeConstantS * last_.dq[i];
-      at.dq[i] = left * last_.dq[i];
-    }
-    return at;
-  }
-
 private:
-  using Joints = std::array<bool, kMaxJoints>;
-
-  static bool faster(const Vector & dq, double least) noexcept
-  {
-    return std::any_of(
-      dq.begin(), dq.end(), [least](double speed) {return std::abs(speed) > least;});
-  }
-
-  JointState last_{};
-  Vector when_{}, given_{};  // [s] when each joint was seen last; velocities of the last state
-  Joints by_velocity_{};
-  double begun_ = 0.0;  // [s]
-  bool known_ = false, stops_ = false;
+  JointState seen_{};
+  double seen_at_ = 0.0;  // [s]
+  double begun_at_ = 0.0;  // [s]
+  bool known_ = false;
+  bool begun_ = false;
 };
 
 }  // namespace franka_dynamics_controllers
