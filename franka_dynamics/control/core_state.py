@@ -33,7 +33,7 @@ class StateEvent(Enum):
     AT_RESTING_TORQUE = 'the resting torque is reached'
 
 
-# An event that has no row here does not happen in that state. `reset` leads to SILENT from anywhere.
+# An event without a row does not happen in that state. `reset` leads to SILENT from anywhere.
 TRANSITIONS = {
     (State.SILENT, StateEvent.BEGIN): State.RUNNING,
     (State.SILENT, StateEvent.BRAKE): State.BRAKING,
@@ -51,7 +51,7 @@ TRANSITIONS = {
 
 
 class Stop(Enum):
-    """Kinds of stop that a user can request; they differ in the torque after them or the remedy."""
+    """Kinds of stop that a user can request, with different torques after them or remedies."""
 
     LET_GO = Cause.STOP_REQUESTED
     HOLD = Cause.HOLD_REQUESTED

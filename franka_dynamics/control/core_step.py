@@ -1,64 +1,69 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Computes the torque for each joint state. This page says all of what is commanded when.
+Computes the torque for each joint state: everything that is commanded, and when.
 
-Words. A *loop* applies every torque that `step` and `tick` return; a *node* sends nothing while
-SILENT. *Resting torque*: g(q) where the arm is or, unseen, probably is; but zero if the target
-adds gravity (fci, franka_gazebo), after ZERO, and until a state agrees with the settings. *Latched*
-means: the law begins again only after `start`. Each torque is within the torque limits and within
-1000 N m/s of the last one; only a first torque, since `reset`, may be any step away.
+`step` takes a joint state, `tick` is called while none comes; both return a torque. A *loop*
+applies each, a *node* none while SILENT. G is what must be sent of g(q): all, or none if the
+target adds it (fci, franka_gazebo). The *resting torque* is g(q) where the arm was last seen or
+STOPPING has probably taken it, plus d if the arm is to be held (by HOLD); it is zero if the target
+adds g(q), after ZERO, and until a state has agreed with settings (3). *Latched*: the law begins
+again only after `start`. Each torque is within the torque limits, and within 1000 N m/s of the
+last one but for a first torque: at the beginning (zero of a `tick` counts), after `reset` or a
+change of who adds g(q), and in a node after zero.
 
-  state      torque
-  SILENT     in a loop the resting torque, of a node none
-  RUNNING    the law (`control_law.py`), in its first 0.2 s by a ramp from where it begins
-  BRAKING    G + C dq + d - kp (q - q_b) - kd dq - M a (`stopping.py`; G: what the target lacks of
-             g(q), d: what the model does not explain), until 20 states in a row are slower than
-             0.04 rad/s, or for 1 s; then HOLDING or, after a plain stop, STOPPING
-  HOLDING    the same
-  STOPPING   needs no state: if the arm moved, for 0.25 s a torque that stops it by its model; then
-             the resting torque; once that is reached SILENT
+  state     torque
+  SILENT    in a loop the resting torque, in a node none
+  RUNNING   the law (control_law.py), which a ramp reaches in 0.2 s
+  BRAKING   the brake (stopping.py): G + C dq + d - kp (q - q_b) - kd dq - M a. It began at q_b; d
+            is unexplained (2). After 20 states below 0.04 rad/s, or 1 s: HOLDING or, if the arm is
+            released, STOPPING
+  HOLDING   the brake; q_b is now where the arm came to rest
+  STOPPING  if states were lost in motion (0.02 rad/s), for 0.25 s a torque that stops the arm by
+            its model; then the resting torque; once that is sent, SILENT. It needs no state
 
-1. Is the state usable? If not, an active core (RUNNING, BRAKING, HOLDING) goes to STOPPING.
-   Not latched, as time may mend it: no state for 20 ms, a state older than 0.1 s or ahead, states
-   too rare, a clock set back, a value that is no number.
-   Latched: an impossible position or effort (over three times the limit), a leap, velocities that
-   contradict positions, a second source; for 20 ms positions that all repeat bit for bit, though a
-   joint is faster than 0.1 rad/s, or the reference moves and a torque has changed since by more
-   than friction.
-   A state whose stamp is not new, or with such positions, is dropped as if none had come.
-2. What does the model not explain? The momentum observer says by how much the sent torque (with
-   what the target adds) departs from what the motion needs, and by how much a measured one does.
-3. May torques begin? In SILENT and STOPPING, once 20 usable states in a row have come:
-   - if the arm is to be held (HOLD), it is braked, then held;
-   - else, unless `start` is needed, the law begins, without a motion: from G, or from HOLDING (by
-     `start`) from the torque that holds. Refused while `blocked`, while states are over 15 ms old
-     or gains swing with them, and while a measured torque contradicts: it departs by over 10 % of
-     a limit from what the motion needs or was sent (at brakes, within friction, none does).
-4. Must they end? While RUNNING; and in a loop whose arm moves under the resting torque, where this
-   core carries it (the target adds no gravity) or the law is refused. HOLD, latched, if for 20 ms a
-   disturbance torque is beyond 20 % of a limit (31 % below 20 N m), or for 3 ms a joint beyond 0.6
-   of its velocity limit (1.15 until 0.5 s after the reference moved). Not judged: disturbances in
-   the 1 s after the law began at rest (brakes may open late); a share of a changed payload for 2 s.
-   While BRAKING or HOLDING: REST, latched, if after 0.05 s a joint is beyond twice its velocity
-   limit and faster than when braking began.
-5. Send the torque of the new state. One that is not finite is never sent: REST, latched.
+1. Is the state usable? If not, RUNNING, BRAKING and HOLDING end in STOPPING. Time may mend: no new
+   state for 20 ms (3 periods, if longer; until then `tick` repeats the torque), one over 0.1 s old
+   or ahead, under 200 a second, a clock set back, a value that is no number. Latched: a position
+   0.2 rad beyond its limit, an effort of 3 limits, 1000 rad/s; a step of position by 0.02 rad more
+   than twice the velocity limit allows (the new place is believed then); positions 0.02 rad from
+   integrated velocities (5 mrad if all are zero); a second source; positions that all repeat bit
+   for bit for 20 ms, while a velocity is above 0.1 rad/s, or the reference moves and a torque has
+   changed by over friction. A state that repeats above 0.1 rad/s, or whose stamp is not new, is
+   dropped, as if none had come.
+2. What is unexplained? By a momentum observer (24 ms) d, what was sent and the target adds less
+   what the motion needs by the model; and if a torque is measured, the same of it, and how far it
+   is from what was sent and the target adds.
+3. May torques begin, in SILENT or STOPPING? Settings agree with a state if no torque is measured,
+   or at most 10 % of each limit is unexplained. (Measured torques within friction of zero are none
+   if the target adds no g(q): brakes hold the arm.) Until changed settings agree, the former act.
+   After 20 usable states in a row, counted at all times, an arm that is to be held is BRAKING;
+   else the law begins, without a motion, ramping from G, unless it needs `start`, settings do not
+   agree, it is `blocked`, or states are over 15 ms old, or late enough to let gains swing.
+4. Must torques end? HOLD, latched, if for 20 ms over 20 % of a limit (31 % of one below 20 N m) is
+   unexplained, or for 3 ms a joint is above 0.6 of its velocity limit (1.15 while the reference
+   moves, and 0.5 s after). Judged in RUNNING, and in a loop's SILENT and STOPPING if the arm moves
+   and the target adds no g(q), or the law waits for settings to agree (then 10 %). Not counted:
+   what is unexplained at rest in the law's first second (brakes may open late); for 2 s a share of
+   a changed payload. In BRAKING and HOLDING: REST, latched, if after 0.05 s a joint is above twice
+   its limit, and faster than at first. A torque that is not finite: REST, latched. The law's and
+   the brake's torque is sent before 2 and 4, which change the next.
 
-  what ends torques                         reaction   latched
-  states lost                               REST       see 1
-  a disturbance, a speed; Stop.HOLD         HOLD       yes
-  `stop`; Stop.FINAL                        RELEASE    needs `start`; refused for good
-  Stop.PAUSE; Stop.TO_ZERO                  ZERO       while `blocked`; yes
+  what ends torques     what follows                      the law begins again
+  a lost state (1)      REST: STOPPING                    by itself (3); latched: by `start`
+  4; Stop.HOLD          HOLD: BRAKING, then HOLDING       by `start`
+  `stop`; Stop.FINAL    RELEASE: BRAKING, then STOPPING   by `start`; never
+  Stop.PAUSE; .TO_ZERO  ZERO: STOPPING, not braked        when not `blocked`; by `start`
 
-  REST: STOPPING. HOLD: BRAKING, HOLDING. RELEASE: BRAKING, then STOPPING. ZERO: STOPPING, and the
-  resting torque is zero. Of several the first reason is named, the hardest remedy counts, and the
-  latest reaction; but ZERO lasts, and a loss that is not latched changes none: an arm that was to
-  be held is held again. A state that is unusable while SILENT or STOPPING latches nothing.
-`start` clears a fault: HOLDING: the law at once, unless refused as in 3; else as in 3. It raises
-while an arm is to be held and is not yet HOLDING, and after FINAL. `reset` forgets all but a stop.
-Changed settings act at once, while RUNNING by a ramp, else by the rate; of a stopped arm (SILENT,
-STOPPING, and `start` is needed) from `start`; while BRAKING or HOLDING d takes up the difference,
-and kp, kd act from `start`. Another target only while SILENT.
+Of several the first is named, the latest followed, and the hardest condition must be met. ZERO
+lasts until the law begins. A loss that is not latched is not followed: an arm that was to be held
+is held again. After REST, latched, nothing is judged or held. In SILENT and STOPPING a lost state
+latches nothing, and Stop.HOLD holds nothing. RELEASE lets a HOLDING arm rest at once. A network
+that flaps stops the arm each time. `start` forgets what ended torques; in HOLDING the law begins
+at once, ramping from the torque that holds. It raises if 3 forbids that, while an arm is to be
+held but is not HOLDING, and after FINAL. `reset` forgets all but a user's stop. Changed settings
+act in RUNNING by a ramp; in BRAKING and HOLDING d takes up the difference, and gains wait for
+`start`; else see 3. The target changes only in SILENT.
 """
 
 from collections import deque
@@ -266,7 +271,7 @@ class CoreStep:
             return self._lose_states(ending, now)
 
     def _follow_set_back_clock(self, sample: StateSample) -> Array:
-        """Forget what came before the clock of stamps was set back; return the next torque, (n,)."""
+        """Forget what came before the clock was set back; return the next torque, (n,)."""
         now = sample.stamp if sample.arrival_time is None else sample.arrival_time
         self.output.sent_at = now - MAX_STEP_S
         self.states.forget_times()
@@ -376,9 +381,10 @@ class CoreStep:
 
     def _end_if_wrong(self, state: StateTerms, refused: Reason | None) -> None:
         """
-        End the torques, to hold the arm, if it is too fast or disturbed while this core carries it.
+        End the torques, to hold the arm, if it is too fast or disturbed.
 
-        `refused` says why the settings are. In a loop the arm may move under the resting torque.
+        `refused` says why the settings are. In a loop the arm may move under the resting torque,
+        and is watched where this core carries it, or settings are refused.
         """
         found = self.disturbances
         bound = found.running_bound
@@ -491,7 +497,7 @@ class CoreStep:
         return torque
 
     def _braking_torque(self, state: StateTerms, elapsed: float) -> Array:
-        """Return the torque that brakes or holds the arm, (n,) [N m]; change the state at its end."""
+        """Return the torque that brakes or holds the arm, (n,) [N m]; note where that ends."""
         excess = self.disturbances.disturbance_torque
         age = self.states.age
         torque = self.brake.torque(state, self.acting_terms, excess, elapsed, age)
@@ -503,7 +509,7 @@ class CoreStep:
         return torque
 
     def _torque_without_state(self, now: float) -> Array:
-        """Return the torque that needs no joint state, (n,) [N m], sent unless a node is SILENT."""
+        """Return the torque without a joint state, (n,) [N m], sent unless a node is SILENT."""
         if self.state is State.STOPPING:
             gets_zero = self.ending.reaction is Reaction.ZERO
             is_stopping = self.open_loop_stop.stops(now) and not gets_zero

@@ -49,20 +49,21 @@ MAX_EFFORT_ECHO_DELAY_STEPS = 3
 MIN_STICTION_TO_LIMIT = 0.02
 # or below this multiple of the friction that the arm's description states.
 STICTION_MARGIN_FACTOR = 1.25
-# An excess is along or against g(q) if it is so by this share of it at all joints that bear weight.
+# An excess is along or against g(q) if it is so by this share at all joints that bear weight.
 MIN_EXCESS_TO_GRAVITY = 0.3
 
 # Probable causes of an excess along (+) or against (-) g(q), or neither, by what is compared: the
 # measured torque with the commanded one, or with what the motion needs; or, without a measured
 # torque, the sent one with that.
 CAUSES_OF_EXCESS = {
-    'command+': 'g(q) or a load is added twice (the receiver, Desk?), or somebody else sends',
+    'command+': 'g(q) or a load is added twice (the receiver, Desk?), the receiver still applies '
+    'an earlier torque, or somebody else sends',
     'command-': 'no torque arrives, or nobody adds the g(q) that target {target} expects',
     'command': 'somebody else sends torques, too, or the joints have another order',
     'motion+': 'a payload or hand that nobody declared, something touches the arm, or other units',
     'motion-': 'a load that is not there, a wrong gravity_vector, or efforts without gravity',
-    'sent+': 'a payload or hand that nobody declared, or nobody adds the g(q) that target {target} '
-    'expects',
+    'sent+': 'a payload or hand that nobody declared, or nobody adds the g(q) that target '
+    '{target} expects',
     'sent-': 'the receiver adds g(q), which target {target} takes for missing, a load is not '
     'there, or gravity_vector is wrong',
     'unlike gravity': 'target {target} (who adds g(q)?), payload, gravity_vector or the order of '
@@ -206,7 +207,7 @@ class DisturbanceMonitor:
         return state.gravity if terms is self._terms else terms.gravity(state.q)
 
     def _change_of_estimates(self, terms: TermModel, state: StateTerms) -> Array:
-        """Return by how much disturbance and external torque at rest are others by other `terms`."""
+        """Return how other `terms` change disturbance and external torque at rest, (2, n)."""
         needed = self._gravity(terms, state) - state.gravity
         believed = self._believed_torque(terms, state) - self._believed_torque(self._terms, state)
         measured = self._zero if self.has_effort else believed
@@ -246,7 +247,7 @@ class DisturbanceMonitor:
         return self.violation(bound, self._terms) if lasts else None
 
     def _differences(self, terms: TermModel) -> Array:
-        """Return received - needed, received - commanded torque (2, n) [N m] less a load's share."""
+        """Return received - needed, received - commanded torque, (2, n), less a load's share."""
         estimates = np.array((self.disturbance_torque, self.external_torque))
         if self._state is not None and terms is not self._terms:
             estimates = estimates + self._change_of_estimates(terms, self._state)

@@ -240,7 +240,7 @@ class Ending(NamedTuple):
 
     @property
     def trusts_nothing(self) -> bool:
-        """Whether states or torques are wrong: nothing is held or watched before the next start."""
+        """Whether states or torques are wrong: nothing is held or watched until `start`."""
         return self.reaction is Reaction.REST and self.is_latched
 
     @property

@@ -220,7 +220,7 @@ class StateCheck:
         return (last - first) / (end - begin)
 
     def stamp_order(self, sample: StateSample) -> StampOrder:
-        """Count a state's stamp; return its order: after the last, repeated or late, or set back."""
+        """Count a state's stamp; return whether it is new, repeated or late, or set back."""
         if self.stamp is None or sample.stamp > self.stamp:
             self._stamps_repeat = self._repeat_count > 0
             self._repeat_count = 0
@@ -288,7 +288,7 @@ class StateCheck:
         return ReasonCode.IMPOSSIBLE_VALUE(least=least, most=most, **value)
 
     def check(self, sample: StateSample, now: float) -> Reason | None:
-        """Check and record a new state that came at `now` [s]; return why it is unusable or None."""
+        """Check and record a new state that came at `now` [s]; return why it is unusable."""
         problem = self.check_values(sample.q, sample.dq, sample.effort)
         self.has_possible_values = problem is None
         late: Reason | None = None
