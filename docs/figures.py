@@ -18,7 +18,6 @@ from franka_dynamics.constants import REALTIME_PRIORITY
 from franka_dynamics.control import (
     control_law,
     limits,
-    receiver,
     settings,
     state_check,
     stopping,
@@ -27,7 +26,7 @@ from franka_dynamics.control import (
 )
 from franka_dynamics.control import core_step as core
 from franka_dynamics.control import disturbance as torques
-from franka_dynamics.control.ending import Cause
+from franka_dynamics.control.ending import Cause, CAUSE_OF_STATE_PROBLEM
 from franka_dynamics.dynamics import external_torque
 from franka_dynamics.dynamics import external_torque as observer
 from franka_dynamics.files import write_text
@@ -45,6 +44,7 @@ from franka_dynamics.motion import planning, trajectory
 from franka_dynamics.parameter_schema import specs_in_files
 from franka_dynamics.recordings import preprocessing
 from franka_dynamics.recordings.preprocessing import SignalOptions
+from franka_dynamics.simulation import receiver
 from franka_dynamics.validation import compare_files, comparison, crosscheck, robot_model
 from franka_dynamics.view.page import AT_LIMIT_RATIO, MIN_DRAWN_TORQUE_NM, NEAR_LIMIT_RATIO
 
@@ -77,7 +77,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 (limits.MAX_TORQUE_RATE_NM_S, 1e-3 * limits.MAX_TORQUE_RATE_NM_S),
             ),
             ('the torque ramps up within {} s', (control_law.RAMP_DURATION_S,)),
-            ("the arm's rated load ({} kg)", (load('fr3').rated_load,)),
+            ("the arm's rated load ({} kg)", (load('fr3').rated_load or math.nan,)),
             (
                 'at most {} 1/rad and {} s/rad times',
                 (settings.MAX_KP_RATIO, settings.MAX_KD_RATIO),
@@ -94,31 +94,18 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 (torques.MAX_PICK_UP_TIME_S, limits.MAX_GENTLE_SPEED_RAD_S),
             ),
         ],
-        'docs/reference/reliability.md': [
+        'docs/reference/what-stops-the-arm.md': [
+            ('to where braking began, for at most {} s', (stopping.MAX_BRAKING_TIME_S,)),
+            ('It ramps at {} N m/s', (limits.MAX_TORQUE_RATE_NM_S,)),
+            ('first brings it to rest, within {} s', (stopping.UNSEEN_STOP_TIME_S,)),
+            ('after {} good states in a row', (state_check.MIN_GOOD_STATE_COUNT,)),
             (
-                'at most {} times within {} s',
-                (state_check.MAX_STATE_LOSS_COUNT, state_check.STATE_LOSS_WINDOW_S),
+                "a difference of {} % of the joint's torque limit |",
+                (100.0 * torques.MAX_START_DISTURBANCE_RATIO,),
             ),
             (
-                'positions more than {} rad beyond the limits',
-                (state_check.POSITION_TOLERANCE_RAD,),
-            ),
-            (
-                'an effort of more than {} times the limit',
-                (state_check.MAX_POSSIBLE_EFFORT_TO_LIMIT,),
-            ),
-            (
-                'a velocity beyond {} times the velocity limit',
-                (state_check.MAX_POSSIBLE_SPEED_RATIO,),
-            ),
-            ('needs states of at most {} ms', (1e3 * state_check.MAX_STATE_AGE_AT_START_S,)),
-            (
-                'first point at time zero, more than {} rad away',
-                (planning.MAX_START_DISTANCE_RAD,),
-            ),
-            (
-                "by more than {} % of the joint's torque limit ({} % at joints whose limit is "
-                'below {} N m) for {} ms',
+                'a difference of {} % of the limit ({} % at joints whose limit is below {} N m) '
+                'for {} ms',
                 (
                     100.0 * torques.MAX_DISTURBANCE_RATIO,
                     100.0 * torques.MAX_WRIST_DISTURBANCE_RATIO,
@@ -127,8 +114,8 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 ),
             ),
             (
-                'faster than {} of its velocity limit, or {} times its limit if a reference moved '
-                'within the last {} s, for {} ms',
+                '{} of the velocity limit, or {} times the limit if a reference moved within the '
+                'last {} s, for {} ms',
                 (
                     watchers.MAX_SPEED_TO_LIMIT,
                     watchers.MAX_FOLLOW_SPEED_TO_LIMIT,
@@ -136,14 +123,16 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                     1e3 * watchers.MAX_OVERSPEED_TIME_S,
                 ),
             ),
-            ('that is faster than {} rad/s could not', (limits.MAX_GENTLE_SPEED_RAD_S,)),
-            ('For {} s after it an arm at rest', (torques.MAX_BRAKE_RELEASE_TIME_S,)),
-            ('needs a difference of at most {} %', (100.0 * torques.MAX_START_DISTURBANCE_RATIO,)),
-            ('to rest, for at most {} s', (stopping.MAX_BRAKING_TIME_S,)),
-            ('faster by {} of its limit, once', (stopping.MAX_SPEED_INCREASE_RATIO,)),
-            ('ramps at {} N m/s', (limits.MAX_TORQUE_RATE_NM_S,)),
-            ('moves by {} mrad, the arm', (1e3 * watchers.MIN_FALL_DISTANCE_RAD,)),
-            ('after {} good states in a row', (state_check.MIN_GOOD_STATE_COUNT,)),
+            ('For {} s after the first torque', (torques.MAX_BRAKE_RELEASE_TIME_S,)),
+            (
+                'For {} s after a change of `payload`, while no joint is faster than {} rad/s',
+                (torques.MAX_PICK_UP_TIME_S, limits.MAX_GENTLE_SPEED_RAD_S),
+            ),
+            ("explains the arm's torque to {} %", (100.0 * torques.MAX_START_DISTURBANCE_RATIO,)),
+            (
+                'first point at time zero, more than {} rad away',
+                (planning.MAX_START_DISTANCE_RAD,),
+            ),
         ],
         'docs/reference/receivers.md': [
             ('after `reference_timeout` ({} s)', (receiver.COMMAND_TIMEOUT_S,)),
@@ -285,10 +274,38 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
 def table_of_causes() -> str:
     """Return the rows of what ends torques: causes of one consequence and one remedy in one."""
     rows: dict[str, list[str]] = {}
-    for words, then, until in (cause.value for cause in Cause):
-        remedy = until.value.replace(CLEAR, '[clear the fault](#clearing-a-fault)')
-        rows.setdefault(f'{then.value} | {remedy}', []).append(words)
+    for cause in Cause:
+        rows.setdefault(f'{cause.reaction.value} | {_linked(cause)}', []).append(cause.value[0])
     return '\n'.join(f'| {"; ".join(words)} | {what} |' for what, words in rows.items())
+
+
+def table_of_state_problems() -> str:
+    """Return the rows of what can be wrong with a joint state, as the reasons say it."""
+    rows = []
+    for code, cause in CAUSE_OF_STATE_PROBLEM.items():
+        said = re.sub(r'[;,]? *\{advice\}', '', code.value)
+        rows.append(f'| {re.sub(r"{.*?}", "...", said)} | {_linked(cause)} |')
+    return '\n'.join(rows)
+
+
+def _linked(cause: Cause) -> str:
+    """Return the remedy of a cause, with a link where it is explained."""
+    return cause.remedy.value.replace(CLEAR, '[clear the fault](#clearing-a-fault)')
+
+
+# Page, head of a table and its rows.
+TABLES = (
+    (
+        'docs/reference/what-stops-the-arm.md',
+        'what the arm gets then | what lets torques begin again |\n|---|---|---|\n',
+        table_of_causes,
+    ),
+    (
+        'docs/reference/what-stops-the-arm.md',
+        'what the node says | what lets torques begin again |\n|---|---|\n',
+        table_of_state_problems,
+    ),
+)
 
 
 def generated_pages() -> dict[str, str]:
@@ -311,12 +328,9 @@ def generated_pages() -> dict[str, str]:
             written = phrase.format(*(f'{value:.4g}'.replace('e-0', 'e-') for value in values))
             text = text[: found[0].start()] + written + text[found[0].end() :]
         texts[page] = text
-    page, head = (
-        'docs/reference/reliability.md',
-        'what lets torques begin again |\n|---|---|---|\n',
-    )
-    before, after = texts[page].split(head)
-    texts[page] = '\n\n'.join([before + head + table_of_causes(), after.partition('\n\n')[2]])
+    for page, head, rows in TABLES:
+        before, after = texts[page].split(head)
+        texts[page] = '\n\n'.join([before + head + rows(), after.partition('\n\n')[2]])
     return texts
 
 

@@ -120,7 +120,7 @@ class CoreStep:
         self.ending = NO_ENDING
         self._is_stop_requested = False  # by the user, and no `start` since
         self.unreported_endings = deque[Ending](maxlen=100)  # whoever reports them removes them
-        self._settings_agree = False  # whether a usable state has agreed with the settings
+        self.settings_agree = False  # whether a usable state has agreed with the settings
         self._zero = np.zeros(arm.n)
         self._lock = threading.RLock()
         self.reset()
@@ -348,13 +348,13 @@ class CoreStep:
         contradiction = self.disturbances.contradiction(law.terms)
         if contradiction is None:
             self._use_law(law)
-            self._settings_agree = True
+            self.settings_agree = True
         if self.ending.reaction is Reaction.HOLD:
             if self.states.has_enough_states and not self.blocked:
                 self._brake()
             return None
         if not self.enabled:
-            return contradiction if not self._settings_agree else None
+            return contradiction if not self.settings_agree else None
         why = self.blocked or contradiction or self._start_refusal()
         if not why:
             self._begin_from_rest(state)
@@ -395,7 +395,7 @@ class CoreStep:
                 return
             if refused is not None:
                 bound = found.start_bound
-            elif self.acting_terms.adds_gravity or not self._settings_agree:
+            elif self.acting_terms.adds_gravity or not self.settings_agree:
                 return
         elapsed = self.states.elapsed
         disturbed = found.check_bounds(state, elapsed, bound)
@@ -433,14 +433,14 @@ class CoreStep:
         self.speed_watcher.reset()
         self.reference.clear('torques begin')
         self.ending = NO_ENDING
-        self._settings_agree = True
+        self.settings_agree = True
         self._waiting_state_count = 0
         self._change_state(StateEvent.BEGIN)
 
     def _brake(self) -> None:
         """Begin to brake the arm, by the acting gains."""
         self.brake.begin(self.disturbances.disturbance_torque, (self._law.kp, self._law.kd))
-        self._settings_agree = True
+        self.settings_agree = True
         self.output.begin_at_torque(self._resting_torque(-math.inf))
         self._change_state(StateEvent.BRAKE)
 
@@ -534,7 +534,7 @@ class CoreStep:
         terms = self.acting_terms
         probable = self.open_loop_stop.probable_state(now)
         is_zero = terms.adds_gravity or self.ending.reaction is Reaction.ZERO
-        if probable is None or is_zero or not self._settings_agree:
+        if probable is None or is_zero or not self.settings_agree:
             return self._zero
         torque = terms.gravity(probable[0])
         if self.ending.reaction is Reaction.HOLD:

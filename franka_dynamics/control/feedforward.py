@@ -40,7 +40,9 @@ _LOG = logging.getLogger(__name__)
     acting='acting_terms',
     asked='requested_law',
     ended='needs_start',
+    motion_watcher='speed_watcher',
     names='joint_names',
+    resting_torque_agrees='settings_agree',
 )
 @with_argument_checks
 class Feedforward(CoreStep):
@@ -70,8 +72,8 @@ class Feedforward(CoreStep):
     if it can. `output` has the last torque and the largest shares of limits. `blocked` is a
     reason, set from outside, for which no first torque may begin yet. `states` has period and age
     of the joint states, `disturbances` the measured and the commanded torque beyond what the
-    motion needs. `sends` says whether the latest torque is new; only then a node
-    publishes it.
+    motion needs. `settings_agree` says whether a usable state has agreed with the settings.
+    `sends` says whether the latest torque is new; only then a node publishes it.
     """
 
     def __init__(
