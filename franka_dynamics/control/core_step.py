@@ -9,8 +9,8 @@ target adds it (fci, franka_gazebo). The *resting torque* is g(q) where the arm 
 STOPPING has probably taken it, plus d if the arm is to be held (by HOLD); it is zero if the target
 adds g(q), after ZERO, and until a state has agreed with settings (3). *Latched*: the law begins
 again only after `start`. Each torque is within the torque limits, and within 1000 N m/s of the
-last one but for a first torque: at the beginning (zero of a `tick` counts), after `reset` or a
-change of who adds g(q), and in a node after zero.
+last one but for a first torque: at the beginning (zero of a `tick` counts), after `reset`, and in
+a node after zero or a change of who adds g(q).
 
   state     torque
   SILENT    in a loop the resting torque, in a node none
@@ -28,9 +28,9 @@ change of who adds g(q), and in a node after zero.
    0.2 rad beyond its limit, an effort of 3 limits, 1000 rad/s; a step of position by 0.02 rad more
    than twice the velocity limit allows (the new place is believed then); positions 0.02 rad from
    integrated velocities (5 mrad if all are zero); a second source; positions that all repeat bit
-   for bit for 20 ms, while a velocity is above 0.1 rad/s, or the reference moves and a torque has
-   changed by over friction. A state that repeats above 0.1 rad/s, or whose stamp is not new, is
-   dropped, as if none had come.
+   for bit for 20 ms, while a velocity is or was above 0.1 rad/s, or the reference moves and a
+   torque has changed by over friction. A state that so repeats after 0.1 rad/s, or whose stamp is
+   not new, is dropped, as if none had come.
 2. What is unexplained? By a momentum observer (24 ms) d, what was sent and the target adds less
    what the motion needs by the model; and if a torque is measured, the same of it, and how far it
    is from what was sent and the target adds.
@@ -46,8 +46,8 @@ change of who adds g(q), and in a node after zero.
    and the target adds no g(q), or the law waits for settings to agree (then 10 %). Not counted:
    what is unexplained at rest in the law's first second (brakes may open late); for 2 s a share of
    a changed payload. In BRAKING and HOLDING: REST, latched, if after 0.05 s a joint is above twice
-   its limit, and faster than at first. A torque that is not finite: REST, latched. The law's and
-   the brake's torque is sent before 2 and 4, which change the next.
+   its limit, and faster than before. A torque that is not finite: REST, latched. The law's and the
+   brake's torque is sent before 2 and 4, which change the next.
 
   what ends torques     what follows                      the law begins again
   a lost state (1)      REST: STOPPING                    by itself (3); latched: by `start`
@@ -292,11 +292,10 @@ class CoreStep:
         """Record whether a state's positions repeat; return a reason if they have for too long."""
         repeated = self.repeated_positions
         repeated.record(sample, self.states.q, self.output.last_torque, self.desired)
-        if self.state not in ACTIVE_STATES:
+        lasts = repeated.repeat_time_s > self.states.silence_timeout()
+        if self.state not in ACTIVE_STATES or not (repeated.is_frozen and lasts):
             return None
-        if repeated.frozen_time_s <= self.states.silence_timeout():
-            return None
-        problem = ReasonCode.FROZEN_POSITIONS(silence=1e3 * repeated.frozen_time_s)
+        problem = ReasonCode.FROZEN_POSITIONS(silence=1e3 * repeated.repeat_time_s)
         self.states.reject(problem)
         return problem
 
@@ -331,8 +330,9 @@ class CoreStep:
         if self.state in ACTIVE_STATES:
             # The torque goes out before the rest is computed; what is found changes the next one.
             torque = self._active_torque(state, now)
-            self.disturbances.update(state, effort, sent_before, lag, silent=False)
-            self._end_if_wrong(state, None)
+            if not self.repeated_positions.is_frozen:  # such a state tells nothing of the arm
+                self.disturbances.update(state, effort, sent_before, lag, silent=False)
+                self._end_if_wrong(state, None)
             return torque
         is_silent = self.state is State.SILENT
         self.disturbances.update(state, effort, sent_before, lag, silent=is_silent)
@@ -412,7 +412,7 @@ class CoreStep:
         before, self._law = self._law, law
         if before is law:
             return
-        if before.terms.adds_gravity != law.terms.adds_gravity:
+        if before.terms.adds_gravity != law.terms.adds_gravity and not self.output.in_loop:
             self.output.reset_torques()  # another receiver: of what was sent nothing acts
         has_new_load = before.settings.payload != law.settings.payload
         self.disturbances.change_terms(law.terms, new_load=has_new_load)

@@ -23,8 +23,8 @@ MAX_STOPPED_SPEED_RAD_S = 2.0 * MAX_REST_SPEED_RAD_S
 # After this time a braked arm counts as held, even if it still moves.
 MAX_BRAKING_TIME_S = 1.0
 # Braking fails if after this time a joint is faster than MAX_BRAKED_SPEED_TO_LIMIT times its
-# velocity limit, and than when braking began: torques do not act as they are sent. So long a
-# torque of 50 N m takes to turn.
+# velocity limit, and than ever before in this time: torques do not act as they are sent. So long a
+# torque of 50 N m takes to turn, and the arm may still get faster.
 MIN_BRAKING_TIME_S = 0.05
 MAX_BRAKED_SPEED_TO_LIMIT = 2.0
 # Braking slows down less where states are old: its time constant is at least so many times the
@@ -60,7 +60,7 @@ class BrakingController:
         self._stop_pose: Array | None = None
         self._time_s = 0.0
         self._rest_count = 0
-        self._begin_speed: Array | None = None
+        self._first_speed = 0.0 * disturbance  # largest in MIN_BRAKING_TIME_S, (n,)
         self._held_back = np.zeros(disturbance.shape, dtype=bool)
 
     def torque(
@@ -99,11 +99,12 @@ class BrakingController:
         if rests and not self.at_rest:
             self._stop_pose = None  # it is held where it came to rest
             self.at_rest = True
-        if self._begin_speed is None:
-            self._begin_speed = speed
-        too_fast = speed > np.maximum(self._max_speed, self._begin_speed)
         self.failure_reason = None
-        if self._time_s > MIN_BRAKING_TIME_S and any(too_fast.tolist()):
+        if self._time_s <= MIN_BRAKING_TIME_S:
+            self._first_speed = np.maximum(self._first_speed, speed)
+            return
+        too_fast = speed > np.maximum(self._max_speed, self._first_speed)
+        if any(too_fast.tolist()):
             joint = int(too_fast.argmax())
             found = {'joint': self._joint_names[joint], 'velocity': float(dq[joint])}
             self.failure_reason = ReasonCode.BRAKING_FAILED(**found)

@@ -79,9 +79,19 @@ class RepeatedPositions:
     """
     Tells a driver that repeats an old state from an arm that stands still.
 
-    `repeats` says whether all positions of the latest state are, bit for bit, those of the one
-    before. At rest that may be; real encoders ripple, simulated ones do not. `frozen_time_s` is
-    how long they have repeated though the arm must move.
+    At rest positions may repeat bit for bit; real encoders ripple, simulated ones do not.
+
+    Attributes
+    ----------
+    repeats : bool
+        Whether all positions of the latest state are, bit for bit, those of the one before.
+    is_frozen : bool
+        Whether they repeat though the arm must move.
+    is_old_state : bool
+        Whether it surely moves, by the latest velocity or by that before positions repeated.
+    repeat_time_s : float
+        How long they have repeated [s].
+
     """
 
     def __init__(self, stiction: Array) -> None:
@@ -91,10 +101,13 @@ class RepeatedPositions:
     def reset(self) -> None:
         """Forget all states."""
         self.repeats = False
+        self.is_frozen = False
         self.is_old_state = False
-        self.frozen_time_s = 0.0
-        self._frozen_since: float | None = None  # stamp [s]
-        self._torque_before = np.zeros_like(self._stiction)
+        self.repeat_time_s = 0.0
+        # Of the last state whose positions were new.
+        self._stamp = 0.0
+        self._torque = np.zeros_like(self._stiction)
+        self._speed = 0.0
 
     def record(
         self,
@@ -106,22 +119,20 @@ class RepeatedPositions:
         """
         Record a new state, the positions before, (n,), and the torque sent last, (n,) [N m].
 
-        The arm must move if the state says so itself, by its velocity, or if the reference moves
-        and a torque has changed by more than friction since positions began to repeat.
+        The arm must move if a velocity says so, or if the reference moves and a torque has changed
+        by more than friction since positions began to repeat.
         """
+        speed = float(np.abs(sample.dq).max())
         self.repeats = sample.q.tolist() == last_q.tolist()
         if not self.repeats:
-            self._torque_before = last_torque
+            self._stamp = sample.stamp
+            self._torque = last_torque
+            self._speed = speed
+        self.repeat_time_s = sample.stamp - self._stamp
         # An impossible velocity says nothing.
-        speed = np.abs(sample.dq).max()
-        moves = bool(MIN_MOTION_SPEED_RAD_S < speed <= MAX_POSSIBLE_VELOCITY_RAD_S)
-        self.is_old_state = self.repeats and moves
-        change = np.abs(last_torque - self._torque_before)
+        fastest = max(speed, self._speed)
+        moves = MIN_MOTION_SPEED_RAD_S < fastest <= MAX_POSSIBLE_VELOCITY_RAD_S
+        change = np.abs(last_torque - self._torque)
         is_pushed = is_reference_moving(reference) and bool((change > self._stiction).any())
-        if not self.repeats or not (moves or is_pushed):
-            self._frozen_since = None
-            self.frozen_time_s = 0.0
-            return
-        if self._frozen_since is None:
-            self._frozen_since = sample.stamp
-        self.frozen_time_s = sample.stamp - self._frozen_since
+        self.is_old_state = self.repeats and moves
+        self.is_frozen = self.repeats and (moves or is_pushed)

@@ -177,6 +177,7 @@ BROKEN = {
 def give_broken(script, name):
     """Give a script's core a state that cannot be used."""
     added = BROKEN[name][0]
+    script.noise = -script.noise  # no encoder's position repeats
     sound = {'q': script.q + script.noise, 'dq': STILL, 'effort': GRAVITY}
     script.time += 1e-3
     script.core.step(time=script.time, **{k: x + added.get(k, 0.0) for k, x in sound.items()})

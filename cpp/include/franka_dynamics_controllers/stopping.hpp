@@ -83,15 +83,18 @@ private:
     fails_ = false;
     for (std::size_t i = 0; i < arm.n(); ++i) {
       const double speed = std::abs(dq[i]);
-      if (!begun_) {begin_speed_[i] = speed;}
-      const double most = std::max(kMaxBrakedSpeedToLimit * arm.velocity[i], begin_speed_[i]);
-      fails_ = fails_ || (time_ > kMinBrakingTimeS && speed > most);
+      if (time_ <= kMinBrakingTimeS) {  // the arm may still get faster
+        first_speed_[i] = std::max(first_speed_[i], speed);
+      } else {
+        const double most = std::max(kMaxBrakedSpeedToLimit * arm.velocity[i], first_speed_[i]);
+        fails_ = fails_ || speed > most;
+      }
     }
     return comes_to_rest;
   }
 
   double time_ = 0.0;  // [s]
-  Vector begin_speed_{};  // [rad/s]
+  Vector first_speed_{};  // largest in kMinBrakingTimeS [rad/s]
   Vector stop_pose_{};  // where the gains pull to
   Vector kp_{};
   Vector kd_{};
