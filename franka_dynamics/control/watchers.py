@@ -128,11 +128,13 @@ class RepeatedPositions:
             self._stamp = sample.stamp
             self._torque = last_torque
             self._speed = speed
-        self.repeat_time_s = sample.stamp - self._stamp
         # An impossible velocity says nothing.
         fastest = max(speed, self._speed)
         moves = MIN_MOTION_SPEED_RAD_S < fastest <= MAX_POSSIBLE_VELOCITY_RAD_S
+        was_old_state, self.is_old_state = self.is_old_state, self.repeats and moves
+        if self.is_old_state and not was_old_state:  # an arm at rest may be pushed
+            self._stamp = sample.stamp
+        self.repeat_time_s = sample.stamp - self._stamp
         change = np.abs(last_torque - self._torque)
         is_pushed = is_reference_moving(reference) and bool((change > self._stiction).any())
-        self.is_old_state = self.repeats and moves
         self.is_frozen = self.repeats and (moves or is_pushed)
