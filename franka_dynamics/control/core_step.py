@@ -9,8 +9,8 @@ target adds it (fci, franka_gazebo). The *resting torque* is g(q) where the arm 
 STOPPING has probably taken it, plus d if the arm is to be held (by HOLD); it is zero if the target
 adds g(q), after ZERO, and until a state has agreed with settings (3). *Latched*: the law begins
 again only after `start`. Each torque is within the torque limits, and within 1000 N m/s of the
-last one but for a first torque: at the beginning (zero of a `tick` counts), after `reset`, and in
-a node after zero or a change of who adds g(q).
+last one but for a first torque: at the beginning (unless a `tick` gave zero), after `reset`, and
+in a node after zero or a change of who adds g(q).
 
   state     torque
   SILENT    in a loop the resting torque, in a node none
@@ -32,8 +32,8 @@ a node after zero or a change of who adds g(q).
    torque has changed by over friction. A state that so repeats after 0.1 rad/s, or whose stamp is
    not new, is dropped, as if none had come.
 2. What is unexplained? By a momentum observer (24 ms) d, what was sent and the target adds less
-   what the motion needs by the model; and if a torque is measured, the same of it, and how far it
-   is from what was sent and the target adds.
+   what the motion needs by the model that acts; and if a torque is measured, the same of it, and
+   how far it is from what was sent and the target adds.
 3. May torques begin, in SILENT or STOPPING? Settings agree with a state if no torque is measured,
    or at most 10 % of each limit is unexplained. (Measured torques within friction of zero are none
    if the target adds no g(q): brakes hold the arm.) Until changed settings agree, the former act.
@@ -42,12 +42,12 @@ a node after zero or a change of who adds g(q).
    agree, it is `blocked`, or states are over 15 ms old, or late enough to let gains swing.
 4. Must torques end? HOLD, latched, if for 20 ms over 20 % of a limit (31 % of one below 20 N m) is
    unexplained, or for 3 ms a joint is above 0.6 of its velocity limit (1.15 while the reference
-   moves, and 0.5 s after). Judged in RUNNING, and in a loop's SILENT and STOPPING if the arm moves
-   and the target adds no g(q), or the law waits for settings to agree (then 10 %). Not counted:
-   what is unexplained at rest in the law's first second (brakes may open late); for 2 s a share of
-   a changed payload. In BRAKING and HOLDING: REST, latched, if after 0.05 s a joint is above twice
-   its limit, and faster than before. A torque that is not finite: REST, latched. The law's and the
-   brake's torque is sent before 2 and 4, which change the next.
+   moves, and 0.5 s after). Judged in RUNNING, and, while the arm moves, in a loop's SILENT and
+   STOPPING if the target adds no g(q) or (at 10 %) the law waits for settings to agree. Not
+   counted: what is unexplained at rest in the law's first second (brakes may open late); for 2 s a
+   share of a changed payload. In BRAKING and HOLDING: REST, latched, if after 0.05 s a joint is
+   above twice its limit, and faster than before. A torque that is not finite: REST, latched. The
+   law's and the brake's torque is sent before 2 and 4, which change the next.
 
   what ends torques     what follows                      the law begins again
   a lost state (1)      REST: STOPPING                    by itself (3); latched: by `start`
@@ -56,14 +56,14 @@ a node after zero or a change of who adds g(q).
   Stop.PAUSE; .TO_ZERO  ZERO: STOPPING, not braked        when not `blocked`; by `start`
 
 Of several the first is named, the latest followed, and the hardest condition must be met. ZERO
-lasts until the law begins. A loss that is not latched is not followed: an arm that was to be held
-is held again. After REST, latched, nothing is judged or held. In SILENT and STOPPING a lost state
-latches nothing, and Stop.HOLD holds nothing. RELEASE lets a HOLDING arm rest at once. A network
-that flaps stops the arm each time. `start` forgets what ended torques; in HOLDING the law begins
-at once, ramping from the torque that holds. It raises if 3 forbids that, while an arm is to be
-held but is not HOLDING, and after FINAL. `reset` forgets all but a user's stop. Changed settings
-act in RUNNING by a ramp; in BRAKING and HOLDING d takes up the difference, and gains wait for
-`start`; else see 3. The target changes only in SILENT.
+lasts until the law begins. A loss that is not latched changes nothing of this: an arm that was to
+be held is held again. After REST, latched, nothing is judged or held. In SILENT and STOPPING a
+lost state latches nothing, and Stop.HOLD holds nothing. RELEASE lets a HOLDING arm rest at once. A
+network that flaps stops the arm each time. `start` forgets what ended torques; in HOLDING the law
+begins at once, ramping from the torque that holds. `start` raises: in HOLDING if 3 forbids that,
+while an arm is to be held but is not HOLDING, and after FINAL. `reset` forgets all but a user's
+stop. Changed settings act in RUNNING by a ramp; in BRAKING and HOLDING d takes up the difference,
+and gains wait for `start`; else see 3. The target changes only in SILENT.
 """
 
 from collections import deque

@@ -16,7 +16,7 @@ from franka_dynamics.control.control_law import ControlLaw
 from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.control.feedforward import Feedforward, State
 from franka_dynamics.control.limits import MAX_STEP_S, TorqueLimiter
-from franka_dynamics.control.receiver import TorqueReceiver
+from franka_dynamics.simulation.receiver import TorqueReceiver
 from franka_dynamics.control.settings import Settings as Settings
 from franka_dynamics.control.terms import StateTerms, TermModel
 from franka_dynamics.control.watchers import SpeedWatcher
