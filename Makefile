@@ -241,7 +241,7 @@ broken-logs: setup
 		"$$FRANKA_DYNAMICS_RECORDINGS"/fer_gaz2019_1khz
 
 recordings: setup
-	@$(BIN)/python benchmarks/public_logs.py "$${FOLDER:?names no folder of clones}"
+	@$(BIN)/python benchmarks/identification/run.py "$${FOLDER:?names no folder of clones}"
 
 foreign-files: setup
 	@$(BIN)/python benchmarks/foreign_files.py "$${FOLDER:?names no folder of URDFs}" $(FOREIGN_ARGS)

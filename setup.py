@@ -142,7 +142,7 @@ setup(
         'Topic :: Scientific/Engineering',
         'Typing :: Typed',
     ],
-    description='Cross-checked gravity, Coriolis and mass-matrix feedforward for Franka arms.',
+    description='Cross-checked gravity, Coriolis and mass-matrix feedforward for serial arms.',
     license='Apache-2.0',
     entry_points={'console_scripts': PROGRAMS},
 )

@@ -70,11 +70,12 @@ class Table:
     A table that a command prints, and a page has under the same line of heads.
 
     `columns` gives the bounds of a column's numbers by its head, as those of a `Figure`; rows are
-    known by their first cell. A short form may leave out rows, and cells.
+    known by their first `keys` cells. A short form may leave out rows, and cells.
     """
 
     heads: str
     columns: dict[str, dict[str, float]]
+    keys: int = 1
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,7 @@ class Promise:
     page: str
     command: str
     quick: str = ''
+    whole: str = ''
     needs: tuple[str, ...] = ()
     elsewhere: str = ''
     not_in_ci: str = ''
@@ -199,12 +201,13 @@ def check_table(table: Table, page: str, output: str) -> Iterator[str]:
         yield f'{where} has no table {table.heads}'
         return
     heads = [head.strip() for head in table.heads.strip('|').split('|')]
-    known = {row[0]: row for row in promised}
+    known = {', '.join(row[: table.keys]): row for row in promised}
     for row in printed:
-        if row[0] not in known:
-            yield f'the page has no row {row[0]}'
+        name = ', '.join(row[: table.keys])
+        if name not in known:
+            yield f'the page has no row {name}'
             continue
-        for head, cell, expected in zip(heads, row, known[row[0]]):
+        for head, cell, expected in zip(heads, row, known[name]):
             found = re.search(NUMBER, cell)
             if head not in table.columns or not found:
                 continue
@@ -212,7 +215,7 @@ def check_table(table: Table, page: str, output: str) -> Iterator[str]:
             promise = as_number(number[0]) if number else None
             wrong = outside(as_number(found[0]), promise, table.columns[head])
             if wrong:
-                yield f'{row[0]}, {head}: {wrong}'
+                yield f'{name}, {head}: {wrong}'
 
 
 def with_figure(page: str, figure: Figure, output: str) -> str:
@@ -251,6 +254,7 @@ def run(command: str, folder: str, limit: float | None) -> tuple[int, str]:
             cwd=folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
+            env={**os.environ, 'COLUMNS': '200'},  # sentences in one line
             text=True,
             timeout=limit,
             check=False,
@@ -284,7 +288,7 @@ def write(promise: Promise) -> Result:
     """Run a whole command, and put what it prints into the page."""
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        status, output = run(promise.command, folder, None)
+        status, output = run(promise.whole or promise.command, folder, None)
     print(output, flush=True)
     result = Result(time.monotonic() - begun)
     if status:

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Cross-checked gravity, Coriolis and mass-matrix feedforward for Franka arms.
+Cross-checked gravity, Coriolis and mass-matrix feedforward for serial arms.
 
     >>> import franka_dynamics as fd
     >>> arm = fd.load('fer')

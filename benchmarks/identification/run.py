@@ -1,0 +1,199 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+A benchmark of identification: how well arms identified from public logs predict left-out parts.
+
+    python benchmarks/identification/run.py [FOLDER] [--methods NAME ...] [--logs NAME ...]
+
+FOLDER holds clones of the repositories in logs.yaml, by their names, at the commits named there;
+what it lacks is looked for in the folder FRANKA_DYNAMICS_RECORDINGS, or said and left out. Nothing
+is downloaded. A file whose checksum differs ends the run.
+
+Five parts of each log are left out in turn: fifths of the prepared samples, or whole recordings
+where the log has five. E [N m] is the root of the mean over all left-out samples of |measured -
+predicted torque|^2 over all joints, as in docs/howto/recordings.md; beside it E of the same fit
+without its friction and offsets, and the error [mrad] that a PD controller would keep if it were
+fed the predicted torque: the rms, over all joints together, of (measured - predicted torque) / kp
+with kp 7 1/rad times the joint's torque limit, about franka_ros2's.
+
+Exit status 1: a method failed.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+import hashlib
+import os
+from pathlib import Path
+import sys
+import time
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from methods import Method, METHODS
+import numpy as np
+from timing import new_parser
+import yaml
+
+import franka_dynamics as fd
+from franka_dynamics.errors import FrankaDynamicsError
+from franka_dynamics.recordings.options import ColumnMap
+from franka_dynamics.recordings.preprocessing import Motion, to_motion
+from franka_dynamics.recordings.recording import Recording
+
+PART_COUNT = 5
+KP_TO_LIMIT = 7.0  # 1/rad
+HEADS = '| log | method | E [N m] | without friction | tracking error left [mrad] |'
+ALWAYS = ('this package', 'starting model, friction fitted', 'Pinocchio, least squares')
+
+
+@dataclass(frozen=True)
+class Log:
+    """A public log, as logs.yaml has it."""
+
+    name: str
+    repository: str
+    commit: str
+    license: str
+    arm: str
+    files: dict[str, str]
+    recording: str = ''
+    bags: tuple[str, ...] = ()
+    values: dict[str, str] | None = None
+    tables: tuple[tuple[str, ...], ...] = ()
+    columns: dict[str, Any] | None = None
+    effort_scale: tuple[float, ...] = (1.0,)
+    rotor_inertia: bool = False
+
+    def clone(self, folder: Path) -> Path:
+        """Return where the clone of the repository is expected."""
+        return folder / self.repository.rpartition('/')[2]
+
+    def require_files(self, folder: Path) -> None:
+        """Raise SystemExit for a file that is missing, or not the one that was used here."""
+        for name, expected in self.files.items():
+            path = self.clone(folder) / name
+            if not path.is_file():
+                raise SystemExit(f'{path} is missing; clone {self.repository} at {self.commit}.')
+            found = hashlib.sha256(path.read_bytes()).hexdigest()
+            if found != expected:
+                raise SystemExit(f'{path} is not that of commit {self.commit}: {found}.')
+
+    def read(self, folder: Path | None) -> tuple[fd.ArmDescription, list[Recording]] | None:
+        """Return the arm and its recordings, or None if they are not here."""
+        if folder is not None and self.clone(folder).is_dir():
+            self.require_files(folder)
+            return self._from_clone(self.clone(folder))
+        here = os.environ.get('FRANKA_DYNAMICS_RECORDINGS')
+        if here and self.recording and (Path(here) / self.recording).exists():
+            arm = fd.load(self.arm)
+            return arm, [fd.read_recording(Path(here) / self.recording, arm)]
+        return None
+
+    def _from_clone(self, clone: Path) -> tuple[fd.ArmDescription, list[Recording]]:
+        own = clone / self.arm
+        arm = fd.load(str(own) if own.is_file() else self.arm)
+        recordings = [fd.read_recording(clone / name, arm) for name in self.bags]
+        if self.values is not None:
+            arrays = {name: np.loadtxt(clone / file) for name, file in self.values.items()}
+            rows = {name: arrays[name].reshape(-1, arm.n) for name in arrays if name != 'stamp'}
+            recordings.append(
+                fd.recording_from_arrays(
+                    rows['position'],
+                    rows['velocity'],
+                    rows['effort'],
+                    joint_names=arm.joint_names,
+                    stamp=arrays['stamp'],
+                    source=self.name,
+                )
+            )
+        for files in self.tables:
+            columns = ColumnMap(**(self.columns or {}), effort_scale=self.effort_scale)
+            paths = [clone / file for file in files]
+            recordings.append(fd.import_log(paths, columns, arm.joint_names))
+        return arm, recordings
+
+
+def logs() -> list[Log]:
+    """Return the table of logs."""
+    rows = yaml.safe_load(Path(__file__).with_name('logs.yaml').read_text('utf-8'))
+    return [Log(**{name: _as_tuple(value) for name, value in row.items()}) for row in rows]
+
+
+def _as_tuple(value: Any) -> Any:
+    return tuple(_as_tuple(one) for one in value) if isinstance(value, list) else value
+
+
+def parts(recordings: list[Recording]) -> Iterator[tuple[Motion, list[Motion]]]:
+    """Yield each left-out part with the motions of all others."""
+    motions = [to_motion(one) for one in recordings]
+    if len(motions) == 1:
+        (whole,) = motions
+        number = np.arange(len(whole)) * PART_COUNT // len(whole)
+        for left_out in range(PART_COUNT):
+            yield whole.select(number == left_out), [whole.select(number != left_out)]
+    else:
+        for left_out, motion in enumerate(motions):
+            yield motion, motions[:left_out] + motions[left_out + 1 :]
+
+
+@dataclass(frozen=True)
+class Score:
+    """The figures of a row."""
+
+    error: float
+    rigid_error: float
+    tracking: float
+
+    def row(self, log: str, method: str) -> str:
+        """Return the row of the table."""
+        numbers = f'{self.error:.3f} | {self.rigid_error:.3f} | {1e3 * self.tracking:.2f}'
+        return f'| {log} | {method} | {numbers} |'
+
+
+def score(log: Log, arm: fd.ArmDescription, recordings: list[Recording], method: Method) -> Score:
+    """Return the figures of a method on a log."""
+    kp = KP_TO_LIMIT * arm.limit('effort')
+    residuals, rigid = [], []
+    for left_out, others in parts(recordings):
+        found = method(arm, others, log.rotor_inertia)
+        residuals.append(left_out.effort - found.torque(left_out))
+        rigid.append(left_out.effort - found.rigid(left_out))
+    whole, bodies = np.concatenate(residuals), np.concatenate(rigid)
+    return Score(norm(whole), norm(bodies), norm(whole / kp))
+
+
+def norm(residuals: np.ndarray) -> float:
+    """Return the root of the mean of the squared norms of rows."""
+    return float(np.sqrt(np.mean(np.sum(residuals**2, axis=1))))
+
+
+def main() -> int:
+    """Print a row for each log and method."""
+    parser = new_parser(__doc__)
+    parser.add_argument('folder', nargs='?', type=Path, help='clones of the repositories')
+    parser.add_argument('--methods', nargs='+', choices=METHODS, default=list(ALWAYS))
+    parser.add_argument('--logs', nargs='+', metavar='NAME', help='only logs with one of these')
+    given = parser.parse_args()
+    failed = False
+    print(f'{HEADS}\n|---|---|---|---|---|')
+    for log in logs():
+        if given.logs and not any(one in log.name for one in given.logs):
+            continue
+        read = log.read(given.folder)
+        if read is None:
+            print(f'{log.name}: left out; clone {log.repository} at {log.commit}', file=sys.stderr)
+            continue
+        for name in given.methods:
+            begun = time.monotonic()
+            try:
+                print(score(log, *read, METHODS[name]).row(log.name, name), flush=True)
+            except (FrankaDynamicsError, ImportError) as error:
+                failed = True
+                print(f'{log.name}, {name}: {error}', file=sys.stderr, flush=True)
+            print(f'{name}: {time.monotonic() - begun:.0f} s', file=sys.stderr, flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
