@@ -16,7 +16,6 @@ from franka_dynamics.control.control_law import ControlLaw
 from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.control.feedforward import Feedforward, State
 from franka_dynamics.control.limits import MAX_STEP_S, TorqueLimiter
-from franka_dynamics.simulation.receiver import TorqueReceiver
 from franka_dynamics.control.settings import Settings as Settings
 from franka_dynamics.control.terms import StateTerms, TermModel
 from franka_dynamics.control.watchers import SpeedWatcher
@@ -26,6 +25,7 @@ from franka_dynamics.errors import SettingsError, UrdfError
 from franka_dynamics.motion.trajectory import ReferencePoint, Trajectory
 from franka_dynamics.ros.trajectory_efforts import trajectory_efforts
 from franka_dynamics.simulation.arm_simulation import Push
+from franka_dynamics.simulation.receiver import TorqueReceiver
 from franka_dynamics.urdf.mjcf_writer import mjcf_text
 from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.validation.source_models import compare_with_urdf
