@@ -128,7 +128,13 @@ setup(
     },
     long_description=readme(),
     long_description_content_type='text/markdown',
-    keywords=['robotics', 'ROS 2', 'rigid-body dynamics', 'Franka', 'parameter identification'],
+    keywords=[
+        'robotics',
+        'ROS 2',
+        'rigid-body dynamics',
+        'Franka',
+        'parameter identification',
+    ],
     classifiers=[
         'Development Status :: 4 - Beta',
         'Intended Audience :: Developers',

@@ -84,7 +84,10 @@ def candidates(states: JointStates, threads: int, frax: bool) -> dict[str, Candi
     simulation = mujoco.MjData(simulated)
     rollout = Rollout(nthread=threads)
     initial = np.zeros(
-        (min(count, LOOPED), mujoco.mj_stateSize(simulated, mujoco.mjtState.mjSTATE_FULLPHYSICS))
+        (
+            min(count, LOOPED),
+            mujoco.mj_stateSize(simulated, mujoco.mjtState.mjSTATE_FULLPHYSICS),
+        )
     )
     initial[:, 1:8], initial[:, 8:15] = rows[0], rows[1]
     copies = [mujoco.MjData(simulated) for _ in range(threads)]
@@ -215,7 +218,10 @@ def main() -> None:
     parser = new_parser(__doc__)
     parser.add_argument('--largest', type=float, default=1e7, help='largest number of states')
     parser.add_argument(
-        '--threads', type=int, default=available_thread_count(), help='threads of every candidate'
+        '--threads',
+        type=int,
+        default=available_thread_count(),
+        help='threads of every candidate',
     )
     parser.add_argument('--least', action='store_true', help='the shortest call, not the median')
     parser.add_argument('--frax', action='store_true', help='frax, too, which must be installed')

@@ -31,7 +31,13 @@ from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.urdf.writer import urdf_text
 
 ARM = load('fr3', hand='franka_hand')
-TIMED = ('inverse_dynamics', 'gravity', 'mass_matrix', 'forward_dynamics', 'derivatives')
+TIMED = (
+    'inverse_dynamics',
+    'gravity',
+    'mass_matrix',
+    'forward_dynamics',
+    'derivatives',
+)
 CHECKED = 1000  # states
 COPIED = 1 << 28  # numbers
 SECONDS = 0.3  # for one row; at least three calls
@@ -121,7 +127,8 @@ def with_torch(torch: Any, device: str, sizes: list[int], synchronise: Any) -> N
                 moved = count * given[0].element_size() * (ARM.n * len(arrays) + math.prod(shape))
                 share = moved / took / bandwidth
                 print(
-                    f'| {name}, {kind} | {count:,} | {1e3 * took:.3f} | {share:.0%} |', flush=True
+                    f'| {name}, {kind} | {count:,} | {1e3 * took:.3f} | {share:.0%} |',
+                    flush=True,
                 )
 
 

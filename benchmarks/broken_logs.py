@@ -28,14 +28,22 @@ from typing import Any
 import numpy as np
 from timing import new_parser
 
-from franka_dynamics.arm import ArmDescription, available_arms, available_sets, LinkInertia
+from franka_dynamics.arm import (
+    ArmDescription,
+    available_arms,
+    available_sets,
+    LinkInertia,
+)
 from franka_dynamics.arm_io import load_arm
 from franka_dynamics.arrays import Array
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.identification.faults import Diagnosis
 from franka_dynamics.identification.faults.torques import gravity_axes
-from franka_dynamics.identification.fit import fit_consistent_parameters, PhysicalConstraints
+from franka_dynamics.identification.fit import (
+    fit_consistent_parameters,
+    PhysicalConstraints,
+)
 from franka_dynamics.identification.least_squares import (
     common_noise,
     fit_friction,
@@ -109,7 +117,8 @@ def rising(joint: int, value: float) -> Change:
 
     def change(motion: Motion) -> Any:
         return motion.effort + np.outer(
-            value * np.linspace(-0.5, 0.5, len(motion)), np.eye(motion.q.shape[1])[joint]
+            value * np.linspace(-0.5, 0.5, len(motion)),
+            np.eye(motion.q.shape[1])[joint],
         )
 
     return efforts(change)
@@ -215,14 +224,32 @@ def cases(arm: ArmDescription, down: Array) -> Iterator[Case]:
     yield 'sound', '', (), unchanged, down
     for joint in every:
         for gain in (0.5, 0.8, 0.9, 1.1, 1.3, 2.0, -1.0):
-            yield f'gain {gain:g} of {joint + 1}', 'gain', (joint,), scaled({joint: gain}), down
+            yield (
+                f'gain {gain:g} of {joint + 1}',
+                'gain',
+                (joint,),
+                scaled({joint: gain}),
+                down,
+            )
         for angle in (0.1, 0.3):
             # That of the first joint is a turn of the base.
             named = ('zero', (joint,)) if joint else ('gravity', ())
             yield f'zero {angle:g} of {joint + 1}', *named, turned(joint, angle), down
         yield f'offset 2 of {joint + 1}', 'offset', (joint,), off(joint, 2.0), down
-        yield f'1 N m rising of {joint + 1}', 'offset_drift', (joint,), rising(joint, 1.0), down
-        yield f'drift 1.3 of {joint + 1}', 'drift', (joint,), drifting((joint,), 1.3), down
+        yield (
+            f'1 N m rising of {joint + 1}',
+            'offset_drift',
+            (joint,),
+            rising(joint, 1.0),
+            down,
+        )
+        yield (
+            f'drift 1.3 of {joint + 1}',
+            'drift',
+            (joint,),
+            drifting((joint,), 1.3),
+            down,
+        )
     for one, other in ((0.8, 1.2), (1.2, 1.3), (0.8, 0.8)):
         for pair in ((1, 3), (0, 2)):
             change = scaled(dict(zip(pair, (one, other))))
@@ -232,7 +259,13 @@ def cases(arm: ArmDescription, down: Array) -> Iterator[Case]:
         yield f'all x {gain:g}', 'gain', (), scaled(dict.fromkeys(every, gain)), down
     for joint in every[:-1]:
         pair = joint, joint + 1
-        yield f'exchanged {joint + 1} {joint + 2}', 'exchanged', pair, exchanged(*pair), down
+        yield (
+            f'exchanged {joint + 1} {joint + 2}',
+            'exchanged',
+            pair,
+            exchanged(*pair),
+            down,
+        )
     for delay in (0.01, 0.02, 0.05, 0.1):
         yield f'{1e3 * delay:g} ms late', 'delay', (), late(delay), down
     for delay in (0.03, 0.06):
@@ -248,7 +281,13 @@ def cases(arm: ArmDescription, down: Array) -> Iterator[Case]:
         yield f'times x {times:g}', 'time', (), stretched(times), down
     for angle in np.radians([1.0, 2.0, 5.0, 10.0, 90.0]):
         tilted = np.cos(angle) * down + np.sin(angle) * gravity_axes(down)[0]
-        yield f'tilted by {np.degrees(angle):.0f} degrees', 'gravity', (), unchanged, tilted
+        yield (
+            f'tilted by {np.degrees(angle):.0f} degrees',
+            'gravity',
+            (),
+            unchanged,
+            tilted,
+        )
     yield 'without gravity', 'gravity', (), weightless(arm, down), down
     for step in (0.05, 0.2):
         yield f'effort in steps of {step:g}', '', (), rounded(step), down
@@ -356,7 +395,10 @@ def error_of(sums: GramStack, theta: Any) -> float:
 
 
 def published(
-    model: TorqueModel, arm: ArmDescription, motion: Motion, sets: Sequence[ArmDescription]
+    model: TorqueModel,
+    arm: ArmDescription,
+    motion: Motion,
+    sets: Sequence[ArmDescription],
 ) -> float:
     """Return E of the best published set on left-out folds of the sound log."""
     sums, errors = GramStack.from_motion(model, motion), []
@@ -379,7 +421,11 @@ def main() -> None:
     parser.add_argument('--arm', default='fer', help='shipped arm, or its file (default: fer)')
     parser.add_argument('--hand', default='none', help='the mounted hand (default: none)')
     parser.add_argument(
-        '--gravity', nargs=3, type=float, default=(0.0, 0.0, -9.81), metavar=('X', 'Y', 'Z')
+        '--gravity',
+        nargs=3,
+        type=float,
+        default=(0.0, 0.0, -9.81),
+        metavar=('X', 'Y', 'Z'),
     )
     parser.add_argument('--friction', choices=FRICTION_MODELS, default=FRICTION_MODELS[0])
     parser.add_argument('--rotor-inertia', action='store_true', help='as of identify arm')
@@ -389,7 +435,9 @@ def main() -> None:
     names = available_sets(arguments.arm) if arguments.arm in available_arms() else ()
     sets = [load_arm(arguments.arm, one, hand=arguments.hand) for one in names] or [arm]
     options = IdentificationOptions(
-        arguments.gravity, friction=arguments.friction, rotor_inertia=arguments.rotor_inertia
+        arguments.gravity,
+        friction=arguments.friction,
+        rotor_inertia=arguments.rotor_inertia,
     )
     model, down = options.torque_model(arm), np.array(arguments.gravity)
     for bag in arguments.bags:

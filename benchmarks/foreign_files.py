@@ -201,12 +201,19 @@ def outcome(text: str, joints: Sequence[str] | None, code: bool) -> dict[str, An
     else:
         expected = by_pinocchio(arm, q, dq)
     differences['file'] = largest_difference(ours, expected, dq)
-    row: dict[str, Any] = {'joints': arm.joint_names, 'notes': arm.notes, 'of': differences}
+    row: dict[str, Any] = {
+        'joints': arm.joint_names,
+        'notes': arm.notes,
+        'of': differences,
+    }
     try:
         fd.crosscheck(arm, count=20).require()
     except CrosscheckError as error:
         same = differences['file'] <= TOLERANCE
-        return row | {'outcome': 'FALSE ALARM' if same else 'refused', 'why': str(error)}
+        return row | {
+            'outcome': 'FALSE ALARM' if same else 'refused',
+            'why': str(error),
+        }
     written: dict[str, Callable[[], Terms]] = {
         'URDF': lambda: by_package(fd.load(urdf_text(arm), joints=arm.joint_names), q, dq),
         'MJCF': lambda: by_mujoco(mjcf_text(arm, ideal=True), q, dq),

@@ -36,7 +36,10 @@ from franka_dynamics.ros.messages import stamp_to_seconds
 from franka_dynamics.ros.node_client import NodeClient
 from franka_dynamics.ros.rclpy_private import Executor
 from franka_dynamics.ros.topics import REFERENCE_QOS, STATE_QOS
-from franka_dynamics.ros.trajectory_messages import reference_message, trajectory_from_message
+from franka_dynamics.ros.trajectory_messages import (
+    reference_message,
+    trajectory_from_message,
+)
 
 NOT_HERE = (
     'gazebo-check: skipped, because {} is not installed here; docs/howto/gazebo.md says '
@@ -94,7 +97,12 @@ class Gazebo:
         world = share_directory() / 'config' / 'gazebo_world.sdf'
         launch = 'ros2 launch franka_dynamics gazebo.launch.py gui:=false'.split()
         self._launch = subprocess.Popen(
-            [*launch, f'robot_type:={robot_type}', f'control:={control}', f'world:={world}'],
+            [
+                *launch,
+                f'robot_type:={robot_type}',
+                f'control:={control}',
+                f'world:={world}',
+            ],
             stdout=self._log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
@@ -110,7 +118,11 @@ class Gazebo:
 
     def pace(self, factor: float) -> None:
         """Set Gazebo's desired real-time factor."""
-        self._ask('set_physics', 'Physics', f'max_step_size: 0.001, real_time_factor: {factor}')
+        self._ask(
+            'set_physics',
+            'Physics',
+            f'max_step_size: 0.001, real_time_factor: {factor}',
+        )
 
     def signal_node(self, number: signal.Signals) -> None:
         """Send a signal to the feedforward node's process."""
@@ -127,7 +139,10 @@ class Gazebo:
         # A call waits 5 s for Gazebo, perhaps too short on a busy machine; so try ATTEMPTS times.
         for _ in range(ATTEMPTS):
             answer = subprocess.run(
-                command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=ANSWER_S
+                command,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                timeout=ANSWER_S,
             )
             self._log.write(answer.stdout)
             if b'data: true' in answer.stdout:
@@ -214,7 +229,11 @@ class Session:
         first = len(self.states)
         self.until(lambda: len(self.states) > first, 'a joint state', timeout)
         end = self.states[-1][0] + simulated
-        self.until(lambda: self.states[-1][0] >= end, f'{simulated} s of simulated time', timeout)
+        self.until(
+            lambda: self.states[-1][0] >= end,
+            f'{simulated} s of simulated time',
+            timeout,
+        )
         return self.states[first:]
 
     def settle(self, most: float) -> None:

@@ -29,7 +29,10 @@ from franka_dynamics.arrays import Array
 from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.demo.random_plant import random_plant
 from franka_dynamics.identification.excitation import random_trajectory
-from franka_dynamics.identification.excitation_problem import ExcitationLimits, ExcitationProblem
+from franka_dynamics.identification.excitation_problem import (
+    ExcitationLimits,
+    ExcitationProblem,
+)
 from franka_dynamics.simulation.arm_simulation import Push
 
 BEGIN = 800  # step at which a situation begins: the arm is held at home before
@@ -351,9 +354,17 @@ def in_loops(half: Script) -> Iterator[Case]:
         for target in ('fci', 'mujoco'):
             settings = {} if target == 'mujoco' else {'payload_known_to_robot': False}
             later = partial(moves, share=0.5, at=2200)
-            fields = {'settings': settings, 'target': target, 'loop': loop, 'seconds': 5.0}
+            fields = {
+                'settings': settings,
+                'target': target,
+                'loop': loop,
+                'seconds': 5.0,
+            }
             for name, change in (
-                ('1.5 kg taken and declared', {'mass': 1.5, 'payload': runs.payload(1.5)}),
+                (
+                    '1.5 kg taken and declared',
+                    {'mass': 1.5, 'payload': runs.payload(1.5)},
+                ),
                 ('firm gains set', {'kp': None, 'kd': None}),
             ):
                 script = partial(_changes_rightly, **change)
@@ -426,9 +437,14 @@ def row(job: tuple[str, str, str, bool, int]) -> tuple[str, str, bool]:
     friction = drawn.arm.friction
     assert isinstance(friction, ViscousCoulombFriction)
     rough = ViscousCoulombFriction(
-        case.stiction * friction.viscous, case.stiction * friction.coulomb, friction.offset
+        case.stiction * friction.viscous,
+        case.stiction * friction.coulomb,
+        friction.offset,
     )
-    real, settings = replace(drawn.arm, friction=rough), replace(drawn.settings, **case.plant)
+    real, settings = (
+        replace(drawn.arm, friction=rough),
+        replace(drawn.settings, **case.plant),
+    )
 
     def run(**options: Any) -> runs.Run:
         plant = runs.plant_of(kind, real, settings, case, draw)
@@ -438,7 +454,11 @@ def row(job: tuple[str, str, str, bool, int]) -> tuple[str, str, bool]:
     if stopped:
         free = run(kind=runs.Unguarded)
         stopped += f' [{free.peak:.2f} rad/s without guard]'
-    return f'{kind} {family} | {name} | {"effort" if effort else "-"}', stopped, free.too_fast
+    return (
+        f'{kind} {family} | {name} | {"effort" if effort else "-"}',
+        stopped,
+        free.too_fast,
+    )
 
 
 def main() -> int:

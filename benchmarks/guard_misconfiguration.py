@@ -51,7 +51,13 @@ POSES = {
 TWO_FAULTS = 'two things wrong at once'
 GROUPS = {
     TWO_FAULTS: ('cease for 1 s, 1 kg undeclared',),
-    'sensors that are wrong': ('stuck', 'frozen', 'velocities zero', 'impossible', 'no number'),
+    'sensors that are wrong': (
+        'stuck',
+        'frozen',
+        'velocities zero',
+        'impossible',
+        'no number',
+    ),
     'states that cease': ('cease',),
     'somebody else drives': ('somebody',),
 }
@@ -142,7 +148,11 @@ def adds_gravity(loop: Loop, mass: float | None = None) -> None:
 def adds_feedback(loop: Loop, away: float) -> None:
     """Let the feedback of a second sender pull to a pose so far away [rad], with firm gains."""
     gains = runs.gains_of(loop.known, 'firm')
-    kp, kd, goal = np.array(gains['kp']), np.array(gains['kd']), loop.arm.position + away
+    kp, kd, goal = (
+        np.array(gains['kp']),
+        np.array(gains['kd']),
+        loop.arm.position + away,
+    )
     adds(loop, lambda q, dq: kp * (goal - q) - kd * dq)
 
 
@@ -295,7 +305,12 @@ def _settings() -> Iterator[Case]:
             name = f'{target}, arm carries itself{where}'
             yield Case(name, {'target': target}, CARRIED, loop=loop)
         yield Case(f'fci, nobody carries the arm{where}', fci, loop=loop)
-        yield Case(f'mujoco, weightless{where}', mujoco, {'gravity': (0.0, 0.0, 0.0)}, loop=loop)
+        yield Case(
+            f'mujoco, weightless{where}',
+            mujoco,
+            {'gravity': (0.0, 0.0, 0.0)},
+            loop=loop,
+        )
         for mass in (0.5, 1.5, 3.0, 5.0):
             settings = {**unknown, 'payload': runs.payload(mass)}
             name = f'fci, {mass:g} kg declared'
@@ -303,7 +318,10 @@ def _settings() -> Iterator[Case]:
             yield Case(f'{name} and absent{where}', settings, CARRIED, loop=loop)
             yield Case(f'{name} live and absent{where}', unknown, CARRIED, later, loop=loop)
             if mass < 5.0:
-                there, taken = {'payload': runs.body(mass)}, (partial(carries, mass=mass),)
+                there, taken = (
+                    {'payload': runs.body(mass)},
+                    (partial(carries, mass=mass),),
+                )
                 name = f'mujoco, {mass:g} kg there, undeclared{where}'
                 yield Case(name, mujoco, there, loop=loop)
                 name = f'fci, {mass:g} kg picked up, undeclared{where}'
@@ -312,16 +330,25 @@ def _settings() -> Iterator[Case]:
     yield Case('mujoco, 3 kg declared live and absent', mujoco, {}, later)
     taken, lost = (partial(carries, mass=3.0),), (partial(carries, mass=0.0),)
     yield Case('mujoco, 3 kg picked up, undeclared', mujoco, {}, taken)
-    there, settings = {'payload': runs.body(3.0)}, {**mujoco, 'payload': runs.payload(3.0)}
+    there, settings = (
+        {'payload': runs.body(3.0)},
+        {**mujoco, 'payload': runs.payload(3.0)},
+    )
     yield Case('mujoco, 3 kg lost, still declared', settings, there, lost)
     for degrees in (10, 20, 30, 60, 90, 120, 150, 180):
         gravity = runs.tilted_settings(degrees, 'fci')
-        later, gains = (partial(live, **gravity),), (FEW if degrees > 90 else Case.gains)
+        later, gains = (
+            (partial(live, **gravity),),
+            (FEW if degrees > 90 else Case.gains),
+        )
         yield Case(f'fci, gravity {degrees} deg wrong', gravity, CARRIED, gains=gains)
         yield Case(f'fci, gravity {degrees} deg wrong, live', fci, CARRIED, later, gains)
         if degrees % 30 == 0:
             for target, carried in BOTH:
-                name, tilt = target['target'], {**carried, 'gravity': runs.tilted(degrees)}
+                name, tilt = (
+                    target['target'],
+                    {**carried, 'gravity': runs.tilted(degrees)},
+                )
                 loop = degrees % 60 == 0
                 where = ', loop' if loop else ''
                 settings = {**target, **runs.tilted_settings(degrees, name)}
@@ -379,7 +406,10 @@ def _sensors(arm: ArmDescription) -> Iterator[Case]:
     push = {**CARRIED, 'push': Push((20.0, 0.0, 0.0), 0.8, 0.1)}
     for late in (10, 20, 40):
         yield Case(
-            f'fci, states {late} ms late, 20 N for 0.1 s', {}, push, channel=runs.delayed(late)
+            f'fci, states {late} ms late, 20 N for 0.1 s',
+            {},
+            push,
+            channel=runs.delayed(late),
         )
     push = {**CARRIED, 'push': Push((0.0, 65.0, 0.0), 1.2, 0.3)}
     for late in (5, 10):
@@ -401,7 +431,10 @@ def _lost_states() -> Iterator[Case]:
     """Yield joint states that cease in a motion, in a node."""
     for target, carried in BOTH:
         for seconds in (0.3, 1.0):
-            name, channel = f'{target["target"]}, states cease for', partial(ceases, seconds)
+            name, channel = (
+                f'{target["target"]}, states cease for',
+                partial(ceases, seconds),
+            )
             fields: dict[str, Any] = {'channel': channel, 'seconds': 3.0}
             yield Case(f'{name} {seconds:g} s', target, carried, (moves,), **fields)
         loaded = {**carried, 'payload': runs.body(1.0)}
@@ -447,7 +480,11 @@ def _of_other_make(arm: ArmDescription) -> Iterator[Case]:
         yield Case(f'{name}, brakes stay closed', target, closed, (moves,), **other)
         script = partial(at_once, act=closes)
         yield Case(
-            f'{name}, all brakes close in motion', target, carried, (moves, script), **other
+            f'{name}, all brakes close in motion',
+            target,
+            carried,
+            (moves, script),
+            **other,
         )
         for what, channel in (
             ('effort of the other sign', partial(efforts, np.negative)),
@@ -460,7 +497,10 @@ def _of_other_make(arm: ArmDescription) -> Iterator[Case]:
     yield Case('mujoco, gravity of the wrong sign', wrong, **other)
     loop = {'channel': refused_at_first, 'loop': True, **other}
     yield Case('mujoco, three states refused at first, loop', mujoco, **loop)
-    firm = {'kp': (600.0,) * 4 + (250.0, 100.0, 20.0), 'kd': (50.0,) * 4 + (6.0, 3.0, 1.0)}
+    firm = {
+        'kp': (600.0,) * 4 + (250.0, 100.0, 20.0),
+        'kd': (50.0,) * 4 + (6.0, 3.0, 1.0),
+    }
     name = 'mujoco, gains that rotors bear, nothing wrong'
     yield Case(name, {**mujoco, **firm}, {}, (moves,), ('none',), loop=True, **other)
 
@@ -468,7 +508,12 @@ def _of_other_make(arm: ArmDescription) -> Iterator[Case]:
 def _contacts(arm: ArmDescription) -> Iterator[Case]:
     """Yield walls, pushes and set-points that run ahead of the arm."""
     yield Case('fci, wall', {}, CARRIED, (moves, partial(wall, stiffness=3e4, damping=100.0)))
-    yield Case('fci, spring', {}, CARRIED, (moves, partial(wall, stiffness=1.5e3, damping=10.0)))
+    yield Case(
+        'fci, spring',
+        {},
+        CARRIED,
+        (moves, partial(wall, stiffness=1.5e3, damping=10.0)),
+    )
     for target, carried, force, duration in (
         ('fci', CARRIED, 10.0, 1.0),
         ('fci', CARRIED, 30.0, 1.0),

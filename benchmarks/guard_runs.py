@@ -32,7 +32,10 @@ from franka_dynamics.control.feedforward import Feedforward, StateLimits
 from franka_dynamics.control.feedforward import State as CoreState
 from franka_dynamics.control.settings import RECEIVER_PROFILES
 from franka_dynamics.control.terms import StateTerms
-from franka_dynamics.control.watchers import MAX_FOLLOW_SPEED_TO_LIMIT, MAX_SPEED_TO_LIMIT
+from franka_dynamics.control.watchers import (
+    MAX_FOLLOW_SPEED_TO_LIMIT,
+    MAX_SPEED_TO_LIMIT,
+)
 from franka_dynamics.errors import FrankaDynamicsError
 from franka_dynamics.motion.reference import ReferenceState
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
@@ -47,8 +50,14 @@ PLANTS = ('own', 'other')
 _FRANKA_GAINS: dict[str, dict[str, tuple[float, ...]]] = {
     # The simulated wrist lacks the rotors behind its gears, so it bears a smaller kd than a real
     # one.
-    'gentle': {'kp': (60.0,) * 4 + (15.0, 15.0, 5.0), 'kd': (6.0,) * 4 + (1.0, 1.0, 0.06)},
-    'firm': {'kp': (600.0,) * 4 + (250.0, 100.0, 10.0), 'kd': (50.0,) * 4 + (6.0, 3.0, 0.06)},
+    'gentle': {
+        'kp': (60.0,) * 4 + (15.0, 15.0, 5.0),
+        'kd': (6.0,) * 4 + (1.0, 1.0, 0.06),
+    },
+    'firm': {
+        'kp': (600.0,) * 4 + (250.0, 100.0, 10.0),
+        'kd': (50.0,) * 4 + (6.0, 3.0, 0.06),
+    },
 }
 # Axis, place in the link before [m], mass [kg], centre of mass [m], largest torque [N m] and speed
 # [rad/s] of each joint; home [rad].

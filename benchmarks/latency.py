@@ -154,7 +154,10 @@ class Probe:
         while self._ask(device, 0) is None and time.monotonic() < until:
             if device == 'node':
                 self._clear.call_async(self._request)
-        not_counted, count = round(warm_up * RATE_HZ), round((seconds + warm_up) * RATE_HZ)
+        not_counted, count = (
+            round(warm_up * RATE_HZ),
+            round((seconds + warm_up) * RATE_HZ),
+        )
         made = Round(np.zeros(count), np.full(count, np.nan))
         line, deadline = self._line[device], time.perf_counter()
         for k in range(count):
@@ -191,7 +194,10 @@ class Probe:
 def remapped(device: str, command: str) -> list[str]:
     """Return ROS arguments that remap topics to /node/... or /relay/..."""
     topics = {'joint_states': f'/{device}/joint_states', command: f'/{device}/command'}
-    return ['--ros-args', *(word for pair in topics.items() for word in ('-r', ':='.join(pair)))]
+    return [
+        '--ros-args',
+        *(word for pair in topics.items() for word in ('-r', ':='.join(pair))),
+    ]
 
 
 @contextmanager
@@ -201,7 +207,11 @@ def devices(
     """Run the feedforward node, with more `parameters` as ROS arguments, and the relay."""
     options = ['-p', 'target:=mujoco', '--log-level', 'error']
     options += [word for one in parameters for word in ('-p', one)]
-    node = ['-m', 'franka_dynamics.ros.feedforward_node', *remapped('node', NODES_COMMAND)]
+    node = [
+        '-m',
+        'franka_dynamics.ros.feedforward_node',
+        *remapped('node', NODES_COMMAND),
+    ]
     words = {
         'node': [*node, *options],
         'relay': [__file__, '--relay', *remapped('relay', 'command')],
@@ -254,7 +264,10 @@ def main() -> int:
     parser = new_parser(__doc__)
     parser.add_argument('--rounds', type=int, default=10)
     parser.add_argument(
-        '--seconds', type=float, default=3.0, help='duration of a round of node or relay [s]'
+        '--seconds',
+        type=float,
+        default=3.0,
+        help='duration of a round of node or relay [s]',
     )
     parser.add_argument('--quick', action='store_true', help='one round of a second')
     parser.add_argument('--relay', action='store_true', help='be the relay')

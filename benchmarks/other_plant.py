@@ -20,7 +20,11 @@ import numpy as np
 
 from franka_dynamics.arm import LinkInertia
 from franka_dynamics.arrays import Array
-from franka_dynamics.simulation.arm_simulation import Push, SensorReading, SimulationSettings
+from franka_dynamics.simulation.arm_simulation import (
+    Push,
+    SensorReading,
+    SimulationSettings,
+)
 
 N, SUBSTEPS, STEP_S = 7, 4, 1e-3
 # Place of the joint in the body before [m], and its turn about x in quarters.
@@ -36,16 +40,48 @@ PLACES = (
 # Mass [kg], centre of mass [m], and inertia about it [kg m^2]: xx, yy, zz, xy, xz, yz.
 Body = tuple[float, Sequence[float], Sequence[float]]
 BODIES: tuple[Body, ...] = (
-    (2.927, (0.0, -0.01813, -0.0386), (0.02393, 0.02248, 0.00635, 1.3e-05, -0.00011, -0.002)),
-    (2.936, (0.0032, -0.0743, 0.0088), (0.0419, 0.0252, 0.0617, 0.0002, 0.0041, -0.0042)),
-    (2.245, (0.0407, -0.0048, -0.029), (0.0241, 0.0197, 0.019, 0.0024, -0.0029, -0.0021)),
-    (2.616, (-0.0459, 0.063, -0.0085), (0.0345, 0.0289, 0.0413, 0.0132, 0.0102, -0.001)),
-    (2.327, (-0.0016, 0.0293, -0.0973), (0.0516, 0.0479, 0.0164, -0.0057, -0.0036, 0.0107)),
-    (1.817, (0.0597, -0.041, -0.0102), (0.0054, 0.0141, 0.0161, 0.0062, 0.0014, -0.0013)),
-    (0.627, (0.0045, 0.0086, -0.0162), (2.16e-4, 1.82e-4, 6.5e-5, -2.4e-5, 4.6e-5, 8.7e-5)),
+    (
+        2.927,
+        (0.0, -0.01813, -0.0386),
+        (0.02393, 0.02248, 0.00635, 1.3e-05, -0.00011, -0.002),
+    ),
+    (
+        2.936,
+        (0.0032, -0.0743, 0.0088),
+        (0.0419, 0.0252, 0.0617, 0.0002, 0.0041, -0.0042),
+    ),
+    (
+        2.245,
+        (0.0407, -0.0048, -0.029),
+        (0.0241, 0.0197, 0.019, 0.0024, -0.0029, -0.0021),
+    ),
+    (
+        2.616,
+        (-0.0459, 0.063, -0.0085),
+        (0.0345, 0.0289, 0.0413, 0.0132, 0.0102, -0.001),
+    ),
+    (
+        2.327,
+        (-0.0016, 0.0293, -0.0973),
+        (0.0516, 0.0479, 0.0164, -0.0057, -0.0036, 0.0107),
+    ),
+    (
+        1.817,
+        (0.0597, -0.041, -0.0102),
+        (0.0054, 0.0141, 0.0161, 0.0062, 0.0014, -0.0013),
+    ),
+    (
+        0.627,
+        (0.0045, 0.0086, -0.0162),
+        (2.16e-4, 1.82e-4, 6.5e-5, -2.4e-5, 4.6e-5, 8.7e-5),
+    ),
 )
 # The Franka hand in the flange's frame, with its fingers.
-HAND: Body = (0.73, (0.0075, 0.0075, 0.03), (0.0018, 0.0018, 0.0018, -0.0008, -0.0001, -0.0001))
+HAND: Body = (
+    0.73,
+    (0.0075, 0.0075, 0.03),
+    (0.0018, 0.0018, 0.0018, -0.0008, -0.0001, -0.0001),
+)
 ROTOR = np.array([0.195] * 4 + [0.074] * 3)  # behind the gears [kg m^2]
 STICTION = np.array([1.137] * 4 + [0.763, 0.44, 0.248])  # [N m]
 DAMPING = 0.21  # [N m s/rad]
@@ -158,7 +194,11 @@ class OtherPlant:
         self._all, self._own = mujoco.MjData(self.model), mujoco.MjData(self.own)
         self.model.opt.gravity[:] = self.settings.gravity
         self.push: Push = self.settings.push
-        self.brakes, self.drive_gain, self.tap = np.zeros(N, bool), np.ones(N), np.zeros(N)
+        self.brakes, self.drive_gain, self.tap = (
+            np.zeros(N, bool),
+            np.ones(N),
+            np.zeros(N),
+        )
         self.rng = np.random.default_rng([self.make.draw, 3])
         self.time, self._count, self._opens, self._open = 0.0, 0, np.inf, False
         self.set_payload(self.settings.payload)
@@ -177,7 +217,10 @@ class OtherPlant:
     def data(self) -> Joints:
         """The true state."""
         return Joints(
-            self._all.qpos[:N], self._all.qvel[:N], self._all.site_xpos, self._all.site_xmat
+            self._all.qpos[:N],
+            self._all.qvel[:N],
+            self._all.site_xpos,
+            self._all.site_xmat,
         )
 
     def set_payload(self, payload: LinkInertia) -> None:
@@ -223,9 +266,18 @@ class OtherPlant:
             force, moment = (
                 np.reshape(one, (3, 1)) for one in (self.push.force, self.push.moment)
             )
-            point, body = self._all.site_xpos[0].reshape(3, 1), self.model.site_bodyid[0]
+            point, body = (
+                self._all.site_xpos[0].reshape(3, 1),
+                self.model.site_bodyid[0],
+            )
             mujoco.mj_applyFT(
-                self.model, self._all, force, moment, point, body, self._all.qfrc_applied
+                self.model,
+                self._all,
+                force,
+                moment,
+                point,
+                body,
+                self._all.qfrc_applied,
             )
         self._all.qfrc_applied[:] += np.concatenate([self.tap, drive])
         self.model.dof_frictionloss[:N] = np.where(
@@ -242,7 +294,11 @@ class OtherPlant:
     def read(self) -> SensorReading:
         """Return what encoders and torque sensors measure."""
         settings, count = self.settings, self.make.count
-        deviations = settings.position_noise, settings.velocity_noise, settings.effort_noise
+        deviations = (
+            settings.position_noise,
+            settings.velocity_noise,
+            settings.effort_noise,
+        )
         q, dq, effort = np.reshape(deviations, (3, 1)) * self.rng.standard_normal((3, N))
         counts = np.round((self._all.qpos[:N] + q) / count)
         return SensorReading(

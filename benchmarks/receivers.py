@@ -56,7 +56,16 @@ PAUSED = tuple(f'stop-{stall:g}' for stall in STALLS_S)
 # for S seconds; two-nodes: a second node; relay: commands are repeated 50 ms later; rival:
 # another sender of 10 N m on every joint, whose first _SENT_BEFORE torques nobody heard; states: a
 # second publisher repeats the joint states.
-EVENTS = ('int', 'kill', 'kill-restart', *PAUSED, 'two-nodes', 'relay', 'rival', 'states')
+EVENTS = (
+    'int',
+    'kill',
+    'kill-restart',
+    *PAUSED,
+    'two-nodes',
+    'relay',
+    'rival',
+    'states',
+)
 # The receiver's states by the sentences of its log.
 STATES = {state.value: state.status_word for state in ReceiverState}
 ANY = '|'.join(sorted(map(re.escape, STATES), key=len, reverse=True))
@@ -203,7 +212,8 @@ def happen(bench: Bench, event: str, target: str) -> float | None:
         if event == 'kill-restart':
             bench.feedforward(target, 'restarted')
             bench.until(
-                lambda: bench.log('simulator').count('following') > 1, 'the new one followed'
+                lambda: bench.log('simulator').count('following') > 1,
+                'the new one followed',
             )
     elif event in PAUSED:
         bench.send('feedforward', signal.SIGSTOP)
@@ -227,7 +237,10 @@ def speak(bench: Bench, event: str) -> float:
     kind, topic = (
         (JointState, 'joint_states') if event == 'states' else (Float64MultiArray, COMMAND_TOPIC)
     )
-    publisher, spoken = bench.rival or bench.node.create_publisher(kind, topic, 1), list[float]()
+    publisher, spoken = (
+        bench.rival or bench.node.create_publisher(kind, topic, 1),
+        list[float](),
+    )
     bench.until(lambda: publisher.get_subscription_count() > 0, 'a listener')
 
     def publish(message: JointState | Float64MultiArray) -> None:

@@ -32,7 +32,11 @@ from franka_dynamics.ros.topics import REFERENCE_QOS
 from franka_dynamics.ros.trajectory_messages import trajectory_message
 
 NUMBERS = ('1', '13', '100', '1000')
-REQUESTS = ('nothing', *(f'{n} parameters' for n in NUMBERS), 'trajectory of 2000 points')
+REQUESTS = (
+    'nothing',
+    *(f'{n} parameters' for n in NUMBERS),
+    'trajectory of 2000 points',
+)
 REQUESTS += ('all parameters listed and described', 'clear_fault')
 QUICK_REQUESTS = ('nothing', '13 parameters', 'trajectory of 2000 points')
 _ROUND_S = 1.0

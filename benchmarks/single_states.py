@@ -112,7 +112,11 @@ def main() -> int:
     slow = []
     for name, direct in native.items():
         own = [state[: INPUTS.get(name, 3)] for state in states]
-        rivals = [getattr(model, name), direct, *([other[name]] if name in other else [])]
+        rivals = [
+            getattr(model, name),
+            direct,
+            *([other[name]] if name in other else []),
+        ]
         blocks = []
         end = time.perf_counter() + seconds / len(native)
         while time.perf_counter() < end:

@@ -106,7 +106,10 @@ def streams(arm: ArmDescription, seed: int, count: int) -> Iterator[Case]:
     """Yield streams of set-points with jitter, loss and noise."""
     for draw in range(count):
         rng = np.random.default_rng((seed, 1, draw))
-        motion, rate = Motion.drawn(arm, rng), float(np.exp(rng.uniform(*np.log([10, 100]))))
+        motion, rate = (
+            Motion.drawn(arm, rng),
+            float(np.exp(rng.uniform(*np.log([10, 100])))),
+        )
         jitter, loss = rng.uniform(0.0, 0.25), rng.choice([0.0, 0.0, 0.05, 0.1])
         noise = rng.choice([0.0, 2e-4, 1e-3])
         sampled = np.arange(0.0, WHOLE_S, 1.0 / rate)
@@ -148,7 +151,10 @@ def trajectories(arm: ArmDescription, seed: int, count: int) -> Iterator[Case]:
     """Yield whole motions, positions alone or with velocities."""
     for draw in range(count):
         rng = np.random.default_rng((seed, 3, draw))
-        motion, times = Motion.drawn(arm, rng), np.arange(0.0, WHOLE_S, 1.0 / rng.uniform(10, 100))
+        motion, times = (
+            Motion.drawn(arm, rng),
+            np.arange(0.0, WHOLE_S, 1.0 / rng.uniform(10, 100)),
+        )
         asked = {'q': motion.at(times), 'times': times}
         if draw % 2:
             h = 1e-5

@@ -48,7 +48,11 @@ rosdoc2_settings = {'override_theme': False}
 html_theme = 'alabaster'
 html_static_path = ['_static']
 # Wide enough for the title, which would break in the middle of the word.
-html_theme_options = {'page_width': '1220px', 'sidebar_width': '320px', 'fixed_sidebar': True}
+html_theme_options = {
+    'page_width': '1220px',
+    'sidebar_width': '320px',
+    'fixed_sidebar': True,
+}
 highlight_language = 'text'  # of code that names no language
 html_title = f'{project} {release}'
 napoleon_google_docstring = False
@@ -87,7 +91,10 @@ def rooms():
     yield project, list(offered())
     for package in pkgutil.iter_modules(franka_dynamics.__path__, f'{project}.'):
         if package.ispkg and package.name.rpartition('.')[2] not in NOT_IMPORTED:
-            yield package.name, [one for module in modules(package.name) for one in own(module)]
+            yield (
+                package.name,
+                [one for module in modules(package.name) for one in own(module)],
+            )
 
 
 def offered():
@@ -185,7 +192,10 @@ def write_examples_page(app):
         '',
     ]
     folder = ROOT / 'examples'
-    for path in [*sorted(folder.glob('[0-9]*.py')), *sorted(folder.glob('documents/*.py'))]:
+    for path in [
+        *sorted(folder.glob('[0-9]*.py')),
+        *sorted(folder.glob('documents/*.py')),
+    ]:
         if heading := EXAMPLE_HEADINGS.get(path.stem):
             lines += title(heading, '-')
         lines += example(path)
@@ -200,7 +210,11 @@ def example(path):
         shown = _MARKUP.sub(r'\\\1', part.replace('`', '``'))
         lines += ['::', '', part, ''] if part.startswith('    ') else [shown, '']
     for picture in (Path(__file__).parent / 'images').glob(f'{path.stem.lstrip("_0123456789")}.*'):
-        lines += [f'.. image:: ../../images/{picture.name}', f'   :alt: {path.stem}', '']
+        lines += [
+            f'.. image:: ../../images/{picture.name}',
+            f'   :alt: {path.stem}',
+            '',
+        ]
     return lines
 
 

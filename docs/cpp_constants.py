@@ -11,7 +11,14 @@ import json
 from pathlib import Path
 
 from franka_dynamics.arm import frames, friction, payload
-from franka_dynamics.control import control_law, limits, settings, state_check, stopping, terms
+from franka_dynamics.control import (
+    control_law,
+    limits,
+    settings,
+    state_check,
+    stopping,
+    terms,
+)
 from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.files import write_text
 from franka_dynamics.motion import planning

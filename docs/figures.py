@@ -45,8 +45,17 @@ from franka_dynamics.parameter_schema import specs_in_files
 from franka_dynamics.recordings import preprocessing
 from franka_dynamics.recordings.preprocessing import SignalOptions
 from franka_dynamics.simulation import receiver
-from franka_dynamics.validation import compare_files, comparison, crosscheck, robot_model
-from franka_dynamics.view.page import AT_LIMIT_RATIO, MIN_DRAWN_TORQUE_NM, NEAR_LIMIT_RATIO
+from franka_dynamics.validation import (
+    compare_files,
+    comparison,
+    crosscheck,
+    robot_model,
+)
+from franka_dynamics.view.page import (
+    AT_LIMIT_RATIO,
+    MIN_DRAWN_TORQUE_NM,
+    NEAR_LIMIT_RATIO,
+)
 
 ROOT = Path(__file__).parents[1]
 CLEAR = 'remove the cause, then clear the fault by start()'  # as the page says below
@@ -71,7 +80,10 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
     )
     return {
         'docs/howto/safety.md': [
-            ('({} N m at joints 1 to 4 of a Franka arm, {} N m at 5 to 7)', (firm, wrist)),
+            (
+                '({} N m at joints 1 to 4 of a Franka arm, {} N m at 5 to 7)',
+                (firm, wrist),
+            ),
             (
                 'changes by at most {} N m/s: {} N m from one message',
                 (limits.MAX_TORQUE_RATE_NM_S, 1e-3 * limits.MAX_TORQUE_RATE_NM_S),
@@ -95,7 +107,10 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ),
         ],
         'docs/reference/what-stops-the-arm.md': [
-            ('to where braking began, for at most {} s', (stopping.MAX_BRAKING_TIME_S,)),
+            (
+                'to where braking began, for at most {} s',
+                (stopping.MAX_BRAKING_TIME_S,),
+            ),
             ('It ramps at {} N m/s', (limits.MAX_TORQUE_RATE_NM_S,)),
             ('first brings it to rest, within {} s', (stopping.UNSEEN_STOP_TIME_S,)),
             ('after {} good states in a row', (state_check.MIN_GOOD_STATE_COUNT,)),
@@ -128,7 +143,10 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 'For {} s after a change of `payload`, while no joint is faster than {} rad/s',
                 (torques.MAX_PICK_UP_TIME_S, limits.MAX_GENTLE_SPEED_RAD_S),
             ),
-            ("explains the arm's torque to {} %", (100.0 * torques.MAX_START_DISTURBANCE_RATIO,)),
+            (
+                "explains the arm's torque to {} %",
+                (100.0 * torques.MAX_START_DISTURBANCE_RATIO,),
+            ),
             (
                 'first point at time zero, more than {} rad away',
                 (planning.MAX_START_DISTANCE_RAD,),
@@ -140,8 +158,14 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 '`simulator_node` | likewise after {} s of simulated time |',
                 (receiver.COMMAND_TIMEOUT_S,),
             ),
-            ('higher ones by more than {}.', (receiver.COMMAND_TIMEOUT_S / limits.MAX_STEP_S,)),
-            ('The applied torque changes by at most {} N m/s', (limits.MAX_TORQUE_RATE_NM_S,)),
+            (
+                'higher ones by more than {}.',
+                (receiver.COMMAND_TIMEOUT_S / limits.MAX_STEP_S,),
+            ),
+            (
+                'The applied torque changes by at most {} N m/s',
+                (limits.MAX_TORQUE_RATE_NM_S,),
+            ),
         ],
         'docs/reference/topics.md': [
             ('At most {} points', (planning.MAX_POINT_COUNT,)),
@@ -152,7 +176,10 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('after {} s without one', (planning.STREAM_TIMEOUT_S,)),
             ('for {} s or until the next', (planning.MAX_LATENESS_S,)),
             ('by at most {} mrad', (1e3 * trajectory.MAX_SMOOTHING_SHIFT_RAD,)),
-            ('starts {} ms after its arrival', (1e3 * planning.PLANNING_TIME_CANDIDATES_S[0],)),
+            (
+                'starts {} ms after its arrival',
+                (1e3 * planning.PLANNING_TIME_CANDIDATES_S[0],),
+            ),
             ('fades in {} s', (trajectory.BLEND_DURATIONS_S[0],)),
             (
                 'of second order, {} rad/s, damping {}',
@@ -173,8 +200,14 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         ],
         'docs/howto/own-simulator.md': [
             ('For the first {} states', (state_check.MIN_GOOD_STATE_COUNT,)),
-            ('After {} states without a first torque', (core.WAIT_WARNING_STATE_COUNT,)),
-            ('must be within {} rad of where the arm', (planning.MAX_START_DISTANCE_RAD,)),
+            (
+                'After {} states without a first torque',
+                (core.WAIT_WARNING_STATE_COUNT,),
+            ),
+            (
+                'must be within {} rad of where the arm',
+                (planning.MAX_START_DISTANCE_RAD,),
+            ),
         ],
         'docs/howto/policies.md': [
             (
@@ -197,11 +230,17 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         'docs/howto/payloads.md': [
             (
                 '`hand` (rotated by {}°) or `hand_tcp` ({} mm in front of `hand`)',
-                (math.degrees(MOUNT_OFFSETS['hand'][1]), 1e3 * MOUNT_OFFSETS['hand_tcp'][0]),
+                (
+                    math.degrees(MOUNT_OFFSETS['hand'][1]),
+                    1e3 * MOUNT_OFFSETS['hand_tcp'][0],
+                ),
             )
         ],
         'docs/howto/fci.md': [
-            ('changes by less than {} N m per cycle', (1e-3 * limits.MAX_TORQUE_RATE_NM_S,)),
+            (
+                'changes by less than {} N m per cycle',
+                (1e-3 * limits.MAX_TORQUE_RATE_NM_S,),
+            ),
             (
                 'by {} N m at joints 1 to 4 and {} N m at 5 to 7',
                 tuple(robot_model.MAX_GRAVITY_TORQUE_DIFFERENCE_NM[[0, -1]]),
@@ -251,21 +290,42 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         'docs/theory/identification.md': [
             (
                 'with a reach of {} mrad and {} rad',
-                (1e3 * torque_model.SLIP_REACHES_RAD[0], torque_model.SLIP_REACHES_RAD[1]),
+                (
+                    1e3 * torque_model.SLIP_REACHES_RAD[0],
+                    torque_model.SLIP_REACHES_RAD[1],
+                ),
             ),
-            ('noise is {} % of the torque limit for joints of {} N·m and more, {} %', noise),
+            (
+                'noise is {} % of the torque limit for joints of {} N·m and more, {} %',
+                noise,
+            ),
             (
                 'A fault makes recordings unsound whose effect is above {} and',
                 (cross_validation.MIN_HARMFUL_ERROR_RATIO,),
             ),
             ("a Student's **t** above {} (95 %)", (cross_validation.CRITICAL_T_VALUE,)),
             ('rises by more than {}: masses', (cross_validation.MIN_LOG_BAYES_FACTOR,)),
-            ('within {} % and the inverse', (100.0 * cross_validation._MIN_FIXED_TO_FREE_FAULT,)),
-            ('likelier: above {} they are faults', (verdict._MIN_CLEAR_LOG_BAYES_FACTOR,)),
-            ('whose efforts more than {} % is left', (100.0 * fault_checks._MAX_ERROR_TO_RMS,)),
+            (
+                'within {} % and the inverse',
+                (100.0 * cross_validation._MIN_FIXED_TO_FREE_FAULT,),
+            ),
+            (
+                'likelier: above {} they are faults',
+                (verdict._MIN_CLEAR_LOG_BAYES_FACTOR,),
+            ),
+            (
+                'whose efforts more than {} % is left',
+                (100.0 * fault_checks._MAX_ERROR_TO_RMS,),
+            ),
             ('where they are wider than {}', (published_masses._MIN_MENTIONED_RANGE,)),
-            ('above {} times the usual are left out', (fault_checks._MIN_CONTACT_TO_USUAL_RMS,)),
-            ('{} filtered samples count as one', (least_squares.SAMPLES_PER_INDEPENDENT_SAMPLE,)),
+            (
+                'above {} times the usual are left out',
+                (fault_checks._MIN_CONTACT_TO_USUAL_RMS,),
+            ),
+            (
+                '{} filtered samples count as one',
+                (least_squares.SAMPLES_PER_INDEPENDENT_SAMPLE,),
+            ),
             ('(`regularization`) is {}', (DEFAULT_PRIOR_PRECISION,)),
         ],
     }

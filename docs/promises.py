@@ -364,7 +364,10 @@ def main() -> int:
             found = result.result()
             failed += bool(found.wrong)
             said = 'FAILED' if found.wrong else 'runs'
-            print(f'{name}: {said}, {found.compared} compared, {found.seconds:.1f} s', flush=True)
+            print(
+                f'{name}: {said}, {found.compared} compared, {found.seconds:.1f} s',
+                flush=True,
+            )
             for sentence in found.wrong:
                 print(f'    {one.page}: {sentence}', flush=True)
     print(f'{failed} of {run_count} commands failed; {time.monotonic() - begun:.0f} s')

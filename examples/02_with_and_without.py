@@ -50,12 +50,22 @@ STIFFNESS_RATIO = np.array([1.0, 1.0, 1.0, 1.0, 0.6, 0.6, 0.3])
 DAMPING_PER_ROOT = np.array([4.0, 4.0, 4.0, 4.0, 1.0, 1.0, 0.5]) / np.sqrt(40.0)
 AMPLITUDE = np.array([0.55, 0.25, 0.15, 0.3, 0.4, 0.3, 0.5])  # rad
 CYCLES = np.array([1, 2, 1, 2, 1, 2, 1])  # oscillations of each joint in PERIOD_S
-PERIOD_S, STEP_S = 2.0, 1e-3  # the motion fades in during the first period, then repeats
+PERIOD_S, STEP_S = (
+    2.0,
+    1e-3,
+)  # the motion fades in during the first period, then repeats
 FADE = np.polynomial.Polynomial([0.0, 0.0, 0.0, 10.0, -15.0, 6.0])
 FADE_AND_DERIVATIVES = [FADE.deriv(k) / PERIOD_S**k for k in range(3)]
-COLOURS, GREY, BLACK = ((0.95, 0.45, 0.1), (0.1, 0.55, 0.95)), (0.7, 0.72, 0.76), (0.1, 0.1, 0.1)
+COLOURS, GREY, BLACK = (
+    ((0.95, 0.45, 0.1), (0.1, 0.55, 0.95)),
+    (0.7, 0.72, 0.76),
+    (0.1, 0.1, 0.1),
+)
 WIDTH, HEIGHT, PLOT_HEIGHT = 640, 330, 150  # pixels
-FRAME_STEPS, POINT_STEPS = 50, 20  # control steps between frames, and between points of a path
+FRAME_STEPS, POINT_STEPS = (
+    50,
+    20,
+)  # control steps between frames, and between points of a path
 WORLD = f"""<mujoco>
   <visual><global offwidth="{WIDTH}" offheight="{HEIGHT}" fovy="38"/>
   <headlight ambient="0.45 0.45 0.45" diffuse="0.5 0.5 0.5" specular="0 0 0"/></visual>
@@ -67,7 +77,10 @@ WORLD = f"""<mujoco>
 def motion(time):
     """Return desired position, velocity and acceleration, (n,) each, at a time [s]."""
     rate = 2.0 * np.pi * CYCLES / PERIOD_S
-    wave, slope = AMPLITUDE * np.sin(rate * time), AMPLITUDE * rate * np.cos(rate * time)
+    wave, slope = (
+        AMPLITUDE * np.sin(rate * time),
+        AMPLITUDE * rate * np.cos(rate * time),
+    )
     s = min(time / PERIOD_S, 1.0)  # elapsed fraction of the first period
     fade, dfade, ddfade = (one(s) for one in FADE_AND_DERIVATIVES)
     ddq_d = ddfade * wave + 2.0 * dfade * slope - fade * rate**2 * wave
@@ -118,7 +131,11 @@ def flange_off(run):
 
 def add_capsule(scene, ends, radius, colour):
     """Add a capsule between two `ends` [m] to a MuJoCo scene."""
-    geom, kind, axes = scene.geoms[scene.ngeom], mujoco.mjtGeom.mjGEOM_CAPSULE, np.eye(3).ravel()
+    geom, kind, axes = (
+        scene.geoms[scene.ngeom],
+        mujoco.mjtGeom.mjGEOM_CAPSULE,
+        np.eye(3).ravel(),
+    )
     rgba = np.array((*colour, 1.0), dtype=np.float32)
     mujoco.mjv_initGeom(geom, kind, np.zeros(3), ends[0], axes, rgba)
     mujoco.mjv_connector(geom, kind, radius, *ends)
@@ -141,7 +158,11 @@ def add_arm(scene, run, k, offset, colour):
 
 def draw(pair, stiffness):
     """Draw both arms and their flanges' distances from the path as a GIF."""
-    world, camera, images = mujoco.MjModel.from_xml_string(WORLD), mujoco.MjvCamera(), []
+    world, camera, images = (
+        mujoco.MjModel.from_xml_string(WORLD),
+        mujoco.MjvCamera(),
+        [],
+    )
     mujoco.mj_forward(world, data := mujoco.MjData(world))
     camera.lookat[:] = 0.2, 0.0, 0.45
     camera.distance, camera.azimuth, camera.elevation = 1.75, 180.0, -18.0

@@ -49,7 +49,11 @@ class Controller(Node):
     def listen(self, topics):
         """Call `answer` for each stamp with which messages come from all topics."""
         self._matcher = StampMatcher(self, topics, self.answer)
-        print('waiting for one stamp of', *(topic for _, topic in topics.values()), flush=True)
+        print(
+            'waiting for one stamp of',
+            *(topic for _, topic in topics.values()),
+            flush=True,
+        )
 
     def answer(self, stamp, messages):
         """Publish the torques for the messages of a stamp [s]."""
@@ -130,7 +134,11 @@ class JointImpedance(Controller):
 def smooth_wave(since):
     """Return sin(FREQUENCY t)^3 at a time t [s] and its first two derivatives; zero for t < 0."""
     s, c = (wave(FREQUENCY * max(since, 0.0)) for wave in (np.sin, np.cos))
-    return s**3, FREQUENCY * 3.0 * s**2 * c, FREQUENCY**2 * (6.0 * s * c**2 - 3.0 * s**3)
+    return (
+        s**3,
+        FREQUENCY * 3.0 * s**2 * c,
+        FREQUENCY**2 * (6.0 * s * c**2 - 3.0 * s**3),
+    )
 
 
 def run(make_node):

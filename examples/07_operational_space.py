@@ -53,7 +53,10 @@ class OperationalSpace(shared.Controller):  # type: ignore[name-defined]
         names = ('jacobian', *(('mass_matrix', 'coriolis') if self.terms else ()))
         self._desired = self.create_publisher(PoseStamped, '~/desired', 1)
         self._model = fd.Model(self.declare_parameter('arm', 'fer').value)
-        topics = {'state': (JointState, 'joint_states'), 'pose': (PoseStamped, 'feedforward/pose')}
+        topics = {
+            'state': (JointState, 'joint_states'),
+            'pose': (PoseStamped, 'feedforward/pose'),
+        }
         self.listen(topics | {name: (JointState, f'feedforward/{name}') for name in names})
 
     def answer(self, stamp, messages):

@@ -24,7 +24,11 @@ from franka_dynamics.arm import MaxwellSlipFriction
 from franka_dynamics.control.feedforward import Feedforward
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.errors import ReferenceRefusedError
-from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
+from franka_dynamics.simulation.arm_simulation import (
+    ArmSimulation,
+    Push,
+    SimulationSettings,
+)
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
 
 STEP_S, PERIOD_S = 1e-3, 0.004  # control cycle; time between two set-points
@@ -44,7 +48,10 @@ FRICTION = MaxwellSlipFriction(
     coulomb=np.array([0.174, 0.107, 0, 0.299, 0.129, 0.111, 0.132]),
     offset=np.array([-0.163, -0.151, 0.052, -0.209, -0.032, 0.055, -0.006]),
     slip=np.array(
-        [[0, 0.145, 0.242, 0.182, 0.162, 0, 0.14], [0.182, 0.037, 0, 0.142, 0.037, 0.102, 0.014]]
+        [
+            [0, 0.145, 0.242, 0.182, 0.162, 0, 0.14],
+            [0.182, 0.037, 0, 0.142, 0.037, 0.102, 0.014],
+        ]
     ),
     reach=np.array([0.004, 0.3]),
     covariance=np.array([np.diag(joint**2) for joint in DEVIATIONS.T]),
@@ -52,7 +59,10 @@ FRICTION = MaxwellSlipFriction(
 ARM = replace(fd.load('fer'), friction=FRICTION)
 LOWER, UPPER, FASTEST = (ARM.limit(name) for name in ('lower', 'upper', 'velocity'))
 # Mass, centre of mass and inertia of the payload, as arguments of libfranka's setLoad.
-PAYLOAD, NOTHING = (0.8, 0.0, 0.0, 0.08, 0.002, 0.0, 0.0, 0.002, 0.0, 0.001), (0.0,) * 10
+PAYLOAD, NOTHING = (
+    (0.8, 0.0, 0.0, 0.08, 0.002, 0.0, 0.0, 0.002, 0.0, 0.001),
+    (0.0,) * 10,
+)
 # The hand: springs and dampers between the flange's planned and actual poses.
 HAND_STIFFNESS, HAND_DAMPING = 1000.0, 60.0  # N/m, N s/m
 WRIST_STIFFNESS, WRIST_DAMPING = 30.0, 2.0  # N m/rad, N m s/rad, against rotation
@@ -72,7 +82,10 @@ CASES = {  # target of the controller, payload compensated, friction compensated
 
 def hand_wrench(time, start, pose, twist):
     """Return the force [N] and moment [N m] of the hand at the flange, base axes."""
-    phase, since = 2.0 * np.pi / CYCLE_S, min(max(time - START_S, 0.0), CYCLES * CYCLE_S)
+    phase, since = (
+        2.0 * np.pi / CYCLE_S,
+        min(max(time - START_S, 0.0), CYCLES * CYCLE_S),
+    )
     way = 0.5 * WAY * (1.0 - np.cos(phase * since))
     pace = 0.5 * WAY * phase * np.sin(phase * since)
     force = HAND_STIFFNESS * (start[:3, 3] + way - pose[:3, 3]) + HAND_DAMPING * (pace - twist[:3])
@@ -98,7 +111,10 @@ def run(target, payload, friction):
         effort_noise=0.05,
         brake_release_after=0.1,
     )
-    simulation, controller = ArmSimulation(ARM, plant), Feedforward(ARM, **vars(settings))
+    simulation, controller = (
+        ArmSimulation(ARM, plant),
+        Feedforward(ARM, **vars(settings)),
+    )
     home = ARM.home_position
     model, velocity, before, sent = fd.Model(ARM), np.zeros(ARM.n), home, 0.0
     start, let_go, rows = model.frames(home)[-1], START_S + CYCLES * CYCLE_S, []

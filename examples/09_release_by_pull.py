@@ -20,7 +20,11 @@ from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.control.feedforward import Feedforward, StateLimits
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.external_torque import WrenchEstimator
-from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
+from franka_dynamics.simulation.arm_simulation import (
+    ArmSimulation,
+    Push,
+    SimulationSettings,
+)
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
 
 ARM = load('fer')
@@ -133,7 +137,12 @@ def draw(found: Run) -> None:
     figure = Figure(figsize=(8, 5.5), layout='constrained')
     force, place = figure.subplots(2, 1, sharex=True)
     force.plot(found.time, np.linalg.norm(found.pulled, axis=1), label='pull', color='black')
-    force.plot(found.time, np.linalg.norm(found.told, axis=1), label='estimate', color='tab:red')
+    force.plot(
+        found.time,
+        np.linalg.norm(found.told, axis=1),
+        label='estimate',
+        color='tab:red',
+    )
     flange = 1e3 * (np.array(found.flange) - found.flange[np.searchsorted(found.time, 1.4)])
     place.plot(found.time, flange, label=['x', 'y', 'z'])
     force.set(ylabel='force [N]', title='Lines: gripper told to open, object released')

@@ -76,7 +76,11 @@ def shortened(arm, model, states, T, near):
     by_rate[..., -1] -= rate / T
     by_duration = np.eye(states.size + 1)[-1:]
     rows = [by_state[0], -by_state[0], by_duration, -by_duration]
-    room = [arm.limit('upper') - q, q - arm.limit('lower'), np.array([LEAP * T, LEAP * T])]
+    room = [
+        arm.limit('upper') - q,
+        q - arm.limit('lower'),
+        np.array([LEAP * T, LEAP * T]),
+    ]
     by_limited = (by_state[1], by_state[2], by_tau, by_rate)
     for values, by, name in zip((dq, ddq, tau, rate), by_limited, LIMITED):
         rows += [by, -by]
@@ -90,7 +94,11 @@ def shortened(arm, model, states, T, near):
             rows.append(by_speed + brake * by_state[0, :, i])
             room.append(brake * (end - q[:, i]) - speed**2)
     # q is the integral of dq, dq that of ddq; the first and the last knot do not change.
-    h, equal, off = T / K, [steps[:, 0], steps[:, -1]], [np.zeros(states[:, 0].size * 2)]
+    h, equal, off = (
+        T / K,
+        [steps[:, 0], steps[:, -1]],
+        [np.zeros(states[:, 0].size * 2)],
+    )
     for sign, target, (x, v, a) in ((1.0, equal, steps), (-1.0, off, states)):
         target.append(sign * (np.diff(v, axis=0) - h / 2.0 * (a[:-1] + a[1:])))
         target.append(sign * (np.diff(x, axis=0) - h * v[:-1] - h**2 * (a[:-1] / 3 + a[1:] / 6)))
@@ -98,7 +106,10 @@ def shortened(arm, model, states, T, near):
     b = np.concatenate([block.reshape(-1) for block in (*off, *room)])
     cost = np.append(np.full(states.size, 2.0 * near / (K + 1)), 0.0)
     equations = sum(block.size for block in off)
-    cones = [clarabel.ZeroConeT(equations), clarabel.NonnegativeConeT(len(b) - equations)]
+    cones = [
+        clarabel.ZeroConeT(equations),
+        clarabel.NonnegativeConeT(len(b) - equations),
+    ]
     problem = sparse.diags(cost).tocsc(), by_duration[0], sparse.csc_matrix(A), b, cones
     settings = clarabel.DefaultSettings()
     settings.verbose = False
@@ -139,7 +150,11 @@ def main():
     figure.suptitle(f'FR3, 2 kg on the flange: {T:.3f} s within {SHARE:.0%} of the limits')
     rows, knots = figure.subplots(4, 1, sharex=True), np.linspace(0.0, T, K + 1)
     for axes, values, name in zip(rows, shares(arm, fd.BatchModel(arm), states, T), LIMITED):
-        axes.plot(knots[-len(values) :], values, label=[f'joint {i + 1}' for i in range(arm.n)])
+        axes.plot(
+            knots[-len(values) :],
+            values,
+            label=[f'joint {i + 1}' for i in range(arm.n)],
+        )
         axes.set_ylabel(f'{name.replace("_", " ")} over its limit')
     rows[0].legend(ncols=4, fontsize=7)
     rows[3].set_xlabel('time [s]')

@@ -30,8 +30,14 @@ from franka_dynamics.simulation.arm_simulation import ArmSimulation
 
 KP = (40.0, 40.0, 40.0, 40.0, 24.0, 24.0, 12.0)  # N m/rad
 KD = (4.0, 4.0, 4.0, 4.0, 1.0, 1.0, 0.5)  # N m s/rad
-STEP_S, PERIOD_S = 1e-3, 0.033  # control cycle; time between two targets of the policy [s]
-CHUNK, CHUNK_EVERY = 30, 15  # targets in a chunk; after how many targets the next chunk comes
+STEP_S, PERIOD_S = (
+    1e-3,
+    0.033,
+)  # control cycle; time between two targets of the policy [s]
+CHUNK, CHUNK_EVERY = (
+    30,
+    15,
+)  # targets in a chunk; after how many targets the next chunk comes
 SETTLE_S, DURATION_S = 1.0, 8.0
 MOST_DELAY_S = 0.4  # largest delay that is tried
 SWING = np.array([0.4, 0.2, 0.3, 0.2, 0.4, 0.3, 0.5])  # [rad]

@@ -46,7 +46,10 @@ class Reach(gymnasium.Env):
 
     def step(self, action):
         """Follow joint targets (n,) [rad] for 33 ms; the episode is truncated if the arm stops."""
-        away, info = np.clip(np.asarray(action) - self.target, -MOST_STEP, MOST_STEP), {}
+        away, info = (
+            np.clip(np.asarray(action) - self.target, -MOST_STEP, MOST_STEP),
+            {},
+        )
         target = np.clip(self.target + away, *self.limits())
         try:
             self.controller.follow(target)

@@ -103,7 +103,10 @@ def run(duration: float = 3.0, seed: int = 0) -> Run:
     data = mujoco.MjData(model)
     home = ARM.home_position
     data.qpos[:] = home
-    planner, limiter = Planner(seed), TorqueLimiter(ARM.limit('effort'), ARM.limit('effort_rate'))
+    planner, limiter = (
+        Planner(seed),
+        TorqueLimiter(ARM.limit('effort'), ARM.limit('effort_rate')),
+    )
     frames = PinocchioModel(ARM)
     planner.torques(home, np.zeros(ARM.n))  # the first call compiles
     command = frames.gravity(home)

@@ -35,7 +35,11 @@ GAMMA = np.tile(np.repeat([0.05, 0.15, 1.5], [6, 3, 1]), ARM.n)
 def motion(at):
     """Return desired position, velocity and acceleration, (n,) each, at a time [s]."""
     rate = 2.0 * np.pi / PERIOD_S
-    waves = 1.0 - np.cos(rate * at), rate * np.sin(rate * at), rate**2 * np.cos(rate * at)
+    waves = (
+        1.0 - np.cos(rate * at),
+        rate * np.sin(rate * at),
+        rate**2 * np.cos(rate * at),
+    )
     q_d, dq_d, ddq_d = (AMPLITUDE * wave for wave in waves)
     return ARM.home_position + q_d, dq_d, ddq_d
 

@@ -11,7 +11,13 @@ import warnings
 
 from .arguments import with_argument_checks
 from .arm import arm_file
-from .arm.arm_file import arm_file_text, is_franka_arm, is_urdf_or_mjcf, is_xml_text, with_hand
+from .arm.arm_file import (
+    arm_file_text,
+    is_franka_arm,
+    is_urdf_or_mjcf,
+    is_xml_text,
+    with_hand,
+)
 from .arm.description import ArmDescription
 from .arm.inertia import LinkInertia
 from .arm.load_questions import hand_questions, payload_questions
@@ -195,7 +201,10 @@ def save(description: ArmLike, path: str | Path, **options: Any) -> None:
         If the file cannot be written.
 
     """
-    write_text(path, with_argument_checks(arm_file_text)(as_description(description), **options))
+    write_text(
+        path,
+        with_argument_checks(arm_file_text)(as_description(description), **options),
+    )
 
 
 def write_urdf(description: ArmLike, path: str | Path, **options: Any) -> None:

@@ -82,7 +82,12 @@ def freeze_arrays(owner: object, error: type[Exception], label: str, **shapes: A
 
 
 def as_array(
-    values: object, shape: ArrayShape, name: str, error: type[Exception], *, finite: bool = True
+    values: object,
+    shape: ArrayShape,
+    name: str,
+    error: type[Exception],
+    *,
+    finite: bool = True,
 ) -> Array:
     """
     Return `values` as a new float array; raise `error` unless real, of `shape`, finite if asked.
@@ -241,7 +246,11 @@ def broadcast_leading_shape(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int,
 
 
 def _shape_error(
-    name: str, shape: tuple[int, ...], expected_shape: str, joints: Sequence[str], arm: str = ''
+    name: str,
+    shape: tuple[int, ...],
+    expected_shape: str,
+    joints: Sequence[str],
+    arm: str = '',
 ) -> JointVectorError:
     """Return the JointVectorError to raise for an array whose shape is not `expected_shape`."""
     return JointVectorError(

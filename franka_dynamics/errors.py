@@ -198,7 +198,11 @@ def require_extra(need: str, extra: str) -> Iterator[None]:
         raise MissingDependencyError(
             f"{need}: pip install '.[{extra}]' in a clone of franka_dynamics."
         ) from error
-    except (AttributeError, OSError, RuntimeError) as error:  # MuJoCo's OpenGL raises all three
+    except (
+        AttributeError,
+        OSError,
+        RuntimeError,
+    ) as error:  # MuJoCo's OpenGL raises all three
         raise MissingDependencyError(
             f'{need}, which is installed, but cannot be loaded ({str(error)[:120]}); reinstall it '
             'or, for MuJoCo, unset MUJOCO_GL or install the library that it names.'

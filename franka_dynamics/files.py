@@ -18,7 +18,10 @@ from .errors import DescriptionError, OutputError
 WRITE_ERROR_NUMBERS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
-_UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # as Windows' PowerShell writes files
+_UTF16_MARKS = (
+    codecs.BOM_UTF16_LE,
+    codecs.BOM_UTF16_BE,
+)  # as Windows' PowerShell writes files
 
 
 def expanded_path(path: str | Path) -> Path:

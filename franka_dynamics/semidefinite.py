@@ -50,7 +50,11 @@ def exponential_cone(lower_index: int, upper_index: int, unknown_count: int) -> 
 
 
 def quadratic_minimiser(
-    hessian: Array, linear: Array, constraints: list[Constraint], *, allow_inaccurate: bool = True
+    hessian: Array,
+    linear: Array,
+    constraints: list[Constraint],
+    *,
+    allow_inaccurate: bool = True,
 ) -> Array | None:
     """
     Return the x (N,) within `constraints` that minimises x' hessian x / 2 + linear x, or None.

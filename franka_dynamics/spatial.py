@@ -281,7 +281,9 @@ def rpy_from_rotation(rotation: ArrayLike) -> Array:
 
 
 def as_rigid_transform(
-    transform: ArrayLike, name: str = 'A transform', error: type[Exception] = InertiaError
+    transform: ArrayLike,
+    name: str = 'A transform',
+    error: type[Exception] = InertiaError,
 ) -> Array:
     """
     Return a transform, called `name`, as floats (4, 4); raise `error` if it is no rigid motion.

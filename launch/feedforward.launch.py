@@ -7,7 +7,11 @@ The node's parameters come from config/feedforward/<target>.yaml, then params_fi
 arguments; the last value of a parameter wins.
 """
 
-from franka_dynamics.ros.launching import feedforward_node, launch_description, string_parameter
+from franka_dynamics.ros.launching import (
+    feedforward_node,
+    launch_description,
+    string_parameter,
+)
 
 TARGETS = ['fci', 'franka_gazebo', 'gz_ros2_control', 'mujoco']
 STRING_PARAMETERS = ['robot_type', 'arm_prefix', 'target']
@@ -65,5 +69,8 @@ def node(arguments):
     parameters = {
         name: one for name, one in parameters.items() if getattr(arguments, name) != UNSET
     }
-    topics = {'~/command': arguments.command_topic, 'joint_states': arguments.joint_states_topic}
+    topics = {
+        '~/command': arguments.command_topic,
+        'joint_states': arguments.joint_states_topic,
+    }
     return [feedforward_node(arguments, arguments.target or TARGETS[0], parameters, topics)]

@@ -9,7 +9,11 @@ starts paused. control:=ros2_control drives it by gz_ros2_control's effort inter
 
 from pathlib import Path
 
-from launch.actions import AppendEnvironmentVariable, ExecuteProcess, IncludeLaunchDescription
+from launch.actions import (
+    AppendEnvironmentVariable,
+    ExecuteProcess,
+    IncludeLaunchDescription,
+)
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import PathJoinSubstitution
 from launch_ros.substitutions import FindPackageShare
@@ -119,7 +123,10 @@ def wait_command(node):
     topic = f'{node}/status diagnostic_msgs/msg/DiagnosticStatus'
     qos = '--qos-durability transient_local --qos-reliability reliable'
     is_held = "('held', 'True') in [(value.key, value.value) for value in m.values]"
-    return [*f'ros2 topic echo {topic} --once --no-daemon {qos} --filter'.split(), is_held]
+    return [
+        *f'ros2 topic echo {topic} --once --no-daemon {qos} --filter'.split(),
+        is_held,
+    ]
 
 
 def direct_control_actions(arguments, arm):

@@ -19,7 +19,10 @@ from franka_dynamics.ros.launching import (
     package_node,
     string_parameter,
 )
-from franka_dynamics.ros.parameter_tables import parameters_of_node, SIMULATED_MODEL_SOURCE
+from franka_dynamics.ros.parameter_tables import (
+    parameters_of_node,
+    SIMULATED_MODEL_SOURCE,
+)
 
 TARGET = 'mujoco'
 # On a busy computer the simulated arm waits for the node's torque instead of falling, but for less

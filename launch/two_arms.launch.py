@@ -12,7 +12,10 @@ from franka_dynamics.ros.launching import launch_description, namespace_argument
 SIDES = ('left', 'right')
 # Arguments of simulation.launch.py that each arm has for itself.
 ARGUMENTS_PER_ARM = {
-    'robot_type': ('fr3', 'The {} arm: a file name of config/arms, or the path of an arm file.'),
+    'robot_type': (
+        'fr3',
+        'The {} arm: a file name of config/arms, or the path of an arm file.',
+    ),
     'params_file': ('', 'A parameter file for the feedforward node of the {} arm.'),
     'simulator_params_file': ('', 'A parameter file for the simulation of the {} arm.'),
 }

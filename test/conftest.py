@@ -41,7 +41,14 @@ LONGEST = (
     'test_front_door.py test_stopping.py test_identify.py test_installation.py'
 ).split()
 WAITING_ROOMS = ('ros', 'launch_files')
-SLOWEST_ROOMS = ('control', 'cpp_package', 'identification', 'cli', 'batch', 'validation')
+SLOWEST_ROOMS = (
+    'control',
+    'cpp_package',
+    'identification',
+    'cli',
+    'batch',
+    'validation',
+)
 
 # What needs more of ROS than its wheels bring, and what needs PyTorch. By default these are
 # neither collected nor counted as skipped: CONTRIBUTING.md names the commands that run them.
@@ -217,7 +224,10 @@ def remembered_regressors():
 
     def regressor(tree, *states, **options):
         arrays = tree.placements, tree.twists, *states
-        key = repr((tree.parents, options)), *(np.asarray(one).tobytes() for one in arrays)
+        key = (
+            repr((tree.parents, options)),
+            *(np.asarray(one).tobytes() for one in arrays),
+        )
         found = remembered.pop(key, None)
         if found is None:
             found = compute(tree, *states, **options)

@@ -61,7 +61,10 @@ def least_jerk_work(rng, home, start, reach, rows, rate):
     """Return q, dq, ddq (3, rows, n) of least jerk from pose to pose near home, with pauses."""
     motion, pose, row = np.zeros((3, rows, len(home))), start, 0
     while row < rows:
-        target, takes = home + reach * rng.uniform(-1.0, 1.0, len(home)), rng.uniform(1.5, 4.0)
+        target, takes = (
+            home + reach * rng.uniform(-1.0, 1.0, len(home)),
+            rng.uniform(1.5, 4.0),
+        )
         steps = min(round(takes * rate), rows - row)
         s = np.arange(steps)[:, None] / rate / takes
         least_jerk = (

@@ -97,7 +97,16 @@ def run(part: str, folder: Path, environment: dict[str, str], words: list[str]) 
     # wheels, for this one.
     beside_wheels = folder.parent == built_folder()
     python = sys.executable if beside_wheels else os.environ.get('ROS_PYTHON', 'python3')
-    command = [python, '-m', 'pytest', '-q', '-m', 'not long', *words, *PARTS[part].tests]
+    command = [
+        python,
+        '-m',
+        'pytest',
+        '-q',
+        '-m',
+        'not long',
+        *words,
+        *PARTS[part].tests,
+    ]
     print(f'{part}: {folder}', flush=True)
     return subprocess.run(
         command,

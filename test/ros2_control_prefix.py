@@ -48,7 +48,15 @@ def environment(*more):
 def made(source, build, install, *more):
     """Configure, build and install a project with its own CMakeLists."""
     for command in (
-        ['cmake', '-S', source, '-B', build, f'-DCMAKE_INSTALL_PREFIX={install}', *more],
+        [
+            'cmake',
+            '-S',
+            source,
+            '-B',
+            build,
+            f'-DCMAKE_INSTALL_PREFIX={install}',
+            *more,
+        ],
         ['cmake', '--build', build, '--target', 'install', '--parallel', '2'],
     ):
         words, streams = [*map(str, command)], {'capture_output': True, 'text': True}

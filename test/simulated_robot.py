@@ -27,7 +27,12 @@ ROTOR_INERTIA = 0.1  # kg m^2 on every joint, as the simulated FR3s of others ha
 START = np.array([0.0, 0.0, 0.0, -1.57, 0.0, 1.57, 0.785])  # where franka-sim's arm begins
 _ROW_BYTES = 7 * 8
 # Variables by which ROS and MuJoCo of this process would reach into that environment.
-_FOREIGN = ('LD_LIBRARY_PATH', '_ROS_WHEELS_BOOTSTRAP_COMPLETE', 'PYTHONPATH', 'PYTHONHOME')
+_FOREIGN = (
+    'LD_LIBRARY_PATH',
+    '_ROS_WHEELS_BOOTSTRAP_COMPLETE',
+    'PYTHONPATH',
+    'PYTHONHOME',
+)
 
 
 def clean_environment(**more):

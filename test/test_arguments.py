@@ -17,7 +17,18 @@ from franka_dynamics.simulation.receiver import TorqueReceiver
 
 from .agreement import refuses
 
-WRONG = [None, 3.5, 3, True, 'a:=b', 'a\0b', b'x', '~nobody/a', 'a' * 300, [[1, 2], [3]]]
+WRONG = [
+    None,
+    3.5,
+    3,
+    True,
+    'a:=b',
+    'a\0b',
+    b'x',
+    '~nobody/a',
+    'a' * 300,
+    [[1, 2], [3]],
+]
 WRONG += [[1, 'b'], {1: 2}, {1}, object(), np.zeros((2, 2))]
 
 
@@ -28,23 +39,66 @@ def arguments(tmp_path_factory):
     faces, q = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]], arm.home
     state = {'q': q, 'dq': q, 'ddq': q, 'gravity': (0.0, 0.0, -9.81)}
     return {
-        'load': {'arm': 'fr3', 'hand': 'none', 'prefix': '', 'repair': None, 'joints': None}
-        | {'held': None, 'tip': None, 'xacro': None, 'inertial_set': None, 'payload': None},
-        'import_urdf': {'urdf': '<robot/>', 'joint_names': None, 'held': None, 'prefix': ''},
+        'load': {
+            'arm': 'fr3',
+            'hand': 'none',
+            'prefix': '',
+            'repair': None,
+            'joints': None,
+        }
+        | {
+            'held': None,
+            'tip': None,
+            'xacro': None,
+            'inertial_set': None,
+            'payload': None,
+        },
+        'import_urdf': {
+            'urdf': '<robot/>',
+            'joint_names': None,
+            'held': None,
+            'prefix': '',
+        },
         'load_hand': {'name': 'franka_hand'},
-        'save': {'description': arm, 'path': folder / 'a.yaml', 'title': 'A', 'notes': ''},
-        'write_urdf': {'description': arm, 'path': folder / 'a.urdf', 'root': 'base', 'tool': None}
+        'save': {
+            'description': arm,
+            'path': folder / 'a.yaml',
+            'title': 'A',
+            'notes': '',
+        },
+        'write_urdf': {
+            'description': arm,
+            'path': folder / 'a.urdf',
+            'root': 'base',
+            'tool': None,
+        }
         | {'shapes': None, 'tool_shapes': ()},
         'write_mjcf': {'description': arm, 'path': folder / 'a.xml', 'ideal': True},
         'compare': {'first': 'fr3', 'second': 'fer', 'xacro': None},
         'crosscheck': {'description': arm, 'count': 2, 'seed': 0},
         'sample_states': {'description': arm, 'count': 2, 'seed': 0},
-        'torque_regressor': {'robot': arm, **state, 'rotor_inertia': False, 'columns': None},
+        'torque_regressor': {
+            'robot': arm,
+            **state,
+            'rotor_inertia': False,
+            'columns': None,
+        },
         'tree_motion': {'robot': arm, **state, 'tool_wrench': None},
-        'mesh_inertia': {'mesh': fd.TriangleMesh(np.eye(4)[:, :3], faces), 'density': 1.0},
+        'mesh_inertia': {
+            'mesh': fd.TriangleMesh(np.eye(4)[:, :3], faces),
+            'density': 1.0,
+        },
         'load_mesh': {'path': folder / 'a.stl', 'unit': 'm'},
-        'BodyTree': {'parents': [-1], 'placements': [np.eye(4)], 'twists': [[0, 0, 0, 0, 0, 1]]}
-        | {'inertias': [fd.LinkInertia.zero()], 'joint_names': ['j'], 'rotor_inertias': [0.0]},
+        'BodyTree': {
+            'parents': [-1],
+            'placements': [np.eye(4)],
+            'twists': [[0, 0, 0, 0, 0, 1]],
+        }
+        | {
+            'inertias': [fd.LinkInertia.zero()],
+            'joint_names': ['j'],
+            'rotor_inertias': [0.0],
+        },
         'ClosedChain': {'tree': arm, 'active': [0], 'loops': []},
         'RprKinematics': {'d0': 0.3, 'a1': 0.1, 'd2bar': 0.2, 'a3': 0.4},
     }
@@ -70,21 +124,39 @@ def test_no_wrong_argument_is_an_error_of_another_kind(arguments, tmp_path, monk
         (lambda: fd.load('fr3', joints='abc'), ('joints', "'abc'", 'list')),
         (lambda: fd.write_urdf('fr3', None), ('path', 'None', 'path')),
         (lambda: fd.write_urdf('fr3', 'x', root=4), ('root', '4', 'text')),
-        (lambda: fd.write_mjcf('fr3', 'x', ideal='no'), ('ideal', "'no'", 'True or False')),
+        (
+            lambda: fd.write_mjcf('fr3', 'x', ideal='no'),
+            ('ideal', "'no'", 'True or False'),
+        ),
         (lambda: fd.crosscheck('fr3', count=2.5), ('count', '2.5', 'whole number')),
         (lambda: fd.mesh_inertia('a.stl', 1.0), ('mesh', "'a.stl'", 'TriangleMesh')),
         (lambda: fd.Feedforward('fr3', period='a'), ('period', "'a'", 'a number')),
         (lambda: fd.Feedforward('fr3', limits=3), ('limits', '3', 'StateLimits')),
-        (lambda: fd.Feedforward('fr3', applied_when_silent=3), ('silent', '3', 'True or False')),
+        (
+            lambda: fd.Feedforward('fr3', applied_when_silent=3),
+            ('silent', '3', 'True or False'),
+        ),
         (lambda: fd.Feedforward('fr3', send='a'), ('send', "'a'", 'a function')),
         (lambda: fd.predict_tracking(3, 'fr3', 600.0), ('path', '3', 'a path')),
         (lambda: StateLimits(held_until_commanded=2), ('held_until_commanded', '2')),
-        (lambda: fd.Feedforward('fr3').follow(np.zeros(7), ahead='a'), ('ahead', "'a'")),
-        (lambda: fd.Feedforward('fr3').follow(np.zeros(7), start='a'), ('start', "'a'")),
+        (
+            lambda: fd.Feedforward('fr3').follow(np.zeros(7), ahead='a'),
+            ('ahead', "'a'"),
+        ),
+        (
+            lambda: fd.Feedforward('fr3').follow(np.zeros(7), start='a'),
+            ('start', "'a'"),
+        ),
         (lambda: fd.Feedforward('fr3').follow(np.zeros(7), window=3), ('window', '3')),
-        (lambda: fd.Feedforward('fr3').stop('a', then='hold'), ('then', "'hold'", 'Stop')),
+        (
+            lambda: fd.Feedforward('fr3').stop('a', then='hold'),
+            ('then', "'hold'", 'Stop'),
+        ),
         (lambda: fd.Feedforward('fr3').stop(3), ('reason', '3', 'text')),
-        (lambda: TorqueReceiver(fd.load('fr3'), Settings(), 'a'), ('timeout', "'a'", 'number')),
+        (
+            lambda: TorqueReceiver(fd.load('fr3'), Settings(), 'a'),
+            ('timeout', "'a'", 'number'),
+        ),
         (lambda: TorqueReceiver(fd.load('fr3'), 3, 0.1), ('settings', '3', 'Settings')),
         (lambda: WrenchEstimator(3), ('model', '3', 'PinocchioModel')),
         (lambda: fd.Feedforward('fr3').reject_state(3, 0.0), ('why', '3', 'text')),
@@ -100,7 +172,11 @@ def test_the_sentence_names_argument_value_and_what_it_must_be(call, words):
     ('name', 'value'),
     [
         *(('min_input_rate', rate) for rate in (0, -3)),
-        *[('state_timeout', np.nan), ('max_state_age', -1), ('effort_friction', 'none')],
+        *[
+            ('state_timeout', np.nan),
+            ('max_state_age', -1),
+            ('effort_friction', 'none'),
+        ],
     ],
 )
 def test_impossible_limits_of_states_are_refused_by_name(name, value):

@@ -146,7 +146,11 @@ def test_an_arm_is_given_by_name_or_file_all_else_is_refused(function, states, f
             np.testing.assert_allclose(found.gravity(STATE), expected, rtol=0, atol=1e-11)
     # The names of parameters may also be asked for by a number of links.
     number, kind = (7.0, 'float') if function == 'parameter_names' else (7, 'int')
-    refusals = {'fr33': 'Did you mean fr3?', number: f'got a {kind}', None: 'got a NoneType'}
+    refusals = {
+        'fr33': 'Did you mean fr3?',
+        number: f'got a {kind}',
+        None: 'got a NoneType',
+    }
     for wrong, said in refusals.items():
         with refuses(fd.FrankaDynamicsError, said):
             call(wrong, *states)
@@ -157,7 +161,10 @@ URDF = urdf_text(FER)
 # A call that takes a member of an enumeration, what it makes of it, and another member.
 WORDS = [
     (lambda word: replace(FER, convention=word).convention, Convention.MODIFIED),
-    (lambda word: fd.import_urdf(URDF, convention=word).convention, Convention.STANDARD),
+    (
+        lambda word: fd.import_urdf(URDF, convention=word).convention,
+        Convention.STANDARD,
+    ),
     (lambda word: replace(FER.joints[0], kind=word).kind, JointKind.REVOLUTE),
     (lambda word: Shape(word, (0.1, 0.5)).kind, ShapeKind.CAPSULE),
 ]

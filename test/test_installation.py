@@ -40,7 +40,10 @@ def colcon(source):
     """Return the prefix colcon installs into, and the environment its setup.bash makes."""
     pytest.importorskip('colcon_ros', reason='requirements/test.txt is not installed')
     workspace = source.parents[1]
-    build = [sys.executable, *'-m colcon build --event-handlers console_direct-'.split()]
+    build = [
+        sys.executable,
+        *'-m colcon build --event-handlers console_direct-'.split(),
+    ]
     assert 'Finished <<< franka_dynamics' in succeed(build, cwd=workspace)
     printed = succeed(['bash', '-c', '. install/setup.bash && env -0'], cwd=workspace)
     environment = dict(entry.split('=', 1) for entry in printed.split('\0') if '=' in entry)
@@ -50,7 +53,10 @@ def colcon(source):
 @pytest.fixture(scope='module')
 def pip(source, tmp_path_factory):
     """Return the prefix pip installs the source archive into, offline, and an environment."""
-    prefix, archives = tmp_path_factory.mktemp('pip'), tmp_path_factory.mktemp('archives')
+    prefix, archives = (
+        tmp_path_factory.mktemp('pip'),
+        tmp_path_factory.mktemp('archives'),
+    )
     build = f'from setuptools import build_meta; build_meta.build_sdist({str(archives)!r})'
     succeed([sys.executable, '-c', build], cwd=source)
     (archive,) = archives.glob('*.tar.gz')
@@ -181,7 +187,10 @@ def test_an_environment_that_works_is_updated_and_never_removed(tmp_path, works)
     # Given programs that write down how they are called, in an environment made before.
     programs, calls = tmp_path / 'venv' / 'bin', tmp_path / 'calls'
     programs.mkdir(parents=True)
-    for path, status in ((programs / 'python', int(not works)), (tmp_path / 'python3', 0)):
+    for path, status in (
+        (programs / 'python', int(not works)),
+        (tmp_path / 'python3', 0),
+    ):
         path.write_text(f'#!/bin/sh\necho "{path.name} $*" >> {calls}\nexit {status}\n')
         path.chmod(0o755)
     shutil.copy(tmp_path / 'python3', programs / 'uv')

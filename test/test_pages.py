@@ -26,7 +26,11 @@ DOCS = ROOT / 'docs'
 # The text of each page.
 PAGES = {
     path: path.read_text('utf-8')
-    for path in (ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', *sorted(DOCS.rglob('*.md')))
+    for path in (
+        ROOT / 'README.md',
+        ROOT / 'CONTRIBUTING.md',
+        *sorted(DOCS.rglob('*.md')),
+    )
     if not {'_build', 'generated'} & {*path.parts}
 }
 # The Python blocks of each page.
@@ -79,7 +83,11 @@ def test_a_pages_commands_are_taken(page):
 def test_a_pages_options_exist(page):
     flags = {flag for _, one in commands() for param in one.params for flag in param.opts}
     flags |= {'--help', '--params-file', '--show-args'}  # of each verb, of ROS
-    programs = [*ROOT.glob('examples/*.py'), *ROOT.glob('benchmarks/*.py'), ROOT / 'Makefile']
+    programs = [
+        *ROOT.glob('examples/*.py'),
+        *ROOT.glob('benchmarks/*.py'),
+        ROOT / 'Makefile',
+    ]
     scripts = ''.join(path.read_text('utf-8') for path in programs)
     for flag in re.findall(r'`(--[a-z][a-z-]*)[^`]*`', PAGES[page]):
         assert flag in flags or f"'{flag}'" in scripts, flag
@@ -87,9 +95,23 @@ def test_a_pages_options_exist(page):
 
 def test_nothing_installs_this_package_from_an_index():
     # The name is on no index, and whoever registers it there could run code at those who do.
-    folders = ('docs', 'examples', 'franka_dynamics', 'launch', 'config', 'benchmarks', '.ci')
+    folders = (
+        'docs',
+        'examples',
+        'franka_dynamics',
+        'launch',
+        'config',
+        'benchmarks',
+        '.ci',
+    )
     paths = [path for folder in folders for path in (ROOT / folder).rglob('*') if path.is_file()]
-    for path in (*paths, *PAGES, ROOT / 'Makefile', ROOT / 'package.xml', ROOT / 'CHANGELOG.rst'):
+    for path in (
+        *paths,
+        *PAGES,
+        ROOT / 'Makefile',
+        ROOT / 'package.xml',
+        ROOT / 'CHANGELOG.rst',
+    ):
         text = path.read_bytes().decode('utf-8', 'ignore')
         by_name = r'franka[-_]dynamics\[[a-z]|install(\s+-\S+)*\s+[\'"]?franka[-_]dynamics\b'
         found = re.search(by_name, text)

@@ -69,7 +69,12 @@ def test_only_a_rigid_motion_passes_and_unchanged():
     pose = spatial.pose_from_xyz_rpy((0.1, 0.2, 0.3), (0.3, -1.2, 2.5))
     np.testing.assert_array_equal(spatial.as_rigid_transform(pose), pose)
     wrong = [np.diag([1.0, 1.0, -1.0, 1.0]), np.zeros((3, 3)), np.zeros((2, 4, 4))]
-    for row, column, change in ((0, 0, 1e-6), (3, 3, 1.0), (3, 0, 1e-12), (1, 1, np.inf)):
+    for row, column, change in (
+        (0, 0, 1e-6),
+        (3, 3, 1.0),
+        (3, 0, 1e-12),
+        (1, 1, np.inf),
+    ):
         wrong.append(pose.copy())
         wrong[-1][row, column] += change
     for other in wrong:

@@ -185,7 +185,10 @@ def figaroh(arm: fd.ArmDescription, motions: list[Motion], rotors: bool) -> Pred
         urdf.write_text(urdf_text(arm), encoding='utf-8')
         settings.write_text(yaml.safe_dump(config), encoding='utf-8')
         solved = Identification(Robot(str(urdf), package_dirs=folder), str(settings))
-        solved.identif_config |= {'act_idxq': [*range(arm.n)], 'act_idxv': [*range(arm.n)]}
+        solved.identif_config |= {
+            'act_idxq': [*range(arm.n)],
+            'act_idxv': [*range(arm.n)],
+        }
         with redirect_stdout(sys.stderr):  # its report
             solved.initialize()
             solved.solve(decimate=False, plotting=False)
@@ -230,7 +233,11 @@ def mujoco_sysid(arm: fd.ArmDescription, motions: list[Motion], rotors: bool) ->
     parameters = sysid.ParameterDict()
     for joint in spec.joints:
         parameters.add(_inertia_parameter(sysid, spec, model, joint.parent.name))
-        for field, most in (('damping', 10.0), ('frictionloss', 10.0), ('armature', 2.0)):
+        for field, most in (
+            ('damping', 10.0),
+            ('frictionloss', 10.0),
+            ('armature', 2.0),
+        ):
             parameters.add(_joint_parameter(sysid, joint.name, field, most))
     sequences = _windows(sysid, model, spec, joined(motions))
     residual = sysid.build_residual_fn(models_sequences=[sequences])
@@ -291,7 +298,11 @@ def _by_mujoco(model: Any, motion: Motion, *, friction: bool) -> Array:
     damping, dry = model.dof_damping.copy(), model.dof_frictionloss.copy()
     model.dof_damping[:], model.dof_frictionloss[:] = 0.0, 0.0
     for k in range(len(motion)):
-        data.qpos[:], data.qvel[:], data.qacc[:] = motion.q[k], motion.dq[k], motion.ddq[k]
+        data.qpos[:], data.qvel[:], data.qacc[:] = (
+            motion.q[k],
+            motion.dq[k],
+            motion.ddq[k],
+        )
         mujoco.mj_inverse(model, data)
         out[k] = data.qfrc_inverse
     model.dof_damping[:], model.dof_frictionloss[:] = damping, dry

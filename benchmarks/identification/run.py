@@ -182,7 +182,10 @@ def main() -> int:
             continue
         read = log.read(given.folder)
         if read is None:
-            print(f'{log.name}: left out; clone {log.repository} at {log.commit}', file=sys.stderr)
+            print(
+                f'{log.name}: left out; clone {log.repository} at {log.commit}',
+                file=sys.stderr,
+            )
             continue
         for name in given.methods:
             begun = time.monotonic()

@@ -65,7 +65,9 @@ def pinocchio_dual_arm() -> pin.Model:
     waist = model.addJoint(0, pin.JointModelRZ(), pin.SE3.Identity(), 'waist')
     center = WAIST.center_of_mass
     model.appendBodyToJoint(
-        waist, pin.Inertia(WAIST.mass, center, WAIST.inertia_at_center_of_mass), pin.SE3.Identity()
+        waist,
+        pin.Inertia(WAIST.mass, center, WAIST.inertia_at_center_of_mass),
+        pin.SE3.Identity(),
     )
     for side, prefix in ((1.0, 'left_'), (-1.0, 'right_')):
         frame = model.addFrame(
@@ -108,9 +110,17 @@ def draw(tree: BodyTree, path: str) -> None:
     space = figure.add_subplot(1, 2, 1, projection='3d')
     turned = tree.poses(q)[0]
     lines = {'waist': ['tab:gray', np.zeros(3), turned[:3, 3] + (0.0, 0.0, 0.5)]}
-    for name, side, colour in (('left', 1.0, 'tab:blue'), ('right', -1.0, 'tab:orange')):
+    for name, side, colour in (
+        ('left', 1.0, 'tab:blue'),
+        ('right', -1.0, 'tab:orange'),
+    ):
         joints = [x for x, body in zip(origins, tree.joint_names) if body.startswith(name)]
-        lines[name] = [colour, lines['waist'][2], (turned @ shoulder(side))[:3, 3], *joints]
+        lines[name] = [
+            colour,
+            lines['waist'][2],
+            (turned @ shoulder(side))[:3, 3],
+            *joints,
+        ]
     for name, (colour, *points) in lines.items():
         space.plot(*np.stack(points).T, 'o-', color=colour, linewidth=5, label=name)
     space.set(xlabel='x [m]', ylabel='y [m]', zlabel='z [m]', aspect='equal')

@@ -24,7 +24,12 @@ from franka_dynamics.spatial import joint_twist
 # Angles of the axes at q = 0: motors 1 and 4, elbows 2 and 5, and joint 3 between links 2 and 3.
 # Kwon gives no dimensions; this project chose them.
 POLAR, AZIMUTH = np.radians([[75, 55, 20, 75, 55], [-140, 140, -90, -40, 40]])  # joints 1 to 5
-LINK_ENDS = {1: (1, 2), 2: (2, 3), 3: (3, 5), 4: (4, 5)}  # the joints at each link's ends
+LINK_ENDS = {
+    1: (1, 2),
+    2: (2, 3),
+    3: (3, 5),
+    4: (4, 5),
+}  # the joints at each link's ends
 RADIUS, WIDTH, THICKNESS = 0.2, 0.02, 0.01  # m
 DENSITY = 2700.0  # kg/m^3
 START, END = np.zeros(2), np.radians([35.0, -45.0])  # rad
@@ -74,10 +79,18 @@ def arc_bar(start, end, segments=12):
         for out, side in ((1, 1), (-1, 1), (-1, -1), (1, -1))
     ]
     last = 4 * segments
-    faces = [[0, 1, 2], [0, 2, 3], [last, last + 2, last + 1], [last, last + 3, last + 2]]
+    faces = [
+        [0, 1, 2],
+        [0, 2, 3],
+        [last, last + 2, last + 1],
+        [last, last + 3, last + 2],
+    ]
     for here in range(0, last, 4):
         for a, b in ((0, 1), (1, 2), (2, 3), (3, 0)):
-            faces += [[here + a, here + 4 + b, here + b], [here + a, here + 4 + a, here + 4 + b]]
+            faces += [
+                [here + a, here + 4 + b, here + b],
+                [here + a, here + 4 + a, here + 4 + b],
+            ]
     return TriangleMesh(np.stack(corners, axis=1).reshape(-1, 3), np.array(faces))
 
 
@@ -147,7 +160,9 @@ def main():
     opening.plot(times, 1e3 * integrated, label='passive joints integrated')
     opening.plot(times, 1e3 * solved, label='loop solved at every instant')
     opening.set(
-        xlabel='time [s]', ylabel='loop open by [mrad]', title='drift of the constraint (11)'
+        xlabel='time [s]',
+        ylabel='loop open by [mrad]',
+        title='drift of the constraint (11)',
     )
     torque.legend()
     opening.set_ylim(top=1.4)

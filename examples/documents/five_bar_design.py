@@ -122,7 +122,10 @@ def main():
     figure = Figure(figsize=(12.0, 5.0), layout='constrained')
     axes, times = figure.add_subplot(1, 2, 1), np.linspace(0.0, TIMES[-1], 101)
     shape = figure.add_subplot(1, 2, 2, projection='3d')
-    for u, style, label, opacity in ((START, '--', 'before', 0.2), (found, '-', 'after', 0.7)):
+    for u, style, label, opacity in (
+        (START, '--', 'before', 0.2),
+        (found, '-', 'after', 0.7),
+    ):
         chain = designed(u)
         torques = chain.inverse_dynamics(five_bar.reach(chain, times)).T
         for motor, (torque, colour) in enumerate(zip(torques, ('tab:blue', 'tab:orange')), 1):

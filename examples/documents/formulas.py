@@ -27,7 +27,11 @@ QUANTITIES = {
 def formulas(what: str, given: str) -> str:
     """Return the formulas as text; `given` is the arm, for the RPR report python or latex."""
     if what == 'rpr':
-        from franka_dynamics.rpr.symbolic import latex_text, python_text, rpr_report_sections
+        from franka_dynamics.rpr.symbolic import (
+            latex_text,
+            python_text,
+            rpr_report_sections,
+        )
 
         return (latex_text if given == 'latex' else python_text)(rpr_report_sections())
     arm = fd.load(given)

@@ -27,7 +27,11 @@ GAIN, DAMPING = 400.0, 40.0  # 1/s^2, 1/s: errors have two equal poles at -20/s
 PERIOD, PARTS = 1e-3, 10  # time between two torques [s], and physics steps in this time
 # Offsets of the joints at the start of the runs with feedback [rad, m, rad].
 OFF = np.array([0.02, 0.01, -0.02])
-WAYS = ('computed torque', 'gravity and the same gains', 'torques alone, from the ellipse')
+WAYS = (
+    'computed torque',
+    'gravity and the same gains',
+    'torques alone, from the ellipse',
+)
 
 
 @dataclass(frozen=True)

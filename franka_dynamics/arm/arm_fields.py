@@ -12,7 +12,12 @@ from .bodies import FixedFrame
 from .denavit_hartenberg import Convention, DHRow
 from .friction import Friction
 from .inertia import LinkInertia
-from .typed_file import FloatOrInfinity, NonNegativeArray, NonNegativeFloat, PositiveFloat
+from .typed_file import (
+    FloatOrInfinity,
+    NonNegativeArray,
+    NonNegativeFloat,
+    PositiveFloat,
+)
 from .. import former_names
 from ..arrays import Array, ValueEquality
 from ..errors import as_enum, DescriptionError
@@ -43,7 +48,14 @@ class FormatWords(NamedTuple):
 
 URDF_WORDS = FormatWords()
 MJCF_WORDS = FormatWords(
-    *('MJCF', 'body', 'bodies', 'a hinge or a slide', 'free or ball', 'inertial or geom'),
+    *(
+        'MJCF',
+        'body',
+        'bodies',
+        'a hinge or a slide',
+        'free or ball',
+        'inertial or geom',
+    ),
     *('inertial mass', 'inertial pos', 'inertial diaginertia'),
     *('actuatorfrcrange, forcerange or ctrlrange', 'MuJoCo'),
 )

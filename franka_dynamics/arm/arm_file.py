@@ -27,18 +27,35 @@ from .bodies import (
 from .description import ArmDescription
 from .inertia import LinkInertia, repaired_link
 from .strict_yaml import yaml_text
-from .typed_file import decode, dotted_path, encode, FieldError, prepend_keys, read_typed_file
+from .typed_file import (
+    decode,
+    dotted_path,
+    encode,
+    FieldError,
+    prepend_keys,
+    read_typed_file,
+)
 from .unit_questions import require_si_units
 from .. import errors
 from ..constants import AS_LISTED, NO_HAND, REPAIR_METHODS
-from ..errors import DescriptionError, FrankaDynamicsError, InertiaError, UnknownArmError
+from ..errors import (
+    DescriptionError,
+    FrankaDynamicsError,
+    InertiaError,
+    UnknownArmError,
+)
 from ..files import expanded_path, share_directory
 from ..spatial import rpy_from_rotation
 
 # Other names of shipped arms: 'panda' loads the fer with its joints named panda_joint1, ... Franka
 # sold its first arm as Panda.
 ARM_NAME_ALIASES = {'panda': 'fer', 'fp3': 'fr3'}
-_XML_SUFFIXES = ('.urdf', '.xml', '.xacro', '.sdf')  # SDF is refused by its own sentence
+_XML_SUFFIXES = (
+    '.urdf',
+    '.xml',
+    '.xacro',
+    '.sdf',
+)  # SDF is refused by its own sentence
 _FORMAT_HINT = 'an arm file starts with name, convention, joints, inertial_sets'
 
 
@@ -327,7 +344,10 @@ def _arm_file_content(
     description: ArmDescription, source: str | None, title: str | None, notes: str
 ) -> ArmFile:
     """Return the content of an arm's file; raise FieldError for an unknown hand."""
-    name, origin = description.inertial_set or 'own', source or description.source or 'not stated'
+    name, origin = (
+        description.inertial_set or 'own',
+        source or description.source or 'not stated',
+    )
     base, base_link, load = description.base, description.base_link, description.payload
     pose = Pose(xyz=base[:3, 3], rpy=rpy_from_rotation(base[:3, :3]))
     inertial = InertialSet(

@@ -46,7 +46,10 @@ class DHRow:
                 raise DescriptionError(f'{field.name} of a DH row is {value}; it must be finite.')
 
     def transform(
-        self, convention: Convention, theta_offset: ArrayLike = 0.0, d_offset: ArrayLike = 0.0
+        self,
+        convention: Convention,
+        theta_offset: ArrayLike = 0.0,
+        d_offset: ArrayLike = 0.0,
     ) -> Array:
         """
         Return the pose of this row's frame in the previous frame, shape (..., 4, 4).
@@ -62,7 +65,10 @@ class DHRow:
         d = self.d + slide
         # By the angle sum formulas a `theta` of a quarter turn is exact: cos(q - pi/2) is sin q.
         c0, s0 = cos_sin(self.theta)
-        ct, st = c0 * np.cos(turn) - s0 * np.sin(turn), s0 * np.cos(turn) + c0 * np.sin(turn)
+        ct, st = (
+            c0 * np.cos(turn) - s0 * np.sin(turn),
+            s0 * np.cos(turn) + c0 * np.sin(turn),
+        )
         ca, sa = cos_sin(self.alpha)
         cb, sb = cos_sin(self.beta)
         # The turn Rx(alpha) Ry(beta), and its last column, along which a modified row moves by d.

@@ -115,7 +115,13 @@ class ArmDescription(ArmFields):
     payload: LinkInertia = field(default_factory=LinkInertia.zero)
     carried_mass: float = 0.0
     urdf: UrdfProvenance | None = None
-    json_fields = 'name', 'file', 'inertial_set', 'hand', 'source'  # what a result in JSON names
+    json_fields = (
+        'name',
+        'file',
+        'inertial_set',
+        'hand',
+        'source',
+    )  # what a result in JSON names
 
     def __post_init__(self) -> None:
         """Raise DescriptionError (home: JointVectorError) for wrong fields; freeze the arrays."""
@@ -199,7 +205,10 @@ class ArmDescription(ArmFields):
         minus the same with q - q_min. Without `velocity_offset` the bounds do not depend on q.
         """
         q, velocity = self._checked_positions(q), self.limit('velocity')
-        offset, deceleration = self.limit('velocity_offset'), self.limit('velocity_deceleration')
+        offset, deceleration = (
+            self.limit('velocity_offset'),
+            self.limit('velocity_deceleration'),
+        )
 
         def max_speed(distance_to_limit: Array) -> Array:
             """Return the largest allowed speed [rad/s] at a distance [rad] from a limit."""

@@ -74,7 +74,10 @@ def frame_table(arm: ArmDescription) -> dict[Frame, FramePlacement]:
 def _new_frame_table(arm: ArmDescription) -> dict[Frame, FramePlacement]:
     """Return a new table of all frames' placements, which `frame_table` then keeps."""
     n, names, fixed = arm.n, link_names(arm.joint_names), fixed_frame_placements(arm)
-    flange, base = FramePlacement(n, arm.flange_transform()), FramePlacement(0, np.eye(4))
+    flange, base = (
+        FramePlacement(n, arm.flange_transform()),
+        FramePlacement(0, np.eye(4)),
+    )
     table: dict[Frame, FramePlacement] = {'flange': flange, names.flange: flange}
     if not any(place.joint == 0 for place in fixed.values()):
         table |= {ROOT_LINK: base, names.base: base}
@@ -97,7 +100,10 @@ def link_placements(arm: ArmDescription) -> tuple[FramePlacement, ...]:
     A link has the fixed frame of its name, such as that of the URDF it is from, or else the frame
     on its joint's axis: for modified DH rows the DH frame.
     """
-    fixed, axes = fixed_frame_placements(arm), [behind for _, behind in arm.joint_placements()]
+    fixed, axes = (
+        fixed_frame_placements(arm),
+        [behind for _, behind in arm.joint_placements()],
+    )
     places = []
     for i, (name, behind) in enumerate(zip(arm.link_names, axes), start=1):
         own, axis = fixed.get(name), FramePlacement(i, inverse_transform(behind))

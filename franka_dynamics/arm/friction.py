@@ -13,7 +13,14 @@ from typing import Annotated, Protocol
 import numpy as np
 
 from .typed_file import TaggedUnion
-from ..arrays import Array, array_text, ArrayLike, as_joint_values, freeze_arrays, ValueEquality
+from ..arrays import (
+    Array,
+    array_text,
+    ArrayLike,
+    as_joint_values,
+    freeze_arrays,
+    ValueEquality,
+)
 from ..errors import FrictionError
 
 _MODEL_NAME_IN_ERRORS = 'a friction model (joints last)'
@@ -125,7 +132,10 @@ class LinearFriction(ValueEquality):
         shapes = {'coulomb': (n,), 'offset': (n,), 'slip': (slip_count, n)}
         freeze_arrays(self, FrictionError, _MODEL_NAME_IN_ERRORS, **shapes)
         if self.covariance is not None:
-            shape, what = (n, 3 + slip_count, 3 + slip_count), 'a friction model (joints first)'
+            shape, what = (
+                (n, 3 + slip_count, 3 + slip_count),
+                'a friction model (joints first)',
+            )
             freeze_arrays(self, FrictionError, what, covariance=shape)
             self._check_covariance()
         if not 0.0 < self.width < np.inf:

@@ -6,7 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .bodies import hand_bodies, hand_name, HandBody, InertiaReferencePoint, is_file_path
+from .bodies import (
+    hand_bodies,
+    hand_name,
+    HandBody,
+    InertiaReferencePoint,
+    is_file_path,
+)
 from .inertia import LinkInertia
 from ..arrays import Array
 

@@ -68,7 +68,11 @@ for _kind in (_StrictLoader, _StrictDumper):
 
 def yaml_text(content: Any) -> str:
     """Return plain data as YAML text that `read_mapping` and PyYAML read as the same data."""
-    layout: dict[str, Any] = {'default_flow_style': None, 'width': 99, 'allow_unicode': True}
+    layout: dict[str, Any] = {
+        'default_flow_style': None,
+        'width': 99,
+        'allow_unicode': True,
+    }
     return str(yaml.dump(content, Dumper=_StrictDumper, sort_keys=False, **layout))
 
 

@@ -52,7 +52,11 @@ def unit_questions(description: ArmDescription) -> list[UnitQuestion]:
     """Return a question for each group of limits, lengths or masses that is implausibly large."""
     sentences = _length_and_mass_questions(description)
     questions = [UnitQuestion(sentence, {}) for sentence in sentences]
-    return [*questions, *_effort_unit_questions(description), *_motion_unit_questions(description)]
+    return [
+        *questions,
+        *_effort_unit_questions(description),
+        *_motion_unit_questions(description),
+    ]
 
 
 def require_si_units(description: ArmDescription, error_prefix: str) -> None:

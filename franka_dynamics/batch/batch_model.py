@@ -71,7 +71,11 @@ class BatchModel(GeneratedModel):
     """
 
     def __init__(
-        self, description: RobotLike, gravity: ArrayLike = GRAVITY, *, threads: int | None = None
+        self,
+        description: RobotLike,
+        gravity: ArrayLike = GRAVITY,
+        *,
+        threads: int | None = None,
     ) -> None:
         if threads is not None and (
             isinstance(threads, bool) or not isinstance(threads, Integral) or threads < 1

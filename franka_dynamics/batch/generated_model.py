@@ -21,7 +21,12 @@ from ..codegen.quantities import INPUT_NAMES
 from ..constants import Quantity
 from ..dynamics import model
 from ..dynamics.body_tree import BodyTree, RobotLike
-from ..dynamics.model import AccelerationDerivatives, as_gravity_vector, GRAVITY, TorqueDerivatives
+from ..dynamics.model import (
+    AccelerationDerivatives,
+    as_gravity_vector,
+    GRAVITY,
+    TorqueDerivatives,
+)
 from ..dynamics.regressor import as_column_indices, N_LINK_PARAMETERS
 from ..errors import as_enum, JointVectorError, SettingsError
 

@@ -15,7 +15,12 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..codegen.c_code import blocks_per_state_group, cuda_source, kernel_name, THREADS_PER_BLOCK
+from ..codegen.c_code import (
+    blocks_per_state_group,
+    cuda_source,
+    kernel_name,
+    THREADS_PER_BLOCK,
+)
 from ..codegen.equations import Equations
 from ..codegen.llvm_ir import vector_llvm_ir
 from ..codegen.python_code import python_callable
@@ -56,7 +61,10 @@ class Kernel:
         )
 
     def __call__(
-        self, arrays: Sequence[np.ndarray], thread_count: int, out: np.ndarray | None = None
+        self,
+        arrays: Sequence[np.ndarray],
+        thread_count: int,
+        out: np.ndarray | None = None,
     ) -> Array:
         """
         Return the quantity at N states, (N, *shape): a new array, or `out` if it is given.
@@ -162,7 +170,11 @@ def _load_machine_code(llvm_text: str) -> tuple[Any, int]:
     llvm.initialize_native_asmprinter()
     features = llvm.get_host_cpu_features().flatten()
     machine = llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=features, opt=2, codemodel='jitdefault', jit=True
+        cpu=llvm.get_host_cpu_name(),
+        features=features,
+        opt=2,
+        codemodel='jitdefault',
+        jit=True,
     )
 
     def emit_object_code() -> bytes:
@@ -252,7 +264,11 @@ class GpuKernel:
                 before.set_current()
 
     def __call__(
-        self, stream: int, state_count: int, addresses: Sequence[tuple[int, int]], out_address: int
+        self,
+        stream: int,
+        state_count: int,
+        addresses: Sequence[tuple[int, int]],
+        out_address: int,
     ) -> None:
         """
         Start the computation of the quantity at N states on a CUDA stream.

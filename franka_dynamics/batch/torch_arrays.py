@@ -17,7 +17,10 @@ from ..errors import JointVectorError
 # Autograd's nodes take longer than a kernel; without gradients they are left out, unless
 # torch.func transforms a function, whose tensors have no memory.
 _is_functorch_active = getattr(torch._C, '_are_functorch_transforms_active', lambda: True)
-_NUMPY_DTYPES = {torch.float32: np.dtype(np.float32), torch.float64: np.dtype(np.float64)}
+_NUMPY_DTYPES = {
+    torch.float32: np.dtype(np.float32),
+    torch.float64: np.dtype(np.float64),
+}
 xp = torch
 KERNEL_INPUT_TYPES = torch.Tensor, _NUMPY_DTYPES
 
@@ -126,7 +129,11 @@ class _QuantityFunction(torch.autograd.Function):
         """Return the gradients by the inputs from the gradient by the result."""
         derivatives, lead = _derivatives_and_leading_axes(ctx)
         found = grad.reshape(*lead, 1, math.prod(ctx.shape)) @ derivatives
-        return (None, None, *found.squeeze(-2).split(ctx.saved_tensors[0].shape[-1], -1))
+        return (
+            None,
+            None,
+            *found.squeeze(-2).split(ctx.saved_tensors[0].shape[-1], -1),
+        )
 
     @staticmethod
     def jvp(ctx: Any, _model: None, _key: None, *tangents: Any) -> Any:

@@ -127,7 +127,11 @@ class ArmChoice:
         payload, choice = self.read_payload(), self
         if is_urdf_or_mjcf(self.arm):
             choice = ArmChoice(str(folder / 'arm.yaml'))
-            save(replace(self, payload=None).load(), choice.arm, source=f'written from {self.arm}')
+            save(
+                replace(self, payload=None).load(),
+                choice.arm,
+                source=f'written from {self.arm}',
+            )
         given = {
             'robot_type': choice.arm,
             'hand': choice.hand,
@@ -188,5 +192,8 @@ class BagReader:
         """Read an arm's joint states from a bag as a Recording, with a progress bar."""
         from ..recordings.recording import read_recording
 
-        names, task = self.joint_names_in_bag(arm), progress_bar.new_task(f'reading {bag}')
+        names, task = (
+            self.joint_names_in_bag(arm),
+            progress_bar.new_task(f'reading {bag}'),
+        )
         return read_recording(bag, names, topic=self.topic, stamps=self.stamp_kind, progress=task)

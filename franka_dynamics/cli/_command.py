@@ -74,7 +74,8 @@ class Command(click.Command):
             now = self.former_options[option]
             text = f'is now {now}' if now else 'is not needed before NAME:=VALUE'
             click.echo(
-                f'note: {option} {text}; release {FORMER_OPTIONS_UNTIL} has no {option}.', err=True
+                f'note: {option} {text}; release {FORMER_OPTIONS_UNTIL} has no {option}.',
+                err=True,
             )
             if now or sign:
                 yield f'{now}{sign}{value}' if now else value

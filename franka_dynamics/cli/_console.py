@@ -14,14 +14,24 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
 from ._options import STDOUT_PATH
 from ..files import write_text
 
 _LABEL_STYLES = dict.fromkeys(('error', 'MISMATCH', 'not physical'), 'red')
 _LABEL_STYLES |= {'warning': 'yellow', 'pass': 'green'}
-_PLAIN_TEXT_OPTIONS: dict[str, Any] = {'markup': False, 'emoji': False, 'highlight': False}
+_PLAIN_TEXT_OPTIONS: dict[str, Any] = {
+    'markup': False,
+    'emoji': False,
+    'highlight': False,
+}
 _PROGRESS_LINE_PERIOD_S = 10.0
 _END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

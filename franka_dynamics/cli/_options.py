@@ -28,7 +28,11 @@ INERTIA_OPTION_NAMES = ('hand', 'inertial_set', 'payload')
 # The Franka hand is mounted at -45 degrees, and its tool centre point lies 103.4 mm in front of
 # the flange (franka_description).
 _HAND_YAW = -math.pi / 4
-MOUNT_OFFSETS = {'flange': (0.0, 0.0), 'hand': (0.0, _HAND_YAW), 'hand_tcp': (0.1034, _HAND_YAW)}
+MOUNT_OFFSETS = {
+    'flange': (0.0, 0.0),
+    'hand': (0.0, _HAND_YAW),
+    'hand_tcp': (0.1034, _HAND_YAW),
+}
 
 
 class Number(click.FloatRange):
@@ -67,7 +71,10 @@ class CommaList(click.ParamType):
     name = 'values'
 
     def __init__(
-        self, metavar: str, item_type: click.ParamType = click.STRING, count: int | None = None
+        self,
+        metavar: str,
+        item_type: click.ParamType = click.STRING,
+        count: int | None = None,
     ) -> None:
         """Make the type of `count` items of `item_type`; help shows `metavar` for it."""
         self.metavar, self.item_type, self.count = metavar, item_type, count
@@ -78,7 +85,11 @@ class CommaList(click.ParamType):
             return value
         parts = [self.item_type.convert(part.strip(), param, ctx) for part in value.split(',')]
         if self.count not in (None, len(parts)):
-            self.fail(f'{value!r} has {len(parts)} of {self.count} values with commas', param, ctx)
+            self.fail(
+                f'{value!r} has {len(parts)} of {self.count} values with commas',
+                param,
+                ctx,
+            )
         return tuple(parts)
 
 
@@ -181,7 +192,10 @@ def _check_gravity(_context: Any, _option: Any, gravity: tuple[float, ...]) -> t
     elif strength and not _EARTH_GRAVITY_RANGE_M_S2[0] <= strength <= _EARTH_GRAVITY_RANGE_M_S2[1]:
         note = f"has the strength {strength:.3g} m/s^2; the Earth's is 9.81"
     if note:
-        print(f'note: gravity {",".join(f"{one:g}" for one in gravity)} {note}.', file=sys.stderr)
+        print(
+            f'note: gravity {",".join(f"{one:g}" for one in gravity)} {note}.',
+            file=sys.stderr,
+        )
     return gravity
 
 
@@ -296,7 +310,10 @@ payload_file_options = with_options(
 
 ARM_TYPE = ShippedNameOrPath('arms')
 _arm_option = option(
-    '--arm', 'shipped, an arm file, a URDF, a xacro with NAME:=VALUE', ARM_TYPE, default='fr3'
+    '--arm',
+    'shipped, an arm file, a URDF, a xacro with NAME:=VALUE',
+    ARM_TYPE,
+    default='fr3',
 )
 _payload_option = option(
     '--payload',
@@ -304,11 +321,16 @@ _payload_option = option(
     click.Path(),
 )
 joints_option = option(
-    '--joints', "a URDF's joints, base to tip (default: the only chain)", CommaList('JOINT,...')
+    '--joints',
+    "a URDF's joints, base to tip (default: the only chain)",
+    CommaList('JOINT,...'),
 )
 _HELD_POSITIONS_TYPE = CommaList('JOINT=POSITION,...', JointPositionType())
 held_joints_option = option(
-    '--hold', 'where other joints of a URDF stand [rad or m]: a lift', _HELD_POSITIONS_TYPE, 'held'
+    '--hold',
+    'where other joints of a URDF stand [rad or m]: a lift',
+    _HELD_POSITIONS_TYPE,
+    'held',
 )
 _chain_options = with_options(_arm_option, joints_option, held_joints_option, with_xacro_arguments)
 arm_payload_options = options_as('arm', ArmChoice, _chain_options, _payload_option)
@@ -320,7 +342,11 @@ _inertia_options = with_options(
         default=AS_LISTED,
         show_default="the arm's own; of sim and demo franka_hand",
     ),
-    option('--set', "one of the arm's inertial sets (default: its own)", dest='inertial_set'),
+    option(
+        '--set',
+        "one of the arm's inertial sets (default: its own)",
+        dest='inertial_set',
+    ),
     _payload_option,
 )
 _arm_file_option = option('--arm', 'shipped, or an arm file', ARM_TYPE, default='fr3')
@@ -337,14 +363,27 @@ bag_options = options_as(
     ros_name_option('--topic', 'of joint states (default: /joint_states or the only)', None),
 )
 stamp_option = option(
-    '--stamps stamp_kind', "the messages' own or the recorder's", STAMP_KINDS, default=HEADER_STAMP
+    '--stamps stamp_kind',
+    "the messages' own or the recorder's",
+    STAMP_KINDS,
+    default=HEADER_STAMP,
 )
 # SignalOptions checks the values, for programs as well.
 signal_options = options_as(
     'signal',
     SignalOptions,
-    option('--rate', 'samples per second after resampling', Number(), default=SignalOptions.rate),
-    option('--cutoff', 'cut-off of the low-pass [Hz]', Number(), default=SignalOptions.cutoff),
+    option(
+        '--rate',
+        'samples per second after resampling',
+        Number(),
+        default=SignalOptions.rate,
+    ),
+    option(
+        '--cutoff',
+        'cut-off of the low-pass [Hz]',
+        Number(),
+        default=SignalOptions.cutoff,
+    ),
     option('--trim', 'time dropped at each end [s]', Number(), default=SignalOptions.trim),
 )
 bag_and_stamp_options = with_options(bag_options, stamp_option)

@@ -12,7 +12,10 @@ from ..report.elements import Cell, headers, Table
 from ..ros.status import DiagnosticSubject, NodeSnapshot, StatusKey, TERM_HEADINGS
 
 _LEVEL_COLORS = {'WARN': 'yellow', 'ERROR': 'red', 'STALE': 'magenta'}
-_HIGH_TORQUE_TO_LIMIT, _MAX_TORQUE_TO_LIMIT = 0.8, 1.0  # of torque to its limit: yellow, red
+_HIGH_TORQUE_TO_LIMIT, _MAX_TORQUE_TO_LIMIT = (
+    0.8,
+    1.0,
+)  # of torque to its limit: yellow, red
 _MAX_STAMP_AGE_MS = 100.0  # older stamps come from a simulation slower than the clock
 _MIN_OTHER_CLOCK_AGE_MS = 3.6e6  # stamps that far off are simulated time
 

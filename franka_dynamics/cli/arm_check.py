@@ -19,7 +19,13 @@ from ._console import echo, echo_each, make_console, print_rich, write_json
 from ..arm import ArmDescription
 from ..arm.arm_file import is_urdf_or_mjcf
 from ..arm.bodies import is_file_path
-from ..errors import ArmWarning, DescriptionError, FrankaDynamicsError, list_text, NoLinksError
+from ..errors import (
+    ArmWarning,
+    DescriptionError,
+    FrankaDynamicsError,
+    list_text,
+    NoLinksError,
+)
 from ..files import read_text
 from ..report import arm as report
 from ..report.elements import to_json_types
@@ -117,7 +123,10 @@ def _check_arm(arm: ArmChoice, options: Options, *, in_detail: bool) -> dict[str
         # What loading found, without meshes, stands in the table.
         shown = {f'{one}' for one in find_implausible_values(document)[0]} if document else ()
         notes = (one for one in description.notes if one not in shown)
-        echo_each((*notes, *description.repairs, *report.conditioning_notes(description)), 'note')
+        echo_each(
+            (*notes, *description.repairs, *report.conditioning_notes(description)),
+            'note',
+        )
         print_rich(*(report.crosscheck_tables(checked) if options.everything else ()))
     return data
 
@@ -160,7 +169,11 @@ def compare_arms(options: Options) -> int:
 
 
 def _print_differences(
-    differences: list[ParameterDifference], title: str, joint_names: Sequence[str], *, passed: bool
+    differences: list[ParameterDifference],
+    title: str,
+    joint_names: Sequence[str],
+    *,
+    passed: bool,
 ) -> int:
     """Print two arms' largest difference in each part; return how many of all affect torques."""
     effective = sum(diff.has_effect for diff in differences)

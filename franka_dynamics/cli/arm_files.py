@@ -29,7 +29,11 @@ from ..constants import Convention, GRAVITY, GRAVITY_DIRECTIONS, parse_float
 from ..cpp_package.package import controller_arm_text
 from ..errors import DescriptionError, InertiaError
 from ..files import write_text
-from ..identification.base_parameters import base_parameters, GRAVITY_BASIS_M_S2, NO_GRAVITY
+from ..identification.base_parameters import (
+    base_parameters,
+    GRAVITY_BASIS_M_S2,
+    NO_GRAVITY,
+)
 from ..identification.friction_export import FRICTION_WRITERS
 from ..report import arm as report
 from ..spatial import JointKind
@@ -109,7 +113,9 @@ def _print_symbolic_parameters(choice: ArmChoice, gravity_direction: str, text_f
     """Print each base parameter as an expression, as text or LaTeX; return 0."""
     forbid_options('--symbolic: the relations hold for any masses', *INERTIA_OPTION_NAMES)
     forbid_options('--symbolic, which writes the relations alone', 'json')
-    from ..identification.symbolic_parameters import symbolic_base_parameters  # needs sympy
+    from ..identification.symbolic_parameters import (
+        symbolic_base_parameters,
+    )  # needs sympy
 
     arm = choice.load()
     modified = to_modified_convention(arm)
@@ -187,7 +193,11 @@ def export_arm(arm: ArmChoice, options: Options) -> int:
         form = 'mjcf'
     if form != 'mjcf':
         forbid_without('--format mjcf', 'ideal')
-    texts = {**FRICTION_WRITERS, 'controller': controller_arm_text, 'desk': _end_effector_text}
+    texts = {
+        **FRICTION_WRITERS,
+        'controller': controller_arm_text,
+        'desk': _end_effector_text,
+    }
     if form in texts:
         print_or_write(texts[form](arm.load()), output)
         return 0

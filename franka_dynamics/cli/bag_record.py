@@ -27,7 +27,10 @@ _OTHER_ARM_TIMEOUT_S = 2.0  # recording ends if joint states are another arm's a
 
 
 def record_and_check(
-    arm: ArmChoice, options: Options, motion_name: str = '', play_motion: PlayMotion | None = None
+    arm: ArmChoice,
+    options: Options,
+    motion_name: str = '',
+    play_motion: PlayMotion | None = None,
 ) -> int:
     """
     Record and check a bag; return 1 if it is unusable or the motion to record failed.
@@ -59,7 +62,10 @@ def record_and_check(
     usable = _check_recording(arm, bag, progress, motion_name)
     failure = progress.motion_error
     if failure is not None:
-        echo(f'{motion_name} was not played to its end: {str(failure) or "interrupted"}', 'error')
+        echo(
+            f'{motion_name} was not played to its end: {str(failure) or "interrupted"}',
+            'error',
+        )
     return 0 if usable and failure is None else 1
 
 

@@ -47,7 +47,10 @@ def run(
         echo(f'{report.TRACKING_CAVEAT}.')
     echo_each(f'plot: {path}' for path in plots)
     if options.require is not None and best.error.E > options.require:
-        echo(f'E is above the required {options.require:g} {best.error_unit.name}', style='red')
+        echo(
+            f'E is above the required {options.require:g} {best.error_unit.name}',
+            style='red',
+        )
         return 1
     return 0
 

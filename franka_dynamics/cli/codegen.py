@@ -13,7 +13,11 @@ from ._choices import ArmChoice, forbid_options, Options
 from ._console import echo, echo_each, make_console, print_or_write, print_rich
 from ..codegen.c_code import c_header, cuda_source
 from ..codegen.equations import customised_equations
-from ..codegen.file_comments import as_identifier, operation_count, require_distinct_quantities
+from ..codegen.file_comments import (
+    as_identifier,
+    operation_count,
+    require_distinct_quantities,
+)
 from ..codegen.python_code import python_module
 from ..constants import ParameterMode, Quantity
 from ..cpp_package.package import copy_controller_package

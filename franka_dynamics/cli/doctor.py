@@ -14,8 +14,19 @@ from ..arm.arm_file import is_urdf_or_mjcf
 from ..constants import AS_LISTED, NO_HAND
 from ..errors import FrankaDynamicsError
 from ..ros import ROS_INSTALL_HINT
-from ..ros.machine_checks import CheckResult, GOOD, machine_checks, NOTE, SIMULATOR_SUBJECT, TO_DO
-from ..validation.robot_model import compare_with_robot, POSE_SUBJECT, read_robot_state_and_model
+from ..ros.machine_checks import (
+    CheckResult,
+    GOOD,
+    machine_checks,
+    NOTE,
+    SIMULATOR_SUBJECT,
+    TO_DO,
+)
+from ..validation.robot_model import (
+    compare_with_robot,
+    POSE_SUBJECT,
+    read_robot_state_and_model,
+)
 
 _LEVEL_STYLES = {GOOD: 'green', NOTE: 'yellow', TO_DO: 'red'}
 _LISTENING_TIME_S = 2.0  # time to listen to the running system

@@ -29,7 +29,12 @@ _NODE_NAMES = ('feedforward', 'simulator')
 _TRANSITIONS = ('configure', 'activate', 'deactivate', 'cleanup', 'shutdown')
 _node_options = shared.with_options(
     shared.node_option,
-    option('--timeout', 'how long to wait for the node [s]', Number(0.1, 3600.0), default=5.0),
+    option(
+        '--timeout',
+        'how long to wait for the node [s]',
+        Number(0.1, 3600.0),
+        default=5.0,
+    ),
 )
 
 
@@ -40,7 +45,11 @@ def arm() -> None:
 
 @arm.command('show', func='arm_files.show_arm')
 @click.argument('positional', type=shared.ARM_TYPE, required=False, metavar='[ARM]')
-@option('--q', 'show inertias in the space frame at this pose', CommaList('zero|home|Q1,...'))
+@option(
+    '--q',
+    'show inertias in the space frame at this pose',
+    CommaList('zero|home|Q1,...'),
+)
 @choice_or_flag('--base-parameters', 'print the base parameters', GRAVITY_DIRECTIONS)
 @choice_or_flag('--symbolic', 'print the base parameters in symbols', ('text', 'latex'))
 @shared.json_option
@@ -75,9 +84,17 @@ def check_arms() -> None:
 @arm.command('compare', func='arm_check.compare_arms')
 @click.argument('first', type=click.Path())
 @click.argument('second', type=click.Path())
-@option('--set', "inertial set (default: a shipped arm's nearest to a URDF)", dest='inertial_set')
 @option(
-    '--hand', 'hand of an arm that is no URDF', click.Path(), default=AS_LISTED, show_default=False
+    '--set',
+    "inertial set (default: a shipped arm's nearest to a URDF)",
+    dest='inertial_set',
+)
+@option(
+    '--hand',
+    'hand of an arm that is no URDF',
+    click.Path(),
+    default=AS_LISTED,
+    show_default=False,
 )
 @option('--arm-prefix', 'prefix of joint names in a URDF (default: found)', dest='prefix')
 @with_xacro_arguments
@@ -115,7 +132,13 @@ def import_urdf() -> None:
 @arm.command('export', func='arm_files.export_arm')
 @option('--output', 'file to write (default: print)', shared.OUT_FILE_TYPE)
 @shared.force_option
-@option('--format', 'format of the output', EXPORT_FORMATS, 'form', default=EXPORT_FORMATS[0])
+@option(
+    '--format',
+    'format of the output',
+    EXPORT_FORMATS,
+    'form',
+    default=EXPORT_FORMATS[0],
+)
 @flag('--ideal', "leave the joints' armature and friction out of an MJCF")
 @shared.arm_prefix_option(callback=shared.validate_prefix)
 @shared.arm_options
@@ -197,7 +220,12 @@ def _csv_path(text: str) -> Path:
 @bag.command('replay')
 @click.argument('bag', type=click.Path())
 @option('--set', 'inertial sets to try (default: all)', CommaList('SET,...'), 'sets')
-@option('--hand', 'hands to try, as for the arm (default: all)', CommaList('HAND,...'), 'hands')
+@option(
+    '--hand',
+    'hands to try, as for the arm (default: all)',
+    CommaList('HAND,...'),
+    'hands',
+)
 @shared.options_as('fit', of.IdentificationOptions)
 @shared.gravity_option
 @shared.effort_scale_option
@@ -205,8 +233,16 @@ def _csv_path(text: str) -> Path:
 @option('--output', 'folder for plots', shared.OUT_DIR_TYPE, default='replay_output')
 @flag('--no-plots', 'draw no plots')
 @shared.json_option
-@option('--external', 'write external torque and flange wrench (.csv)', OutputPath(_csv_path))
-@option('--require', 'exit with 1 if E is above this [N m; % if a joint slides]', Number(0.0))
+@option(
+    '--external',
+    'write external torque and flange wrench (.csv)',
+    OutputPath(_csv_path),
+)
+@option(
+    '--require',
+    'exit with 1 if E is above this [N m; % if a joint slides]',
+    Number(0.0),
+)
 @option('--gains', "predict a PD's tracking error: kp as KP,..., or franka_ros2")
 @shared.bag_and_stamp_options
 @shared.signal_options
@@ -237,7 +273,12 @@ def identify() -> None:
     former_options=dict.fromkeys(('--processes', '--dask'), '--workers'),
 )
 @click.argument('bags', type=click.Path(), nargs=-1, required=True, metavar='BAG...')
-@option('--test', 'bags that decide, not fitted (default: parts of BAGs)', _BAGS_TYPE, 'tests')
+@option(
+    '--test',
+    'bags that decide, not fitted (default: parts of BAGs)',
+    _BAGS_TYPE,
+    'tests',
+)
 @option('--output', 'new file for the identified arm', shared.NEW_FILE_TYPE)
 @option('--report', 'write an HTML page with plots', shared.OUT_FILE_TYPE)
 @shared.json_option
@@ -246,7 +287,11 @@ def identify() -> None:
 @option('--friction', 'friction model', of.FRICTION_MODELS, default=of.FRICTION_MODELS[0])
 @flag('--rotor-inertia', 'identify one rotor inertia per joint as well')
 @shared.effort_scale_option
-@flag('--anyway', 'accept unsound recordings or an arm no better than others', 'accept_unsound')
+@flag(
+    '--anyway',
+    'accept unsound recordings or an arm no better than others',
+    'accept_unsound',
+)
 @option(
     '--workers',
     'processes that read and fit, or a Dask cluster (tcp://host:8786)',
@@ -270,7 +315,11 @@ def identify_arm() -> None:
 @identify.command('payload', func='payload.identify_payload_from_bags')
 @option('--without', 'recordings without the payload', _BAGS_TYPE, required=True)
 @option('--with', 'the same motion with the payload', _BAGS_TYPE, 'loaded', required=True)
-@option('--known-mass', 'real mass of the payload [kg]: tells the scale of efforts', Number(1e-3))
+@option(
+    '--known-mass',
+    'real mass of the payload [kg]: tells the scale of efforts',
+    Number(1e-3),
+)
 @shared.effort_scale_option
 @shared.gravity_option
 @shared.json_option
@@ -283,7 +332,12 @@ def identify_payload() -> None:
 
 @identify.command('plan', func='identify.plan')
 @shared.gravity_option
-@option('--output', 'a JointTrajectory as YAML', shared.OUT_FILE_TYPE, default='excitation.yaml')
+@option(
+    '--output',
+    'a JointTrajectory as YAML',
+    shared.OUT_FILE_TYPE,
+    default='excitation.yaml',
+)
 @option('--period', 'duration of the motion [s]', Number(), default=10.0)
 @option(
     '--repetitions',
@@ -291,12 +345,32 @@ def identify_payload() -> None:
     click.IntRange(1),
 )
 @option('--given', 'bags that were recorded before', _BAGS_TYPE)
-@option('--start', 'first and last pose [rad, m] (default: home)', CommaList('Q1,...', Number()))
+@option(
+    '--start',
+    'first and last pose [rad, m] (default: home)',
+    CommaList('Q1,...', Number()),
+)
 @option('--draws', 'random trajectories to start from', click.IntRange(1), default=100)
-@option('--iterations', 'most iterations of the optimisation', click.IntRange(1), default=300)
+@option(
+    '--iterations',
+    'most iterations of the optimisation',
+    click.IntRange(1),
+    default=300,
+)
 @shared.options_as('limits', of.ExcitationLimits)
-@option('--fraction', 'share of the limits to use', Number(), default=_PLAN_DEFAULTS.fraction)
-@option('--table', 'height [m]', Number(), 'table_height', default=_PLAN_DEFAULTS.table_height)
+@option(
+    '--fraction',
+    'share of the limits to use',
+    Number(),
+    default=_PLAN_DEFAULTS.fraction,
+)
+@option(
+    '--table',
+    'height [m]',
+    Number(),
+    'table_height',
+    default=_PLAN_DEFAULTS.table_height,
+)
 @option('--clearance', 'between links [m]', Number(), default=_PLAN_DEFAULTS.clearance)
 @option('--tool', 'length [m]', Number(), 'tool_length', default=_PLAN_DEFAULTS.tool_length)
 @shared.bag_options
@@ -329,7 +403,9 @@ def node_state() -> None:
 
 # A payload of -1,0,0,0 is no option.
 @node.command(
-    'set', func='node_requests.set_parameter', context_settings={'ignore_unknown_options': True}
+    'set',
+    func='node_requests.set_parameter',
+    context_settings={'ignore_unknown_options': True},
 )
 @click.argument('parameter')
 @click.argument('value')

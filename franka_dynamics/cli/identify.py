@@ -23,8 +23,15 @@ from ..constants import AS_LISTED
 from ..errors import ClusterError, IdentificationError, list_text, require_extra
 from ..files import write_text
 from ..identification import excitation_problem as planning
-from ..identification.excitation import choose_repetitions, Excitation, optimise_excitation
-from ..identification.excitation_problem import ExcitationProblem, MAX_STD_TO_PRIOR_RATIO
+from ..identification.excitation import (
+    choose_repetitions,
+    Excitation,
+    optimise_excitation,
+)
+from ..identification.excitation_problem import (
+    ExcitationProblem,
+    MAX_STD_TO_PRIOR_RATIO,
+)
 from ..identification.identify import identify
 from ..identification.options import (
     ExcitationLimits,
@@ -57,7 +64,13 @@ def run(arm: ArmChoice, reader: BagReader, fit: IdentificationOptions, options: 
     with ProgressBar() as bar, _executor_of_workers(options.workers) as executor:
         published, progress = _published_arms(arm, start), bar.new_task('identifying')
         result = identify(
-            fitted, start, published, fit, tests=left_out, executor=executor, progress=progress
+            fitted,
+            start,
+            published,
+            fit,
+            tests=left_out,
+            executor=executor,
+            progress=progress,
         )
     accepted = result.accepted_arm is not None
     if options.output and accepted:
@@ -84,7 +97,10 @@ def _published_arms(arm: ArmChoice, start_arm: ArmDescription) -> list[ArmDescri
     """Return the published sets to compare with, those with the arm's own hand first."""
     hand = start_arm.hand if arm.hand == AS_LISTED else arm.hand
     own = arm.load_sets_and_hands(hands=(hand,))
-    return [*own, *(other for other in arm.load_sets_and_hands() if other.hand != start_arm.hand)]
+    return [
+        *own,
+        *(other for other in arm.load_sets_and_hands() if other.hand != start_arm.hand),
+    ]
 
 
 def _used_motions(result: Identification, bags: Sequence[Bag]) -> Iterator[tuple[str, Motion]]:
@@ -136,7 +152,10 @@ def _executor_of_workers(workers: str) -> Iterator[Executor | None]:
 def plan(arm: ArmChoice, reader: BagReader, limits: ExcitationLimits, options: Options) -> int:
     """Write an excitation trajectory; return 1 if it leaves essential parameters unidentified."""
     description = arm.load()
-    first, times = options.start or description.home, options.repetitions or MIN_REPETITIONS
+    first, times = (
+        options.start or description.home,
+        options.repetitions or MIN_REPETITIONS,
+    )
     if first is None:
         raise IdentificationError(f'{description.name} has no home pose; give one with --start.')
     period, output = options.period, options.output
@@ -178,7 +197,10 @@ def _print_unidentified_parameters(problem: ExcitationProblem, excitation: Excit
     torques = problem.torque_to_noise_ratio(excitation.parameter_std)
     rows = [
         (
-            *(base.names[k], *value_and_deviation_texts(values[k], excitation.parameter_std[k])),
+            *(
+                base.names[k],
+                *value_and_deviation_texts(values[k], excitation.parameter_std[k]),
+            ),
             *(excitation.std_to_prior_ratios[k], torques[k]),
             'NOT identifiable' if missing[k] else 'not needed',
         )

@@ -63,13 +63,27 @@ def demo() -> None:
 
 
 @root_command.command(short_help='A simulated arm, the node that holds it, a view of both.')
-@option('--target', 'fci: the arm compensates gravity itself', ('mujoco', 'fci'), default='mujoco')
+@option(
+    '--target',
+    'fci: the arm compensates gravity itself',
+    ('mujoco', 'fci'),
+    default='mujoco',
+)
 @flag('--realistic', 'simulate an arm that differs from the model')
 @flag('--ideal', 'simulate the model itself')
-@option('--real-time-factor', 'most simulated per real time', Number(0.05, 100.0), default=1.0)
+@option(
+    '--real-time-factor',
+    'most simulated per real time',
+    Number(0.05, 100.0),
+    default=1.0,
+)
 @flag('--no-gains', 'hold by feedforward alone, without a weak joint PD')
 @flag('--no-view', 'do not serve the page for a browser')
-@option('--output', "keep the nodes' logs here (default: they are deleted)", shared.OUT_DIR_TYPE)
+@option(
+    '--output',
+    "keep the nodes' logs here (default: they are deleted)",
+    shared.OUT_DIR_TYPE,
+)
 @option('--duration', 'end after this time [s] (default: at Ctrl-C)', Number(1e-3))
 @shared.arm_options
 def sim() -> None:
@@ -101,7 +115,11 @@ def doctor() -> None:
 @root_command.command(short_help='An arm with its torques in the browser.')
 @click.argument('bag', type=click.Path(), required=False)
 @shared.gravity_option
-@option('--urdf', 'URDF of the meshes (default: that of --arm or the running arm)', click.Path())
+@option(
+    '--urdf',
+    'URDF of the meshes (default: that of --arm or the running arm)',
+    click.Path(),
+)
 @shared.node_option
 @option('--host', 'address to serve; 0.0.0.0: everybody in the network', default='127.0.0.1')
 @option('--port', 'port, or the next free one', click.IntRange(0, 65535), default=8080)
@@ -116,7 +134,8 @@ def view() -> None:
 
 
 @root_command.command(
-    func='payload.payload_from_mesh', short_help="A tool's payload from its mesh (STL, OBJ, PLY)."
+    func='payload.payload_from_mesh',
+    short_help="A tool's payload from its mesh (STL, OBJ, PLY).",
 )
 @click.argument('mesh', type=click.Path())
 @option('--density', 'density of the material [kg/m^3]', Number(_MIN_MASS_OR_DENSITY))
@@ -124,7 +143,12 @@ def view() -> None:
 @option('--unit', 'unit of the mesh (default: found from its size)', ('m', 'cm', 'mm', 'in'))
 @option('--mount', 'frame of the tool', [*shared.MOUNT_OFFSETS], default='flange')
 @option('--xyz', "the mesh's origin in --mount [m]", shared.VECTOR_TYPE, default='0,0,0')
-@option('--rpy', 'its roll, pitch, yaw [rad], as in URDF', shared.VECTOR_TYPE, default='0,0,0')
+@option(
+    '--rpy',
+    'its roll, pitch, yaw [rad], as in URDF',
+    shared.VECTOR_TYPE,
+    default='0,0,0',
+)
 @option('--arm', 'arm whose rated load the mass is compared with', default='fr3')
 @option('--plot', 'draw mesh and inertia ellipsoid (.png, .svg, .pdf)', shared.PICTURE_TYPE)
 @shared.payload_file_options
@@ -138,10 +162,22 @@ def payload_from_mesh() -> None:
 
 @root_command.command(short_help="An arm's equations as C, CUDA or Python; operations counted.")
 @option('--language', 'of the code', ('c', 'cuda', 'python'), default='c')
-@option('--output', 'folder of the file; without it operations are counted', shared.OUT_DIR_TYPE)
-@option('--parameters', 'inertias and gravity as numbers, or set later', _MODES, default='baked')
+@option(
+    '--output',
+    'folder of the file; without it operations are counted',
+    shared.OUT_DIR_TYPE,
+)
+@option(
+    '--parameters',
+    'inertias and gravity as numbers, or set later',
+    _MODES,
+    default='baked',
+)
 @shared.gravity_option
-@flag('--package', 'copy the C++ package of the ros2_control controller to --output instead')
+@flag(
+    '--package',
+    'copy the C++ package of the ros2_control controller to --output instead',
+)
 @option('--name', "of functions and file (default: the arm's)")
 @option(
     '--quantity',
@@ -151,7 +187,11 @@ def payload_from_mesh() -> None:
     default=('inverse_dynamics', 'gravity', 'coriolis', 'mass_matrix'),
 )
 @option('--precision', 'of C and CUDA', PRECISIONS, default='double')
-@option('--frame', 'whose pose and Jacobian: a joint, link, number or hand_tcp', default='flange')
+@option(
+    '--frame',
+    'whose pose and Jacobian: a joint, link, number or hand_tcp',
+    default='flange',
+)
 @shared.arm_options
 def codegen() -> None:
     """
@@ -181,7 +221,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if sys.stdout is None:  # files opened later would take its place
         return _print_error('standard output is closed; >/dev/null drops it', EXIT_INVALID_INPUT)
     try:
-        with root_command.make_context(PROGRAM_NAME, words) as command, warnings.catch_warnings():
+        with (
+            root_command.make_context(PROGRAM_NAME, words) as command,
+            warnings.catch_warnings(),
+        ):
             warnings.simplefilter('once', ArmWarning)  # some commands load an arm twice
             warnings.showwarning = _show_warning
             status: int = root_command.invoke(command) or 0
@@ -212,7 +255,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _show_warning(message: Any, category: Any, *place: Any, **_: Any) -> None:
     """Print a warning about an arm as one sentence, any other warning as Python does."""
     text = warnings.formatwarning(message, category, *place[:2])
-    print(f'warning: {message}' if issubclass(category, ArmWarning) else text, file=sys.stderr)
+    print(
+        f'warning: {message}' if issubclass(category, ArmWarning) else text,
+        file=sys.stderr,
+    )
 
 
 def _print_error(sentence: str, exit_status: int) -> int:

@@ -72,7 +72,10 @@ def print_or_change_state(options: Options) -> int:
 
 
 def _wait_for_nodes(
-    listener: TopicListener, namespaces: list[str], timeout: float, torque_timeout: float
+    listener: TopicListener,
+    namespaces: list[str],
+    timeout: float,
+    torque_timeout: float,
 ) -> list[NodeSnapshot]:
     """
     Return nodes heard in `namespaces` (all if empty), with torques that come in `torque_timeout`.
@@ -145,7 +148,10 @@ def send_motion(motion_file: str, lead_in_s: float, client: NodeClient) -> str:
     """Send a trajectory, wait until it ends, return the node's answer or raise NodeClientError."""
     motion = read_trajectory_file(Path(motion_file), lead_in_s)
     last = motion.points[-1].time_from_start
-    print(f'{len(motion.points)} points, {last.sec + 1e-9 * last.nanosec:g} s ...', flush=True)
+    print(
+        f'{len(motion.points)} points, {last.sec + 1e-9 * last.nanosec:g} s ...',
+        flush=True,
+    )
     try:
         return client.follow_trajectory(motion)
     except KeyboardInterrupt:

@@ -10,7 +10,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ._choices import ArmChoice, BagReader, forbid_options, Options, require_installed
-from ._console import echo, echo_each, make_console, print_or_write, ProgressBar, write_json
+from ._console import (
+    echo,
+    echo_each,
+    make_console,
+    print_or_write,
+    ProgressBar,
+    write_json,
+)
 from ._options import MOUNT_OFFSETS
 from ..arm import ArmDescription, load
 from ..arm.payload import desk_json, payload_array, payload_parameter_text
@@ -21,7 +28,12 @@ from ..mesh.mesh import load_mesh, mesh_inertia, mesh_volume
 from ..recordings.plausibility import plausibility_warnings
 from ..recordings.preprocessing import Motion, to_motion
 from ..recordings.recording import effort_scales
-from ..report.payload import draw_payload, effort_scale_sentence, inertia_sentences, payload_table
+from ..report.payload import (
+    draw_payload,
+    effort_scale_sentence,
+    inertia_sentences,
+    payload_table,
+)
 from ..spatial import pose_from_xyz_rpy
 
 _MAX_DENSITY_KG_M3 = 22600.0  # of osmium

@@ -47,7 +47,10 @@ def run(arm: ArmChoice, options: Options) -> int:
         forbid_options('--realistic', 'ideal')
     if not options.no_view and find_spec('viser') is None:
         options.no_view = True
-        echo("no view in a browser: viser is not installed (pip install '.[view]')", 'note')
+        echo(
+            "no view in a browser: viser is not installed (pip install '.[view]')",
+            'note',
+        )
     description, target = arm.load(), options.target
     # Unless the user sets another range, ROS 2 discovers only this machine's nodes, because a
     # real arm may listen on the network.
@@ -69,7 +72,11 @@ def run(arm: ArmChoice, options: Options) -> int:
             try:
                 # The arm waits for each torque, so that a slow machine changes only the pace.
                 nodes.start_arm_and_node(
-                    {**plant, 'gravity_compensation': target == 'fci', 'ideal': options.ideal},
+                    {
+                        **plant,
+                        'gravity_compensation': target == 'fci',
+                        'ideal': options.ideal,
+                    },
                     {**model, 'target': target, **gains},
                     _SIMULATION_RATE_HZ * options.real_time_factor,
                 )
@@ -101,7 +108,10 @@ def _require_no_simulated_arm() -> None:
 
 
 def _run_until_end(
-    arm: ArmDescription, nodes: NodeGroup, keep_running: Callable[[], bool], options: Options
+    arm: ArmDescription,
+    nodes: NodeGroup,
+    keep_running: Callable[[], bool],
+    options: Options,
 ) -> int:
     """
     Wait until the arm is held (or raise SimError), then for the end; return the exit status.
@@ -151,4 +161,8 @@ def _write_random_plant(arm: ArmDescription, folder: Path) -> dict[str, Any]:
     own, file = plant.settings, folder / 'plant.yaml'
     save(plant.arm, file, source='drawn about its model')
     noise = [own.position_noise, own.velocity_noise, own.effort_noise]
-    return {'robot_type': f'{file}', 'payload': payload_array(own.payload), 'noise': noise}
+    return {
+        'robot_type': f'{file}',
+        'payload': payload_array(own.payload),
+        'noise': noise,
+    }

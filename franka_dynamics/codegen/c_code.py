@@ -49,7 +49,10 @@ def c_functions(equations: Equations, name_prefix: str, qualifiers: str = 'stati
             f'typedef struct {{ double p[{max(1, len(program.prepared_names))}]; }} {struct};\n',
             _function_text(
                 f'{qualifiers} void {name_prefix}_prepare_{equations.function_name}',
-                [f'const double X[{len(equations.run_time_parameters)}]', f'{struct} *parameters'],
+                [
+                    f'const double X[{len(equations.run_time_parameters)}]',
+                    f'{struct} *parameters',
+                ],
                 prepare,
             ),
             _function_text(
@@ -135,7 +138,11 @@ def guarded_header(heading: Sequence[str], guard_name: str, lines: Sequence[str]
 # kernel has without asking.
 THREADS_PER_BLOCK = 64
 _SHARED_VALUES_PER_STATE = 49
-_GRADIENT_QUANTITIES = (Quantity.DERIVATIVES, Quantity.CORIOLIS_MATRIX, Quantity.REGRESSOR)
+_GRADIENT_QUANTITIES = (
+    Quantity.DERIVATIVES,
+    Quantity.CORIOLIS_MATRIX,
+    Quantity.REGRESSOR,
+)
 _KERNEL_USAGE = (
     'A kernel NAME_states computes any number of states, one in each thread, in blocks of\n'
     f'{THREADS_PER_BLOCK} threads: `parts` blocks for every {THREADS_PER_BLOCK} states. Of each '
@@ -219,8 +226,14 @@ def _kernel_text(equations: Equations, prefix: str) -> str:
     ]
     shape = ''.join(f'[{size}]' for size in equations.shape)
     passed = ', '.join((*arrays, output))
-    call = [f'  double {output}{shape};', f'  {prefix}_{equations.function_name}({passed});']
-    size, width = math.prod(equations.shape), min(_SHARED_VALUES_PER_STATE, max(map(len, parts)))
+    call = [
+        f'  double {output}{shape};',
+        f'  {prefix}_{equations.function_name}({passed});',
+    ]
+    size, width = (
+        math.prod(equations.shape),
+        min(_SHARED_VALUES_PER_STATE, max(map(len, parts))),
+    )
     if equations.shape == (size,) and size <= equations.n:
         writes = (
             f'    {output}_rows[(first + own) * {size} + {k}] = {output}[{k}] + unknown;'
@@ -256,7 +269,10 @@ def _input_lines(equations: Equations) -> list[str]:
 
 
 def _output_lines(
-    output_name: str, indices: Sequence[tuple[int, ...]], stride: int, shape: tuple[int, ...]
+    output_name: str,
+    indices: Sequence[tuple[int, ...]],
+    stride: int,
+    shape: tuple[int, ...],
 ) -> list[str]:
     """
     Return CUDA lines that write given elements of each state's output through shared memory.

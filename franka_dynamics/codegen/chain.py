@@ -251,7 +251,10 @@ def _split_off_z_rotation(rotation: ScalarArray) -> tuple[ScalarArray, float]:
     c, s = cos_sin(theta)
     axes = rotation @ rotation_about_z(c, -s)
     if axes[0, 0] < -_MAX_ROUNDOFF or (axes[0, 0] <= _MAX_ROUNDOFF and axes[1, 0] < 0.0):
-        axes, theta = axes @ np.diag([-1.0, -1.0, 1.0]), theta - math.copysign(math.pi, theta)
+        axes, theta = (
+            axes @ np.diag([-1.0, -1.0, 1.0]),
+            theta - math.copysign(math.pi, theta),
+        )
     whole = np.round(axes)
     return np.where(np.abs(axes - whole) <= _MAX_ROUNDOFF, whole, axes), theta
 

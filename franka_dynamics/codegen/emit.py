@@ -5,5 +5,8 @@
 from .. import former_names
 
 __getattr__ = former_names.of_module(
-    __name__, '0.3', operation_count='.file_comments.operation_count', c_header='.c_code.c_header'
+    __name__,
+    '0.3',
+    operation_count='.file_comments.operation_count',
+    c_header='.c_code.c_header',
 )

@@ -286,7 +286,10 @@ def gradient(graph: Graph, value: Expression, variables: Sequence[Expression]) -
             add_term(first, adjoint * (0.5 * graph.reciprocal(Expression(graph, 1, node))))
         else:
             sine, cosine = graph.sin_cos(Expression(graph, 1, first))
-            add_term(first, adjoint * cosine if node.kind == NodeKind.SIN else -(adjoint * sine))
+            add_term(
+                first,
+                adjoint * cosine if node.kind == NodeKind.SIN else -(adjoint * sine),
+            )
     return [one.sign * adjoints.get(one.node.index, graph.zero) for one in variables]
 
 

@@ -82,7 +82,10 @@ def _equations_with_most_parameters(listed: Sequence[Equations]) -> Equations:
     for of, found in (
         ('arm', {each.arm_name: each.arm_name for each in listed}),
         ('kind of parameters', {kind: kind for kind in kinds}),
-        ('set of inertias', {one.description: f'that of {one.quantity.value}' for one in baked}),
+        (
+            'set of inertias',
+            {one.description: f'that of {one.quantity.value}' for one in baked},
+        ),
         ('gravity', {one.gravity: one.gravity for one in with_gravity if one in baked}),
     ):
         if len(found) > 1:
@@ -103,7 +106,10 @@ def _parameter_sentences(equations: Equations) -> str:
             '(inertia about the origin of its DH frame, first moment, mass) and the '
             "rotor's inertia, then gravity in the space frame, in SI units."
         )
-    arm, gravity = equations.description, f'gravity {list(equations.gravity)} m/s^2 in the space'
+    arm, gravity = (
+        equations.description,
+        f'gravity {list(equations.gravity)} m/s^2 in the space',
+    )
     if not isinstance(arm, ArmDescription):
         return f'Baked in: {gravity} frame.'
     doubts = ''.join(f' WARNING: {sentence}.' for sentence in arm.inconsistencies())

@@ -17,7 +17,11 @@ import numpy as np
 from .equations import Equations
 from .expression import Node, NodeKind, reachable_nodes
 
-_INSTRUCTION_BY_KIND = {NodeKind.ADD: 'fadd', NodeKind.SUBTRACT: 'fsub', NodeKind.MULTIPLY: 'fmul'}
+_INSTRUCTION_BY_KIND = {
+    NodeKind.ADD: 'fadd',
+    NodeKind.SUBTRACT: 'fsub',
+    NodeKind.MULTIPLY: 'fmul',
+}
 # Constants for sines and cosines: pi/2 as a sum, whose first terms have so few digits that their
 # products with a number of quarter turns are exact (Cody and Waite 1980); a large number, whose
 # addition rounds a number of quarter turns to a whole number; the coefficients of the polynomials
@@ -125,7 +129,11 @@ class _AssemblyWriter:
         arguments = [f'ptr noalias %{array}' for array in arrays]
         arguments += [f'i64 %{array}_step' for array in arrays]
         return '\n'.join(
-            [f'define void @run({", ".join([*arguments, "i64 %count"])}) #0 {{', *self.lines, '}']
+            [
+                f'define void @run({", ".join([*arguments, "i64 %count"])}) #0 {{',
+                *self.lines,
+                '}',
+            ]
         )
 
     def _emit(self, text: str) -> str:
@@ -186,7 +194,10 @@ class _AssemblyWriter:
         half_pi, large, sines, cosines, _ = self.sine_constants
         rounded = self._emit_operation('fmul', x, self._constant_vector(2.0 / math.pi))
         rounded = self._emit_operation('fadd', rounded, self._constant_vector(large))
-        quarters, y = self._emit_operation('fsub', rounded, self._constant_vector(large)), x
+        quarters, y = (
+            self._emit_operation('fsub', rounded, self._constant_vector(large)),
+            x,
+        )
         for part in half_pi:
             product = self._emit_operation('fmul', quarters, self._constant_vector(part))
             y = self._emit_operation('fsub', y, product)

@@ -108,7 +108,10 @@ class Program:
         """Return a node's assignment to a variable, and record the variable's name."""
         if node.kind in (NodeKind.SIN, NodeKind.COS):
             angle = self._node_text(node.operands[0])
-            target, text = f'{node.kind[0]}_{_angle_name(angle)}', f'{node.kind}({angle})'
+            target, text = (
+                f'{node.kind[0]}_{_angle_name(angle)}',
+                f'{node.kind}({angle})',
+            )
         else:
             target, text = self._variable_name(node), self._operation_text(node)
         self._variable_names[node.index] = target

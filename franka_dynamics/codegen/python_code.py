@@ -18,7 +18,10 @@ def python_function(equations: Equations, docstring: str = '') -> str:
     and the first one's name, takes the array X of the parameters in their order and fills `p`.
     """
     program = equations.program
-    body = [*program.body_lines('p'), *program.result_lines(equations.output_name, ', ')]
+    body = [
+        *program.body_lines('p'),
+        *program.result_lines(equations.output_name, ', '),
+    ]
     prepared = ['p'] if equations.run_time_parameters else []
     arguments = [*equations.input_names, *prepared, equations.output_name]
     text = _function_text(equations.function_name, arguments, docstring, body)
@@ -26,7 +29,10 @@ def python_function(equations: Equations, docstring: str = '') -> str:
         return text
     prepare = program.preparation_lines(equations.run_time_parameters)
     prepare += [f'p[{k}] = {name}' for k, name in enumerate(program.prepared_names)]
-    name, docstring = f'prepare_{equations.function_name}', 'Fill p from the parameters X.'
+    name, docstring = (
+        f'prepare_{equations.function_name}',
+        'Fill p from the parameters X.',
+    )
     return f'{text}\n\n{_function_text(name, ["X", "p"], docstring, prepare)}'
 
 
@@ -39,7 +45,10 @@ def python_callable(equations: Equations, xp: Any) -> Callable[..., None]:
     """
     names: dict[str, Any] = {name: getattr(xp, name) for name in ('sin', 'cos', 'sqrt')}
     source = python_function(equations)
-    exec(compile(source, f'<{equations.quantity.value} of {equations.arm_name}>', 'exec'), names)
+    exec(
+        compile(source, f'<{equations.quantity.value} of {equations.arm_name}>', 'exec'),
+        names,
+    )
     function: Callable[..., None] = names[equations.function_name]
     return function
 
@@ -63,5 +72,12 @@ def python_module(listed: Sequence[Equations]) -> str:
     """
     comment = [f'# {line}'.rstrip() for line in file_heading(listed)]
     functions = [python_function(equations, quantity_summary(equations)) for equations in listed]
-    lines = [*comment, '', 'from math import cos, sin, sqrt', '', '', '\n\n'.join(functions)]
+    lines = [
+        *comment,
+        '',
+        'from math import cos, sin, sqrt',
+        '',
+        '',
+        '\n\n'.join(functions),
+    ]
     return '\n'.join(lines)

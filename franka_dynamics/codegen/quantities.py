@@ -30,7 +30,11 @@ from .recursion import (
 )
 from ..constants import Quantity
 from ..dynamics.body_tree import BASE_BODY
-from ..dynamics.model import ALIGNED_FRAME, MIN_FREE_TO_MAX_INERTIA, singular_frame_error
+from ..dynamics.model import (
+    ALIGNED_FRAME,
+    MIN_FREE_TO_MAX_INERTIA,
+    singular_frame_error,
+)
 from ..dynamics.regressor import N_LINK_PARAMETERS
 from ..errors import InertiaError
 
@@ -243,7 +247,11 @@ PARAMETER_KINDS = {one: row.parameter_kinds.split() for one, row in _QUANTITY_SP
 
 
 def output_shape(
-    quantity: Quantity, n: int, columns: Sequence[int] | None = None, *, derivatives: bool = False
+    quantity: Quantity,
+    n: int,
+    columns: Sequence[int] | None = None,
+    *,
+    derivatives: bool = False,
 ) -> tuple[int, ...]:
     """Return the shape of a quantity, or of its derivatives, for n joints."""
     width = N_LINK_PARAMETERS * n if columns is None else len(columns)
@@ -339,7 +347,10 @@ def solve_lower(graph: Graph, L: LowerTriangle, rhs: Iterable[Scalar]) -> list[E
 
 
 def solve_ldl(
-    graph: Graph, L: LowerTriangle, D_inverse: Sequence[Expression], rhs: Iterable[Scalar]
+    graph: Graph,
+    L: LowerTriangle,
+    D_inverse: Sequence[Expression],
+    rhs: Iterable[Scalar],
 ) -> list[Expression]:
     """Return x with L D L^T x = rhs."""
     y = solve_lower(graph, L, rhs)

@@ -20,7 +20,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .chain import moved_pseudo_inertia, pseudo_inertia, ScalarArray, SymbolicChain, SymbolicJoint
+from .chain import (
+    moved_pseudo_inertia,
+    pseudo_inertia,
+    ScalarArray,
+    SymbolicChain,
+    SymbolicJoint,
+)
 from .expression import Expression, Graph, Scalar
 from ..dynamics.body_tree import BASE_BODY
 
@@ -294,7 +300,10 @@ def jacobian(
 
 
 def bias_acceleration(
-    graph: Graph, chain: SymbolicChain, q: Sequence[Expression], dq: Sequence[Expression]
+    graph: Graph,
+    chain: SymbolicChain,
+    q: Sequence[Expression],
+    dq: Sequence[Expression],
 ) -> ScalarArray:
     """Return dJ/dt dq (6,), the acceleration of the tip at ddq = 0 in space axes."""
     still = np.array([graph.zero] * 3)

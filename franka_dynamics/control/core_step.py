@@ -76,7 +76,16 @@ import numpy as np
 from .control_law import ControlLaw, TorqueRamp
 from .core_state import ACTIVE_STATES, State, StateEvent, Status, TRANSITIONS
 from .disturbance import DisturbanceMonitor
-from .ending import Cause, Ending, ending_of_state, NO_ENDING, Reaction, Reason, ReasonCode, Remedy
+from .ending import (
+    Cause,
+    Ending,
+    ending_of_state,
+    NO_ENDING,
+    Reaction,
+    Reason,
+    ReasonCode,
+    Remedy,
+)
 from .limits import MAX_STEP_S
 from .state_check import MIN_GOOD_STATE_COUNT, StampOrder, StateCheck, StateSample
 from .stopping import BrakingController, OpenLoopStop

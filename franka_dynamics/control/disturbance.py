@@ -152,7 +152,12 @@ class DisturbanceMonitor:
         self._friction = self._new_friction()
 
     def update(
-        self, state: StateTerms, effort: Array | None, sent: list[Array], lag: int, silent: bool
+        self,
+        state: StateTerms,
+        effort: Array | None,
+        sent: list[Array],
+        lag: int,
+        silent: bool,
     ) -> None:
         """
         Update disturbance and external torques and load by a state, sent and measured torques.
@@ -237,7 +242,11 @@ class DisturbanceMonitor:
         [s].
         """
         largest = np.abs(self._differences(self._terms)).max(axis=0)
-        np.maximum(self.max_bound_ratios, largest / self.running_bound, out=self.max_bound_ratios)
+        np.maximum(
+            self.max_bound_ratios,
+            largest / self.running_bound,
+            out=self.max_bound_ratios,
+        )
         if state.is_moving:
             self._brakes_until = -np.inf
         over = any((largest > bound).tolist()) and state.stamp > self._brakes_until

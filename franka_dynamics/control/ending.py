@@ -157,16 +157,28 @@ class Cause(Enum):
 
     TORQUE_AWAITED = 'none yet: a first torque is awaited', Reaction.REST, Remedy.WAIT
     STOP_REQUESTED = 'a stop', Reaction.RELEASE, Remedy.START
-    STATES_LOST = 'joint states that cease or cannot be used', Reaction.REST, Remedy.WAIT
+    STATES_LOST = (
+        'joint states that cease or cannot be used',
+        Reaction.REST,
+        Remedy.WAIT,
+    )
     STATE_IMPOSSIBLE = 'impossible joint states', Reaction.REST, Remedy.CLEAR
     SECOND_SOURCE = 'joint states of two sources', Reaction.REST, Remedy.CLEAR
-    TORQUE_NOT_FINITE = 'a computed torque that is not finite', Reaction.REST, Remedy.CLEAR
+    TORQUE_NOT_FINITE = (
+        'a computed torque that is not finite',
+        Reaction.REST,
+        Remedy.CLEAR,
+    )
     BRAKING_FAILED = 'braking that makes the arm faster', Reaction.REST, Remedy.CLEAR
     LASTING_DISTURBANCE = 'a lasting disturbance torque', Reaction.HOLD, Remedy.CLEAR
     JOINT_TOO_FAST = 'a joint that is too fast', Reaction.HOLD, Remedy.CLEAR
     HOLD_REQUESTED = 'a stop that says so', Reaction.HOLD, Remedy.CLEAR
     WRONG_RECEIVER = 'a receiver that is not the target', Reaction.ZERO, Remedy.CLEAR
-    RECEIVER_PAUSES = 'a receiver that is unknown or applies no torque', Reaction.ZERO, Remedy.WAIT
+    RECEIVER_PAUSES = (
+        'a receiver that is unknown or applies no torque',
+        Reaction.ZERO,
+        Remedy.WAIT,
+    )
     MODEL_CHANGED = 'a model that is not the arm', Reaction.RELEASE, Remedy.CONFIGURE
 
     @property

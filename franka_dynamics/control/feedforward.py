@@ -225,7 +225,12 @@ class Feedforward(CoreStep):
             pulled = self.requested_law.has_kp
             if not pulled:  # a person may have guided the arm away
                 self.reference.hold(None)
-        how: Any = {'start': start, 'ahead': ahead, 'window': window, 'goal_id': goal_id}
+        how: Any = {
+            'start': start,
+            'ahead': ahead,
+            'window': window,
+            'goal_id': goal_id,
+        }
         how |= {'measured_q': self.states.q, 'has_kp': pulled}
         motion = self.reference.follow(q, times, dq, ddq, **how)
         with self._lock:

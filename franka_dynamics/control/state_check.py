@@ -15,7 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .ending import Reason, ReasonCode
-from .limits import MAX_STATE_PERIOD_S, MAX_STEP_S, MIN_STATE_PERIOD_S, PERIOD_MARGIN_FACTOR
+from .limits import (
+    MAX_STATE_PERIOD_S,
+    MAX_STEP_S,
+    MIN_STATE_PERIOD_S,
+    PERIOD_MARGIN_FACTOR,
+)
 from .settings import StateLimits
 from ..arm import ArmDescription
 from ..arrays import Array, ArrayLike, as_array, as_seconds
@@ -182,7 +187,13 @@ class StateCheck:
         return max(self.limits.state_timeout, 3.0 * self.period)
 
     def make_sample(
-        self, q: ArrayLike, dq: ArrayLike, effort: ArrayLike | None, stamp: Any, age: Any, now: Any
+        self,
+        q: ArrayLike,
+        dq: ArrayLike,
+        effort: ArrayLike | None,
+        stamp: Any,
+        age: Any,
+        now: Any,
     ) -> StateSample:
         """Return a joint state with NaN effort or age as None; JointVectorError if it is wrong."""
         positions = self._as_joint_vector('q', q)

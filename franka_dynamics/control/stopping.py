@@ -64,7 +64,12 @@ class BrakingController:
         self._held_back = np.zeros(disturbance.shape, dtype=bool)
 
     def torque(
-        self, state: StateTerms, terms: TermModel, excess: Array, elapsed: float, age: float = 0.0
+        self,
+        state: StateTerms,
+        terms: TermModel,
+        excess: Array,
+        elapsed: float,
+        age: float = 0.0,
     ) -> Array:
         """
         Return the torque that brakes and then holds the arm, shape (n,) [N m].

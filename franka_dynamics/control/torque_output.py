@@ -43,7 +43,10 @@ class TorqueOutput:
     """
 
     def __init__(
-        self, arm: ArmDescription, period: float | None, send: Callable[[Array], object] | None
+        self,
+        arm: ArmDescription,
+        period: float | None,
+        send: Callable[[Array], object] | None,
     ) -> None:
         self.in_loop = period is not None
         self._send = send
@@ -103,7 +106,11 @@ class TorqueOutput:
             self._send(torque)
         self.counts['commands'] += 1
         self.counts['limited'] += torque.tolist() != desired.tolist()
-        np.maximum(self.peak_to_limit, np.abs(torque) / self._effort_limit, out=self.peak_to_limit)
+        np.maximum(
+            self.peak_to_limit,
+            np.abs(torque) / self._effort_limit,
+            out=self.peak_to_limit,
+        )
         return torque.copy()
 
     def reset_counts(self) -> None:

@@ -122,8 +122,16 @@ def _joint_rows(arm: ArmDescription) -> Iterable[list[float]]:
     """Yield each joint as a row: whether prismatic, placement, link inertia, rotor inertia."""
     before = arm.base
     for joint, link, (axis, after) in zip(arm.joints, arm.links, arm.joint_placements()):
-        pose, body = _pose_numbers(before @ axis), _body_parameters(link.expressed_in(after))
-        yield [float(joint.kind is JointKind.PRISMATIC), *pose, *body, joint.rotor_inertia]
+        pose, body = (
+            _pose_numbers(before @ axis),
+            _body_parameters(link.expressed_in(after)),
+        )
+        yield [
+            float(joint.kind is JointKind.PRISMATIC),
+            *pose,
+            *body,
+            joint.rotor_inertia,
+        ]
         before = after
 
 
@@ -138,7 +146,10 @@ def _friction_yaml_lines(arm: ArmDescription) -> list[str]:
         covariance = None
     elif isinstance(model, LinearFriction):
         name, width, reach = 'linear', model.width, getattr(model, 'reach', np.zeros(0))
-        coefficients, covariance = model.coefficients, getattr(model, 'covariance', None)
+        coefficients, covariance = (
+            model.coefficients,
+            getattr(model, 'covariance', None),
+        )
     else:
         raise FrictionError(f'A controller has no friction model of type {type(model).__name__}.')
     count = len(coefficients)

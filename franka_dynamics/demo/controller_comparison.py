@@ -63,7 +63,10 @@ def compare_controllers(
     identified = identify([recording], published).arm
     controllers = {
         'PD + g': (published, Terms(coriolis=False, inertia=False)),
-        '+ published model': (published, Terms(friction=published.friction is not None)),
+        '+ published model': (
+            published,
+            Terms(friction=published.friction is not None),
+        ),
         '+ identified model, without friction': (identified, Terms()),
         '+ its friction': (identified, Terms(friction=True)),
     }

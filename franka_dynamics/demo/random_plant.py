@@ -92,5 +92,7 @@ def _random_link(link: LinkInertia, rng: np.random.Generator, relative_std: floa
     drawn = root @ (vectors * np.exp(values)) @ vectors.T @ root.T
     second = drawn[:3, :3]
     return LinkInertia(
-        float(drawn[3, 3]), drawn[:3, 3], np.trace(second) * np.eye(3) - 0.5 * (second + second.T)
+        float(drawn[3, 3]),
+        drawn[:3, 3],
+        np.trace(second) * np.eye(3) - 0.5 * (second + second.T),
     )

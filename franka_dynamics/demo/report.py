@@ -49,7 +49,9 @@ class DemoMetrics(NamedTuple):
 
 
 def demo_metrics(
-    steps: Recording, hold_interval: tuple[float, float], motions: tuple[Trajectory, Trajectory]
+    steps: Recording,
+    hold_interval: tuple[float, float],
+    motions: tuple[Trajectory, Trajectory],
 ) -> DemoMetrics:
     """
     Return drift and tracking errors, computed from the steps of a demonstration.
@@ -201,13 +203,24 @@ def inexact_model_report(errors: Mapping[str, TrackingErrorSeries]) -> DemoRepor
 
 
 def _plot_errors(
-    axes: Any, errors: Mapping[str, TrackingErrorSeries], title: str, colours: Sequence[str]
+    axes: Any,
+    errors: Mapping[str, TrackingErrorSeries],
+    title: str,
+    colours: Sequence[str],
 ) -> None:
     """Plot tracking errors, as rms over the joints, against time on `axes`."""
     for (name, (time, error)), colour in zip(errors.items(), colours):
-        rms, label = np.sqrt(np.mean(error**2, axis=1)), f'{1e3 * _rms_error(error):.2f} mrad rms'
+        rms, label = (
+            np.sqrt(np.mean(error**2, axis=1)),
+            f'{1e3 * _rms_error(error):.2f} mrad rms',
+        )
         axes.plot(time, 1e3 * rms, color=colour, lw=1.2, label=f'{name}: {label}')
-    axes.set(title=title, xlabel='time [s]', ylabel='rms over the joints [mrad]', yscale='log')
+    axes.set(
+        title=title,
+        xlabel='time [s]',
+        ylabel='rms over the joints [mrad]',
+        yscale='log',
+    )
     axes.legend()
     axes.grid(alpha=0.3)
 
@@ -216,7 +229,12 @@ def plot_inexact_model_errors(errors: Mapping[str, TrackingErrorSeries], image_p
     """Save a plot of each controller's tracking error over time, with an inexact model."""
     figure = elements.figure_of_size((9.0, 4.5))
     title = 'An arm that differs from the model: the same weak PD'
-    colours = elements.MEASURED_COLOR, elements.RESIDUAL_COLOR, '#009e73', elements.PREDICTED_COLOR
+    colours = (
+        elements.MEASURED_COLOR,
+        elements.RESIDUAL_COLOR,
+        '#009e73',
+        elements.PREDICTED_COLOR,
+    )
     _plot_errors(figure.subplots(), errors, title, colours)
     elements.save_figure(figure, image_path)
 
@@ -226,7 +244,10 @@ def plot_exact_model_run(metrics: DemoMetrics, recording: Recording, image_path:
     figure = elements.figure_of_size((9.0, 8.0))
     axes = figure.subplot_mosaic([['error'] * 2, ['motion', 'torque']], height_ratios=(3, 2))
     error, motion, torque = (axes[name] for name in ('error', 'motion', 'torque'))
-    held, drift = f'Held without feedback for {metrics.hold_duration:.0f} s', metrics.holding_drift
+    held, drift = (
+        f'Held without feedback for {metrics.hold_duration:.0f} s',
+        metrics.holding_drift,
+    )
     title = f'{held}: drift {drift:.0e} rad. Then one motion under one weak PD:'
     colours = elements.MEASURED_COLOR, elements.PREDICTED_COLOR
     _plot_errors(error, metrics.tracking_errors, title, colours)
@@ -251,7 +272,9 @@ def _bounded_row(name: str, value: float, bound: float, unit: str) -> ReportRow:
 
 
 def _tracking_rows(
-    errors: Mapping[str, TrackingErrorSeries], max_error_ratio: float, reference_row: int = 0
+    errors: Mapping[str, TrackingErrorSeries],
+    max_error_ratio: float,
+    reference_row: int = 0,
 ) -> tuple[ReportRow, ...]:
     """Return rows of rms errors; the last's bound is `max_error_ratio` times `reference_row`."""
     rows = []

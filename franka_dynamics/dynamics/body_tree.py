@@ -15,7 +15,14 @@ from ..arm.frames import FLANGE, Frame, frame_placement
 from ..arm_io import ArmLike, as_description
 from ..arrays import Array, ArrayLike, as_array, freeze_arrays, NDArray, ValueEquality
 from ..errors import FrameError, TreeError
-from ..spatial import adjoint, as_rigid_transform, exp6, hat, inverse_transform, joint_twist
+from ..spatial import (
+    adjoint,
+    as_rigid_transform,
+    exp6,
+    hat,
+    inverse_transform,
+    joint_twist,
+)
 
 __getattr__ = former_names.of_module(__name__, '0.3', BASE='.body_tree.BASE_BODY')
 
@@ -80,7 +87,10 @@ class BodyTree(ValueEquality):
         object.__setattr__(self, 'rotor_inertias', rotors if rotors.size else np.zeros(n))
         shapes = {'placements': (n, 4, 4), 'twists': (n, 6), 'rotor_inertias': (n,)}
         freeze_arrays(self, TreeError, f'a tree of {n} bodies', tool_pose=(4, 4), **shapes)
-        for what, count in (('inertias', len(self.inertias)), ('joint names', len(names))):
+        for what, count in (
+            ('inertias', len(self.inertias)),
+            ('joint names', len(names)),
+        ):
             if count != n:
                 raise TreeError(f'A tree of {n} bodies needs {n} {what}; got {count}.')
         as_rigid_transform(self.tool_pose, 'The pose of the tool', TreeError)
@@ -95,7 +105,11 @@ class BodyTree(ValueEquality):
             _require_unit_twist(twist, names[i])
         if not -n <= self.tool_body < n:
             raise TreeError(f'The tool is on body {self.tool_body}, but bodies are 0..{n - 1}.')
-        checked = {'parents': parents, 'joint_names': names, 'tool_body': self.tool_body % n}
+        checked = {
+            'parents': parents,
+            'joint_names': names,
+            'tool_body': self.tool_body % n,
+        }
         for name, value in {**checked, 'inertias': tuple(self.inertias)}.items():
             object.__setattr__(self, name, value)
 

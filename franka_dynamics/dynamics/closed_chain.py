@@ -86,7 +86,11 @@ class Loop:
                     f'{", ".join(CONSTRAINED_DIRECTIONS)} or rows of shape (k, 6).'
                 )
             object.__setattr__(self, 'directions', CONSTRAINED_DIRECTIONS[self.directions])
-        shapes = {'directions': (None, 6), 'first_frame': (4, 4), 'second_frame': (4, 4)}
+        shapes = {
+            'directions': (None, 6),
+            'first_frame': (4, 4),
+            'second_frame': (4, 4),
+        }
         freeze_arrays(self, TreeError, 'a loop', **shapes)
 
 
@@ -356,7 +360,10 @@ class ClosedChain:
         """Return values (..., n) of all joints from those of active and of passive joints."""
         stack = np.broadcast_shapes(active_values.shape[:-1], passive_values.shape[:-1])
         joined = np.empty((*stack, self.tree.n))
-        joined[..., self.active], joined[..., self.passive] = active_values, passive_values
+        joined[..., self.active], joined[..., self.passive] = (
+            active_values,
+            passive_values,
+        )
         return joined
 
     def _active_vector(self, values: ArrayLike, name: str, *, allow_stack: bool = True) -> Array:

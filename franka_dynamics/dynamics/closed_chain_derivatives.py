@@ -8,7 +8,12 @@ import numpy as np
 
 from .body_tree import BodyTree
 from .closed_chain import ClosedChain
-from .derivatives import dynamics_derivatives, DynamicsDerivatives, StateDerivative, tree_motion
+from .derivatives import (
+    dynamics_derivatives,
+    DynamicsDerivatives,
+    StateDerivative,
+    tree_motion,
+)
 from .model import GRAVITY
 from .regressor import torque_regressor, wrench_regressor
 from .sampling import JointStates
@@ -34,7 +39,12 @@ class ParameterDerivatives:
 
 
 def differentiate_by_parameters(
-    tree: BodyTree, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, *, gravity: ArrayLike = GRAVITY
+    tree: BodyTree,
+    q: ArrayLike,
+    dq: ArrayLike,
+    ddq: ArrayLike,
+    *,
+    gravity: ArrayLike = GRAVITY,
 ) -> ParameterDerivatives:
     """
     Return the derivatives of a tree's joint wrenches and torques by its inertial parameters.

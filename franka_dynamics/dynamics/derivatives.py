@@ -217,7 +217,10 @@ class _TreeRecursion(TreeKinematics):
         # For each body i, its parent's twist and acceleration in body i's frame at q_i = 0.
         self.V_parent, self.dV_parent = (
             matvec(self.placement_adjoint_inverse, tree.values_of_parents(values, base))
-            for values, base in ((self.V, np.zeros(6)), (self.dV, self.base_acceleration))
+            for values, base in (
+                (self.V, np.zeros(6)),
+                (self.dV, self.base_acceleration),
+            )
         )
         # Wrenches from the tips to the base: (4). The joints transmit the opposite of the wrench
         # that the surroundings exert on the tool.
@@ -260,7 +263,11 @@ class _TreeRecursion(TreeKinematics):
 
     def _outward_derivatives(self) -> tuple[Array, Array, Array]:
         """Return derivatives of poses, twists, accelerations (Kwon's Algorithm 1, lines 5-20)."""
-        own, A, ad_A = self.joint_adjoint_inverse, self.tree.twists, ad(self.tree.twists)
+        own, A, ad_A = (
+            self.joint_adjoint_inverse,
+            self.tree.twists,
+            ad(self.tree.twists),
+        )
         turned = matvec(self.ad_V, A)  # line 10: [V_i, A] = [Ad^-1 V, A]
         carried = matvec(own, self.dV_parent)
         # Algorithm 1, line 7, simplified by Ad^-1 ad_V Ad = ad_{Ad^-1 V} and ad_{Ad^-1 V} +
@@ -283,7 +290,11 @@ class _TreeRecursion(TreeKinematics):
             Q[..., i, :, dq], Q[..., i, :, ddq] = turned[..., i, :], A[i]  # line 13
         D, P = (self.tree.sweep_outward(self.adjoint_inverse, one) for one in (D, P))
         # line 19
-        return D, P, self.tree.sweep_outward(self.adjoint_inverse, Q - self.ad_rates @ P)
+        return (
+            D,
+            P,
+            self.tree.sweep_outward(self.adjoint_inverse, Q - self.ad_rates @ P),
+        )
 
     def _wrench_derivatives(self, P: Array, Q: Array) -> Array:
         """Return the derivatives of all bodies' wrenches (Kwon's Algorithm 1, lines 21-31)."""

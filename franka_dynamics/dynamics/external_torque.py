@@ -84,7 +84,12 @@ class MomentumObserver:
         self._last_momentum = self._last_momentum[0], None
 
     def update(
-        self, stamp: float, q: Array, dq: Array, torque: Array, gravity_torque: Array | None = None
+        self,
+        stamp: float,
+        q: Array,
+        dq: Array,
+        torque: Array,
+        gravity_torque: Array | None = None,
     ) -> Array:
         """
         Update and return the external torque, signed as FCI's, in the shape of `torque` [N m].
@@ -133,14 +138,20 @@ class LoadEstimator:
         # A joint without a torque limit counts for nothing.
         self._torque_weights = 1.0 / (TORQUE_STD_TO_EFFORT_LIMIT * effort) ** 2
         friction = np.maximum(1.0 / (FRICTION_STD_TO_EFFORT_LIMIT * effort) ** 2, 1e-9)
-        load = [1.0 / PRIOR_LOAD_MASS_STD_KG**2, *[1.0 / PRIOR_LOAD_MOMENT_STD_KG_M**2] * 3]
+        load = [
+            1.0 / PRIOR_LOAD_MASS_STD_KG**2,
+            *[1.0 / PRIOR_LOAD_MOMENT_STD_KG_M**2] * 3,
+        ]
         self._prior = np.diag([*load, *friction])
         self.reset()
 
     def reset(self) -> None:
         """Reset the estimate to no undeclared load, for instance when a load is declared."""
         # Information matrix and vector of mass [kg], first moment [kg m] and friction [N m].
-        self._info_matrix, self._info_vector = (self._prior.copy(), np.zeros(len(self._prior)))
+        self._info_matrix, self._info_vector = (
+            self._prior.copy(),
+            np.zeros(len(self._prior)),
+        )
         self._latest_regressor = self._prior[: len(self._torque_weights)]  # of the latest motion
         self._motion_time_s = self._rest_time_s = 0.0
         self._discard_averages()
@@ -151,7 +162,12 @@ class LoadEstimator:
         self._tau_sum, self._sample_count = np.zeros_like(self._torque_weights), 0
 
     def update(
-        self, stamp: float, q: Array, dq: Array, external_torque: Array, model: PinocchioModel
+        self,
+        stamp: float,
+        q: Array,
+        dq: Array,
+        external_torque: Array,
+        model: PinocchioModel,
     ) -> None:
         """
         Update the estimate by a state and its external torque, (n,) [N m]; reset after 5 s rest.
@@ -159,14 +175,24 @@ class LoadEstimator:
         The torque is the measured one less that of `model`; `stamp` in s, `q` and `dq`, (n,) each,
         in rad and rad/s.
         """
-        self._tau_sum, self._sample_count = self._tau_sum + external_torque, self._sample_count + 1
+        self._tau_sum, self._sample_count = (
+            self._tau_sum + external_torque,
+            self._sample_count + 1,
+        )
         if self._end_states and 0.0 < stamp - self._end_states[-1][0] < AVERAGING_BLOCK_S:
             return
-        mean, ends = self._tau_sum / self._sample_count, [*self._end_states[-2:], (stamp, q, dq)]
+        mean, ends = (
+            self._tau_sum / self._sample_count,
+            [*self._end_states[-2:], (stamp, q, dq)],
+        )
         if len(ends) > 1 and not 0.0 < stamp - ends[-2][0] <= AVERAGING_BLOCK_S + MAX_STATE_GAP_S:
             self._discard_averages()
             ends = ends[-1:]
-        self._end_states, self._tau_sum, self._sample_count = ends, 0.0 * self._tau_sum, 0
+        self._end_states, self._tau_sum, self._sample_count = (
+            ends,
+            0.0 * self._tau_sum,
+            0,
+        )
         if len(ends) < 3:
             return
         if np.abs(ends[1][2]).max() > self._rest_speed:
@@ -202,7 +228,10 @@ class LoadEstimator:
         if self._motion_time_s < MIN_LOAD_FIT_TIME_S:
             return ''
         covariance = np.linalg.inv(self._info_matrix)
-        mass, deviation = (float(covariance[0] @ self._info_vector), math.sqrt(covariance[0, 0]))
+        mass, deviation = (
+            float(covariance[0] @ self._info_vector),
+            math.sqrt(covariance[0, 0]),
+        )
         if abs(mass) < MIN_LOAD_MASS_TO_STD * deviation:
             return ''
         what = 'at the flange that nobody declared'
@@ -226,7 +255,10 @@ _MAX_TOOL_DISTANCE_M = 10.0  # of a tool centre point from its frame
 
 
 @former_names.of_attributes(
-    '0.3', max_std='max_force_std', singular='is_singular', unexplained='unexplained_torque'
+    '0.3',
+    max_std='max_force_std',
+    singular='is_singular',
+    unexplained='unexplained_torque',
 )
 class ExternalWrench(NamedTuple):
     """
@@ -284,7 +316,10 @@ class WrenchEstimator:
     """
 
     def __init__(
-        self, model: PinocchioModel, frame: Frame = FLANGE, offset: ArrayLike | None = None
+        self,
+        model: PinocchioModel,
+        frame: Frame = FLANGE,
+        offset: ArrayLike | None = None,
     ) -> None:
         self.model, self._frame = model, frame
         frame_placement(frame, model.description)  # raises FrameError

@@ -25,7 +25,13 @@ import numpy as np
 from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame, frame_placement
 from ..arm_io import ArmLike, as_description
-from ..arrays import Array, ArrayLike, as_array, as_joint_values, broadcast_leading_shape
+from ..arrays import (
+    Array,
+    ArrayLike,
+    as_array,
+    as_joint_values,
+    broadcast_leading_shape,
+)
 from ..constants import GRAVITY
 from ..errors import FrameError, InertiaError, JointVectorError
 
@@ -88,12 +94,20 @@ class DynamicsFormulation(ABC):
 
     @abstractmethod
     def inverse_dynamics(
-        self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, wrench: ArrayLike | None = None
+        self,
+        q: ArrayLike,
+        dq: ArrayLike,
+        ddq: ArrayLike,
+        wrench: ArrayLike | None = None,
     ) -> Array:
         """Return the torque M ddq + C dq + g - J^T w for a flange wrench w, (..., n) [N m]."""
 
     def forward_dynamics(
-        self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None
+        self,
+        q: ArrayLike,
+        dq: ArrayLike,
+        tau: ArrayLike,
+        wrench: ArrayLike | None = None,
     ) -> Array:
         """
         Return ddq with M ddq = tau - C dq - g + J^T w, flange wrench w, (..., n) [rad/s^2].

@@ -55,7 +55,10 @@ def _rotation(axis: int, angle: ArrayLike) -> Array:
 
 
 def dh_row_pose(
-    row: DHRow, convention: Convention, angle: ArrayLike = 0.0, displacement: ArrayLike = 0.0
+    row: DHRow,
+    convention: Convention,
+    angle: ArrayLike = 0.0,
+    displacement: ArrayLike = 0.0,
 ) -> tuple[Array, Array]:
     """
     Return rotation (..., 3, 3), origin (..., 3) [m] of a DH row's frame in the previous frame.
@@ -64,7 +67,10 @@ def dh_row_pose(
     about the new z by d and theta; a standard row moves along and about z first. `angle` [rad] is
     added to theta and `displacement` [m] to d, shape (...).
     """
-    about_x, about_z = _rotation(0, row.alpha), _rotation(2, row.theta + np.asarray(angle))
+    about_x, about_z = (
+        _rotation(0, row.alpha),
+        _rotation(2, row.theta + np.asarray(angle)),
+    )
     if row.beta:
         about_x = about_x @ _rotation(1, row.beta)
     along_x = np.array([row.a, 0.0, 0.0])
@@ -192,7 +198,10 @@ class NewtonEulerModel(DynamicsFormulation):
         return poses
 
     def jacobian(
-        self, q: ArrayLike, frame: Frame = FLANGE, reference_frame: str = model.ALIGNED_FRAME
+        self,
+        q: ArrayLike,
+        frame: Frame = FLANGE,
+        reference_frame: str = model.ALIGNED_FRAME,
     ) -> Array:
         """Return a frame's geometric Jacobian (v, omega) in `reference_frame`, (..., 6, n)."""
         n = self.description.n
@@ -254,7 +263,11 @@ class NewtonEulerModel(DynamicsFormulation):
         return self.inverse_dynamics(q, dq, np.zeros(self.description.n))
 
     def inverse_dynamics(
-        self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, wrench: ArrayLike | None = None
+        self,
+        q: ArrayLike,
+        dq: ArrayLike,
+        ddq: ArrayLike,
+        wrench: ArrayLike | None = None,
     ) -> Array:
         """Return torques M ddq + C dq + g - J^T w for a flange wrench w, shape (..., n) [N m]."""
         states = broadcast_states(self.description, q=q, dq=dq, ddq=ddq, wrench=wrench)
@@ -305,7 +318,13 @@ class NewtonEulerModel(DynamicsFormulation):
         return np.stack(rows, axis=-2)
 
     def _transmitted_loads(
-        self, q: Array, dq: Array, ddq: Array, wrench: Array | None = None, *, gravity: bool
+        self,
+        q: Array,
+        dq: Array,
+        ddq: Array,
+        wrench: Array | None = None,
+        *,
+        gravity: bool,
     ) -> tuple[list[JointPlacement], list[tuple[Array, Array]]]:
         """Return the joints' placements, and the force and moment of each on its link."""
         joints = joint_geometry(self.description, q)
@@ -316,7 +335,13 @@ class NewtonEulerModel(DynamicsFormulation):
         return joints, inward_recursion(self.description.links, joints, motions, tip)
 
     def _torques(
-        self, q: Array, dq: Array, ddq: Array, wrench: Array | None = None, *, gravity: bool = True
+        self,
+        q: Array,
+        dq: Array,
+        ddq: Array,
+        wrench: Array | None = None,
+        *,
+        gravity: bool = True,
     ) -> Array:
         """Return the torques (..., n) [N m] at states, by the outward and inward recursions."""
         q, dq, ddq = np.broadcast_arrays(q, dq, ddq)
@@ -334,6 +359,9 @@ class NewtonEulerModel(DynamicsFormulation):
     def _tip_wrench(self, q: Array, wrench: Array) -> tuple[Array, Array]:
         """Return a flange wrench in {S} axes, transformed to frame n's origin and axes."""
         back = self.frames(q)[..., -2, :3, :3]
-        force, moment = in_child_axes(back, wrench[..., :3]), in_child_axes(back, wrench[..., 3:])
+        force, moment = (
+            in_child_axes(back, wrench[..., :3]),
+            in_child_axes(back, wrench[..., 3:]),
+        )
         _, flange = dh_row_pose(self.description.flange, self.description.convention)
         return force, moment + cross(flange, force)

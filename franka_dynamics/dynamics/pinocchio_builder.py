@@ -11,7 +11,10 @@ from ..arm.frames import Frame, frame_table
 
 # Pinocchio's order of the six tensor elements is xx, xy, yy, xz, yz, zz.
 PINOCCHIO_PARAMETER_ORDER = (9, 6, 7, 8, 0, 1, 3, 2, 4, 5)
-_JOINT_MODELS = {JointKind.REVOLUTE: pin.JointModelRZ, JointKind.PRISMATIC: pin.JointModelPZ}
+_JOINT_MODELS = {
+    JointKind.REVOLUTE: pin.JointModelRZ,
+    JointKind.PRISMATIC: pin.JointModelPZ,
+}
 
 
 def pinocchio_inertia(inertia: LinkInertia) -> pin.Inertia:
@@ -34,7 +37,10 @@ def build_pinocchio_model(description: ArmDescription) -> pin.Model:
     require_centers_of_mass(description)
     model = pin.Model()
     model.name = description.name
-    parent, behind = 0, [pin.SE3.Identity()]  # of each DH frame in the frame of its joint
+    parent, behind = (
+        0,
+        [pin.SE3.Identity()],
+    )  # of each DH frame in the frame of its joint
     pending = pin.SE3(np.array(description.base))  # previous frame in the parent joint
     placements = description.joint_placements()
     for joint, link, places in zip(description.joints, description.links, placements):

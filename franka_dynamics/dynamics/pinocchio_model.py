@@ -36,7 +36,9 @@ _Method = Callable[Concatenate['PinocchioModel', _Arguments], Array]
 _FLOAT_DTYPE = np.dtype(float)
 
 
-def _accept_stacks_of(*names: str) -> Callable[[_Method[_Arguments]], _Method[_Arguments]]:
+def _accept_stacks_of(
+    *names: str,
+) -> Callable[[_Method[_Arguments]], _Method[_Arguments]]:
     """
     Return a decorator that lets a method for one state take stacks of states, too.
 
@@ -50,7 +52,10 @@ def _accept_stacks_of(*names: str) -> Callable[[_Method[_Arguments]], _Method[_A
 
         @functools.wraps(method)
         def checked_method(
-            self: 'PinocchioModel', /, *args: _Arguments.args, **kwargs: _Arguments.kwargs
+            self: 'PinocchioModel',
+            /,
+            *args: _Arguments.args,
+            **kwargs: _Arguments.kwargs,
         ) -> Array:
             """Return the method's result at one state, or at each of a stack of states."""
             # Fast path for control loops at 1 kHz: arrays of one state, given by place.
@@ -139,7 +144,13 @@ class PinocchioModel(model.DynamicsFormulation):
         self._weightless_model = self.model.copy()
         self._weightless_model.gravity = pin.Motion.Zero()
         self._workspace = _ThreadWorkspace(self.model)
-        self._argument_shapes = {'q': (n,), 'dq': (n,), 'ddq': (n,), 'tau': (n,), 'wrench': (6,)}
+        self._argument_shapes = {
+            'q': (n,),
+            'dq': (n,),
+            'ddq': (n,),
+            'tau': (n,),
+            'wrench': (6,),
+        }
         names = {name: pinocchio_frame_name(name) for name in frame_table(description)}
         self._id_by_frame = {name: self.model.getFrameId(one) for name, one in names.items()}
         self._frame_ids = [self._id_by_frame[i + 1] for i in range(n + 1)]
@@ -183,7 +194,10 @@ class PinocchioModel(model.DynamicsFormulation):
 
     @_accept_stacks_of('q')
     def jacobian(
-        self, q: ArrayLike, frame: Frame = FLANGE, reference_frame: str = model.ALIGNED_FRAME
+        self,
+        q: ArrayLike,
+        frame: Frame = FLANGE,
+        reference_frame: str = model.ALIGNED_FRAME,
     ) -> Array:
         """
         Return a frame's geometric Jacobian (v, omega) in `reference_frame`, shape (6, n).
@@ -242,7 +256,11 @@ class PinocchioModel(model.DynamicsFormulation):
 
     @_accept_stacks_of('q', 'dq', 'ddq', 'wrench')
     def inverse_dynamics(
-        self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, wrench: ArrayLike | None = None
+        self,
+        q: ArrayLike,
+        dq: ArrayLike,
+        ddq: ArrayLike,
+        wrench: ArrayLike | None = None,
     ) -> Array:
         """Return torques M ddq + C dq + g - J^T w for a flange wrench w, shape (n,) [N m]."""
         torque = pin.rnea(self.model, self._workspace.data, q, dq, ddq)
@@ -250,7 +268,11 @@ class PinocchioModel(model.DynamicsFormulation):
 
     @_accept_stacks_of('q', 'dq', 'tau', 'wrench')
     def forward_dynamics(
-        self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None
+        self,
+        q: ArrayLike,
+        dq: ArrayLike,
+        tau: ArrayLike,
+        wrench: ArrayLike | None = None,
     ) -> Array:
         """
         Return ddq by the articulated-body algorithm, (n,) [rad/s^2]; InertiaError at singular M.
@@ -310,7 +332,12 @@ class PinocchioModel(model.DynamicsFormulation):
         return np.array(slopes).reshape(3, self.description.n, self.description.n)
 
     def regressor(
-        self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, *, columns: Sequence[int] | None = None
+        self,
+        q: ArrayLike,
+        dq: ArrayLike,
+        ddq: ArrayLike,
+        *,
+        columns: Sequence[int] | None = None,
     ) -> Array:
         """
         Return H (n, 10 n), or its `columns`, of tau = H X, links' parameters X, without rotors.
@@ -329,7 +356,11 @@ class PinocchioModel(model.DynamicsFormulation):
 
     @_accept_stacks_of('q', 'dq', 'ddq')
     def _regressor(
-        self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, columns: tuple[int, ...] | None
+        self,
+        q: ArrayLike,
+        dq: ArrayLike,
+        ddq: ArrayLike,
+        columns: tuple[int, ...] | None,
     ) -> Array:
         """Return the regressor, or its checked columns, at one state."""
         whole = pin.computeJointTorqueRegressor(self.model, self._workspace.data, q, dq, ddq)

@@ -17,13 +17,27 @@ eq. 4.29 and 4.30). All methods also take a stack of states: arrays of shape (..
 import numpy as np
 
 from . import model
-from .model import as_joint_stack, broadcast_states, DynamicsFormulation, GRAVITY, symmetrize
+from .model import (
+    as_joint_stack,
+    broadcast_states,
+    DynamicsFormulation,
+    GRAVITY,
+    symmetrize,
+)
 from .. import former_names
 from ..arm import ArmDescription, Convention, DHRow
 from ..arm.frames import FLANGE, Frame, frame_placement
 from ..arm_io import ArmLike
 from ..arrays import Array, ArrayLike
-from ..spatial import ad, adjoint, adjoint_inverse, exp6, joint_twist, matvec, rpy_rotation
+from ..spatial import (
+    ad,
+    adjoint,
+    adjoint_inverse,
+    exp6,
+    joint_twist,
+    matvec,
+    rpy_rotation,
+)
 
 
 @former_names.of_attributes('0.3', exponentials='exp_products')
@@ -87,7 +101,10 @@ class ExponentialsModel(DynamicsFormulation):
         return np.swapaxes(columns, -1, -2)
 
     def jacobian(
-        self, q: ArrayLike, frame: Frame = FLANGE, reference_frame: str = model.ALIGNED_FRAME
+        self,
+        q: ArrayLike,
+        frame: Frame = FLANGE,
+        reference_frame: str = model.ALIGNED_FRAME,
     ) -> Array:
         """Return a frame's geometric Jacobian (v, omega) in `reference_frame`, (..., 6, n)."""
         target = frame_placement(frame, self.description).joint
@@ -189,7 +206,11 @@ class ExponentialsModel(DynamicsFormulation):
         return self.coriolis(q, dq) + self.gravity(q)
 
     def inverse_dynamics(
-        self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, wrench: ArrayLike | None = None
+        self,
+        q: ArrayLike,
+        dq: ArrayLike,
+        ddq: ArrayLike,
+        wrench: ArrayLike | None = None,
     ) -> Array:
         """Return torques M ddq + C dq + g - J^T w for a flange wrench w, shape (..., n) [N m]."""
         arm = self.description

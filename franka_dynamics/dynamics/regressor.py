@@ -64,7 +64,10 @@ def parameter_vector(robot: RobotLike, *, rotor_inertia: bool = False) -> Array:
 
     """
     if isinstance(robot, ArmDescription):
-        bodies, rotors = robot.links, np.array([joint.rotor_inertia for joint in robot.joints])
+        bodies, rotors = (
+            robot.links,
+            np.array([joint.rotor_inertia for joint in robot.joints]),
+        )
     else:
         bodies, rotors = (tree := as_body_tree(robot)).inertias, tree.rotor_inertias
     links = np.concatenate([body.parameters() for body in bodies])
@@ -81,7 +84,10 @@ def parameter_transform(rotation: Array, origin: ArrayLike) -> Array:
     """
     p, columns = np.asarray(origin), []
     for xx, xy, xz, yy, yz, zz, *first, mass in np.eye(N_LINK_PARAMETERS, dtype=int).tolist():
-        tensor, h = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), rotation @ first
+        tensor, h = (
+            np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]),
+            rotation @ first,
+        )
         shift = np.outer(h, p) + np.outer(p, h) + mass * np.outer(p, p)
         moved = rotation @ tensor @ rotation.T + np.trace(shift) * np.eye(3, dtype=int) - shift
         columns.append([*moved[np.triu_indices(3)], *(h + mass * p), mass])

@@ -11,7 +11,10 @@ from ..arrays import Array
 from ..errors import SettingsError
 
 # Limits in place of unknown ones [rad or m], [rad/s or m/s, rad/s^2 or m/s^2].
-_DEFAULT_POSITION_LIMIT, _DEFAULT_RATE_LIMITS = np.pi, {'velocity': 2.0, 'acceleration': 10.0}
+_DEFAULT_POSITION_LIMIT, _DEFAULT_RATE_LIMITS = (
+    np.pi,
+    {'velocity': 2.0, 'acceleration': 10.0},
+)
 # Larger limits, such as 999999 for a wheel, say that there is none [rad or m, per s, per s^2].
 _MAX_MEANINGFUL_LIMIT = 100.0
 

@@ -51,7 +51,14 @@ _ELIMINATION_ORDER = {
 }
 # The elimination order holds for a joint axis along its link's z. In a standard DH row with alpha
 # = +-pi/2 the axis is along the link's y; in that case y and z of the order are exchanged.
-_SYMBOL_WITH_Y_Z_SWAPPED = {'YY': 'ZZ', 'ZZ': 'YY', 'XY': 'XZ', 'XZ': 'XY', 'mY': 'mZ', 'mZ': 'mY'}
+_SYMBOL_WITH_Y_Z_SWAPPED = {
+    'YY': 'ZZ',
+    'ZZ': 'YY',
+    'XY': 'XZ',
+    'XZ': 'XY',
+    'mY': 'mZ',
+    'mZ': 'mY',
+}
 # Random states for the regressor: number per joint, smallest total number, and bound of positions
 # [rad, or in units of the arm's largest length], velocities and accelerations.
 _RANDOM_STATES_PER_JOINT, _MIN_RANDOM_STATE_COUNT, _MAX_STATE_VALUE = 8, 20, 2.0
@@ -119,7 +126,14 @@ class BaseParameters:
     columns: tuple[int, ...]
     matrix: Array
     column_gap: ColumnGap
-    json_fields = 'description', 'gravity', 'names', 'relations', 'standard_names', 'matrix'
+    json_fields = (
+        'description',
+        'gravity',
+        'names',
+        'relations',
+        'standard_names',
+        'matrix',
+    )
 
     def __len__(self) -> int:
         """Return the number of base parameters."""
@@ -218,14 +232,21 @@ class BaseParameters:
         assert isinstance(self.description, ArmDescription)
         words = f'The base parameters, ordered {", ".join(self.names[:3])}, ...,'
         given = as_array(
-            self.values() if values is None else values, (len(self),), words, BaseParameterError
+            self.values() if values is None else values,
+            (len(self),),
+            words,
+            BaseParameterError,
         )
         vector = np.zeros(self.matrix.shape[1])
         vector[list(self.columns)] = given
         return regressor.with_parameter_vector(self.description, vector)
 
     def regressor(
-        self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, gravity: ArrayLike | None = None
+        self,
+        q: ArrayLike,
+        dq: ArrayLike,
+        ddq: ArrayLike,
+        gravity: ArrayLike | None = None,
     ) -> Array:
         """
         Return the regressor Y (..., n, b) of torques in the base parameters: tau = Y @ values.
@@ -314,7 +335,11 @@ def _geometry_values(arm: ArmDescription | BodyTree) -> tuple[Any, ...]:
     """Return the values that define the geometry of an arm or a tree, without inertias."""
     if isinstance(arm, BodyTree):
         return arm.parents, arm.placements.tolist(), arm.twists.tolist()
-    return arm.convention, arm.base.tolist(), [(joint.kind, joint.row) for joint in arm.joints]
+    return (
+        arm.convention,
+        arm.base.tolist(),
+        [(joint.kind, joint.row) for joint in arm.joints],
+    )
 
 
 def independent_columns(matrix: Array, order: Sequence[int]) -> tuple[list[int], Array, ColumnGap]:
@@ -356,7 +381,11 @@ def _length_unit(tree: BodyTree) -> float:
 
 def scaled_tree(tree: BodyTree) -> BodyTree:
     """Return a tree with lengths in units of its largest offset, and no offset from the base."""
-    unit, placements, twists = _length_unit(tree), tree.placements.copy(), tree.twists.copy()
+    unit, placements, twists = (
+        _length_unit(tree),
+        tree.placements.copy(),
+        tree.twists.copy(),
+    )
     placements[:, :3, 3] /= unit
     twists[twists[:, 3:].any(axis=1), :3] /= unit
     # Where the first links are mounted on the base does not affect torques, but a large distance

@@ -70,7 +70,10 @@ class CrossValidation:
         self.unit_factors = np.array(TorqueErrorUnit.for_arm(prior.reference).factors)
         self.min_residual = least_squares.min_noise(grams)
         used = np.flatnonzero(grams.sample_counts)  # folds with samples
-        self.fold_matrices, self.sample_counts = grams.matrices[used], grams.sample_counts[used]
+        self.fold_matrices, self.sample_counts = (
+            grams.matrices[used],
+            grams.sample_counts[used],
+        )
         common = noise = least_squares.common_noise(grams, prior, precision)
         for _ in range(2):
             theta = least_squares.fit_theta(grams, prior, precision, noise)
@@ -107,7 +110,12 @@ class CrossValidation:
         left = rows[:, others][:, :, others] - right.swapaxes(1, 2) @ found
         part = found[: len(grams), None]
         cross = part.swapaxes(2, 3) @ (grams[..., own] @ part - 2.0 * grams[..., others])
-        return others, fitted, left, self.fold_matrices[..., others, :][..., others] + cross
+        return (
+            others,
+            fitted,
+            left,
+            self.fold_matrices[..., others, :][..., others] + cross,
+        )
 
     @cached_property
     def baseline(self) -> 'FoldFits':
@@ -244,7 +252,11 @@ class FoldFits:
         Without `rival` the third is the first.
         """
         fault_free = self.system.baseline.test_error()
-        errors = fault_free, self.test_error(), rival.test_error() if rival else fault_free
+        errors = (
+            fault_free,
+            self.test_error(),
+            rival.test_error() if rival else fault_free,
+        )
         return Diagnosis(self.fault.kind, self.fault.joints, self.reported_values, *errors)
 
     def test_error(self) -> float:

@@ -32,7 +32,11 @@ from ..arrays import Array, ArrayLike
 from ..dynamics.body_tree import as_body_tree, BodyTree
 from ..dynamics.derivatives import TreeKinematics
 from ..dynamics.model import as_gravity_vector, broadcast_states, GRAVITY
-from ..dynamics.regressor import momentum_regressor, N_LINK_PARAMETERS, parameter_transform
+from ..dynamics.regressor import (
+    momentum_regressor,
+    N_LINK_PARAMETERS,
+    parameter_transform,
+)
 from ..errors import BaseParameterError
 from ..spatial import cos_sin
 
@@ -111,7 +115,9 @@ def direct_base_parameters(
 
 
 def regrouping_map(
-    arm: ArmDescription, rows: Sequence[KhalilDH], steps: Sequence[RegroupableCombinations]
+    arm: ArmDescription,
+    rows: Sequence[KhalilDH],
+    steps: Sequence[RegroupableCombinations],
 ) -> tuple[tuple[int, ...], Array]:
     """
     Return the kept parameters' indices and the map from standard to base parameters, (b, p).
@@ -186,7 +192,8 @@ def regroupable_combinations(
         steps.append(RegroupableCombinations(indices, gone, combinations))
         gaps.append(gap)
     return steps, ColumnGap(
-        min(gap.min_kept_norm for gap in gaps), max(gap.max_dropped_norm for gap in gaps)
+        min(gap.min_kept_norm for gap in gaps),
+        max(gap.max_dropped_norm for gap in gaps),
     )
 
 

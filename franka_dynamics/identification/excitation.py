@@ -247,7 +247,10 @@ def choose_repetitions(
 
 
 def _optimise_locally(
-    problem: ExcitationProblem, start: FourierTrajectory, steps: int, report: Callable[[int], None]
+    problem: ExcitationProblem,
+    start: FourierTrajectory,
+    steps: int,
+    report: Callable[[int], None],
 ) -> FourierTrajectory:
     """
     Return the trajectory after at most `steps` steps of sequential quadratic programming.

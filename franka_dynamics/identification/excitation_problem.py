@@ -196,7 +196,9 @@ def soft_min(values: Array) -> Array:
     kinks, at which sequential quadratic programming stops, at different points on different
     machines.
     """
-    from scipy.special import logsumexp  # the caller, `optimise_excitation`, requires scipy
+    from scipy.special import (
+        logsumexp,
+    )  # the caller, `optimise_excitation`, requires scipy
 
     return np.asarray(-logsumexp(-_SOFT_MIN_EXPONENT * values, axis=-2) / _SOFT_MIN_EXPONENT)
 

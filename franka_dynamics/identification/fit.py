@@ -27,7 +27,11 @@ from .. import semidefinite as sdp
 from ..arm import ArmDescription
 from ..arm.bodies import load_hand, NO_HAND
 from ..arrays import Array
-from ..dynamics.regressor import N_LINK_PARAMETERS, parameter_vector, with_parameter_vector
+from ..dynamics.regressor import (
+    N_LINK_PARAMETERS,
+    parameter_vector,
+    with_parameter_vector,
+)
 from ..errors import IdentificationError
 from ..recordings.replay import ResidualRms, TorqueErrorUnit
 
@@ -94,7 +98,10 @@ def _link_slices(n: int) -> list[slice]:
 
 
 def fit_consistent_parameters(
-    equations: tuple[Array, Array], prior: Prior, bounds: PhysicalConstraints, precision: float
+    equations: tuple[Array, Array],
+    prior: Prior,
+    bounds: PhysicalConstraints,
+    precision: float,
 ) -> tuple[Array, Array]:
     """
     Return the physically consistent standard and friction parameters that fit samples and prior.
@@ -109,7 +116,11 @@ def fit_consistent_parameters(
     """
     applied = max(precision, _MIN_PRIOR_PRECISION)
     triangle, effort = equations
-    b, f, m = len(prior.model.base), len(prior.friction_std), len(bounds.covariance_sqrt)
+    b, f, m = (
+        len(prior.model.base),
+        len(prior.friction_std),
+        len(bounds.covariance_sqrt),
+    )
     # The unknowns are changes and friction in units of their standard deviations, residuals, and
     # of each link 14 numbers of which its log-determinant is made.
     n, r = len(bounds.start_masses), len(effort)
@@ -125,7 +136,9 @@ def fit_consistent_parameters(
     quadratic[friction] = quadratic[residual] = 2.0
     quadratic[N_LINK_PARAMETERS * n : m] = 2.0 * applied  # rotors
     for block, by, own in zip(
-        _link_slices(n), bounds.relative_basis, np.reshape(range(log_det.start, count), (n, -1))
+        _link_slices(n),
+        bounds.relative_basis,
+        np.reshape(range(log_det.start, count), (n, -1)),
     ):
         linear[block] += 2.0 * applied * by.reshape(4, 4, -1).trace()
         linear[own[-4:]] = -2.0 * applied
@@ -147,7 +160,10 @@ def fit_consistent_parameters(
 
 
 def arm_from_fit(
-    start: ArmDescription, prior: Prior, parameters: tuple[Array, Array], covariance: Array
+    start: ArmDescription,
+    prior: Prior,
+    parameters: tuple[Array, Array],
+    covariance: Array,
 ) -> ArmDescription:
     """
     Return the arm `start` with the parameters that `fit_consistent_parameters` found.
@@ -237,7 +253,10 @@ class DataSplit:
     @classmethod
     def from_grams(cls, grams: Sequence[GramStack], test_count: int) -> 'DataSplit':
         """Return a split that leaves out the last `test_count` recordings or, if 0, each fold."""
-        fitted, tested = grams[: len(grams) - test_count], grams[len(grams) - test_count :]
+        fitted, tested = (
+            grams[: len(grams) - test_count],
+            grams[len(grams) - test_count :],
+        )
         if len(fitted) >= _MIN_RECORDINGS_AS_FOLDS:
             fitted = [one.merged_into_fold(k % FOLD_COUNT) for k, one in enumerate(fitted)]
         every = reduce(add, [*fitted, *tested])
@@ -267,7 +286,10 @@ class FitResults:
 
 
 def fit_parameter_sets(
-    priors: Sequence[Prior], bounds: PhysicalConstraints, precision: float, grams: GramStack
+    priors: Sequence[Prior],
+    bounds: PhysicalConstraints,
+    precision: float,
+    grams: GramStack,
 ) -> FitResults:
     """
     Return fits without and with constraints, and published sets with fitted friction.
@@ -288,7 +310,10 @@ def fit_parameter_sets(
 
 
 def all_torque_errors(
-    priors: Sequence[Prior], split: DataSplit, total: FitResults, part_fits: Sequence[FitResults]
+    priors: Sequence[Prior],
+    split: DataSplit,
+    total: FitResults,
+    part_fits: Sequence[FitResults],
 ) -> tuple[TorqueErrors, ...]:
     """
     Return the torque errors of all parameter sets, on all data and on left-out parts.
@@ -302,7 +327,9 @@ def all_torque_errors(
     unseen = list(zip(split.left_out_grams, fits))
 
     def errors(
-        k: int, parts: list[tuple[GramStack, FitResults]], parameter_count: int | None = None
+        k: int,
+        parts: list[tuple[GramStack, FitResults]],
+        parameter_count: int | None = None,
     ) -> ResidualRms:
         """Return set k's torque errors: of all parameters or the first `parameter_count`."""
         squares = [sums.squared_residuals(own.thetas[k][:parameter_count]) for sums, own in parts]

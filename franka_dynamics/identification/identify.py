@@ -106,7 +106,10 @@ def identify(
         If scipy or clarabel is not installed, or nothing that reads bags.
 
     """
-    start, asked = as_description(start), IdentificationOptions() if options is None else options
+    start, asked = (
+        as_description(start),
+        IdentificationOptions() if options is None else options,
+    )
     fitted, tested = as_recordings(recordings, start), as_recordings(tests, start)
     if not fitted:
         raise IdentificationError('There is no recording to identify from.')
@@ -145,7 +148,8 @@ def identify(
         improvement=Improvement.from_errors(errors[1], errors[2:]),
         verdict=replace(
             with_gravity_refitted(
-                verdict, lambda gravity: _verdict_by(model.with_gravity(gravity), summaries)
+                verdict,
+                lambda gravity: _verdict_by(model.with_gravity(gravity), summaries),
             ),
             value_faults=wrong,
         ),
@@ -226,7 +230,10 @@ def _usable_summaries(
 
 
 def _contradiction_remarks(
-    used: Sequence[RecordingSummary], prior: Prior, options: IdentificationOptions, gram: GramStack
+    used: Sequence[RecordingSummary],
+    prior: Prior,
+    options: IdentificationOptions,
+    gram: GramStack,
 ) -> Iterator[str]:
     """Yield a sentence for each recording that one fit to all recordings explains badly."""
     if len(used) < 2:

@@ -138,8 +138,14 @@ class GramStack:
 
     def merged_into_fold(self, fold_number: int) -> 'GramStack':
         """Return the Gram matrices with all samples moved to fold `fold_number`, others empty."""
-        matrices, counts = np.zeros_like(self.matrices), np.zeros_like(self.sample_counts)
-        matrices[fold_number], counts[fold_number] = self.matrices.sum(axis=0), self.sample_count
+        matrices, counts = (
+            np.zeros_like(self.matrices),
+            np.zeros_like(self.sample_counts),
+        )
+        matrices[fold_number], counts[fold_number] = (
+            self.matrices.sum(axis=0),
+            self.sample_count,
+        )
         return replace(self, matrices=matrices, sample_counts=counts)
 
     def with_folds(self, numbers: Sequence[int]) -> 'GramStack':

@@ -76,7 +76,10 @@ class IdentificationOptions:
 
         reaches = SLIP_REACHES_RAD if self.friction == MAXWELL_SLIP else ()
         return TorqueModel.for_arm(
-            start, gravity=self.gravity, rotor_inertia=self.rotor_inertia, slip_reaches=reaches
+            start,
+            gravity=self.gravity,
+            rotor_inertia=self.rotor_inertia,
+            slip_reaches=reaches,
         )
 
 

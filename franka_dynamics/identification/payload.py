@@ -158,7 +158,11 @@ def _fit_load(
         residual = torque - columns @ theta
         noise = np.maximum(np.sqrt(np.mean(residual**2, axis=0)), 1e-9 * prior.expected_residual)
     own = np.zeros((count, len(theta)))
-    np.add.at(own, second_ids, np.einsum('tja,tj->ta', columns / noise[:, None], residual / noise))
+    np.add.at(
+        own,
+        second_ids,
+        np.einsum('tja,tj->ta', columns / noise[:, None], residual / noise),
+    )
     spread = own.T @ own * count / (count - N_LINK_PARAMETERS) + information
     inverse = np.linalg.inv(matrix)
     return theta[p:], (inverse @ spread @ inverse)[p:, p:], noise

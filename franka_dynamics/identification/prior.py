@@ -284,7 +284,9 @@ def _likely_precision(log_evidence: Array) -> float:
 
 
 def _log_likelihood_table(
-    whitened_residual: Array, factors: tuple[Array, Array], precisions: tuple[Array, Array]
+    whitened_residual: Array,
+    factors: tuple[Array, Array],
+    precisions: tuple[Array, Array],
 ) -> Array:
     """
     Return a table of log-likelihoods of torque errors by precisions of masses and inertias.

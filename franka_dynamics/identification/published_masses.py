@@ -114,7 +114,10 @@ def mass_ambiguity(grams: GramStack, prior: Prior) -> MassAmbiguity:
     return MassAmbiguity(
         scale_range=tuple((1.0 + scale[0] + sides * np.sqrt(scale_spread[0, 0])).tolist()),
         load_range=tuple((load[0] + sides * np.sqrt(load_spread[0, 0])).tolist()),
-        likeliest_scale_and_load=(1.0 + float(both[0]), float(both[1] / (1.0 + both[0]))),
+        likeliest_scale_and_load=(
+            1.0 + float(both[0]),
+            float(both[1] / (1.0 + both[0])),
+        ),
         rules_out_faultless=not (no_scale and no_load),
         published_set=f'{prior.reference.inertial_set} {hand_in_words(prior.reference.hand)}',
         joint_ranges=tuple(fit.joint_fault_ranges()),
@@ -150,7 +153,10 @@ class _FitsNearPublishedMasses:
         self.information = wider.T @ products @ wider
         self.information[: self.p, : self.p] += known
         self.information[: self.p, last - 1] += known @ prior.mean
-        self.fault_columns = {EffortGain(): [last], UndeclaredLoad(): [*range(last + 1, last + 5)]}
+        self.fault_columns = {
+            EffortGain(): [last],
+            UndeclaredLoad(): [*range(last + 1, last + 5)],
+        }
 
     def fit_faults(self, *faults: Fault) -> tuple[Array, Array]:
         """Return values of `faults` fitted together with the arm, (k,), and their covariance."""
@@ -164,11 +170,17 @@ class _FitsNearPublishedMasses:
 
     def joint_fault_ranges(self) -> Iterator[JointFaultRange]:
         """Yield ranges, wider than 0.2, of joints' effort gains and inner encoder zeros [rad]."""
-        for fault in (*EffortGain.for_joint_count(self.n), *EncoderOffset.for_joint_count(self.n)):
+        for fault in (
+            *EffortGain.for_joint_count(self.n),
+            *EncoderOffset.for_joint_count(self.n),
+        ):
             if not fault.joints:
                 continue
             value, variance = (float(one.item()) for one in self.fit_faults(fault))
-            reach, right = _RANGE_STD_COUNT * variance**0.5, float(fault.kind == EffortGain.kind)
+            reach, right = (
+                _RANGE_STD_COUNT * variance**0.5,
+                float(fault.kind == EffortGain.kind),
+            )
             if reach > 0.5 * _MIN_MENTIONED_RANGE:
                 low, high = min(value - reach, 0.0), max(value + reach, 0.0)
                 yield JointFaultRange(fault.kind, fault.joints[0], low + right, high + right)
@@ -190,7 +202,10 @@ def corrected_state_grams(
     weights = np.stack([least_squares.residual_weights(noise_std), unit_factors**2])
     n, found, share = model.n, [], len(part) / len(motion)
     as_they_are = np.eye(n), np.zeros(n), np.eye(n)
-    maps = [as_they_are, *(fault.state_and_torque_maps(n) for fault in possible_state_faults(n))]
+    maps = [
+        as_they_are,
+        *(fault.state_and_torque_maps(n) for fault in possible_state_faults(n)),
+    ]
     for real, error, recorded in maps:
         states = (part.q - error) @ real, part.dq @ real, part.ddq @ real
         rows = model.regressor(recorded @ model.base.regressor(*states), friction)
@@ -233,7 +248,10 @@ def state_fault_fits(grams: Array, sample_count: int, prior: Prior) -> list[Stat
     """
     (own, *others), (plain, *rest) = grams
     theta = fit_theta_to_gram(own, prior, DEFAULT_PRIOR_PRECISION)
-    before, known = _torque_error(plain, theta, sample_count), _log_evidence_of(own, prior)
+    before, known = (
+        _torque_error(plain, theta, sample_count),
+        _log_evidence_of(own, prior),
+    )
 
     def fits(harmful: bool) -> Iterator[StateFaultFit]:
         """Yield likelier fits for faults that raise E by over 50 % if `harmful`, else others."""

@@ -26,14 +26,17 @@ class Relation:
         if len(self.terms) == 1 and self.terms[0] == (1.0, self.name):
             return self.name
         groups = grouped_terms(
-            self.terms, lambda a, b: not _is_unit(a) and abs(a - b) <= _EQUAL_TOLERANCE * abs(b)
+            self.terms,
+            lambda a, b: not _is_unit(a) and abs(a - b) <= _EQUAL_TOLERANCE * abs(b),
         )
         texts = ((w < 0.0, '' if _is_unit(w) else f'{abs(w):.6g} ', names) for w, names in groups)
         return f'{self.name} = {sum_text(texts)}'
 
 
 def relations(
-    standard_names: Sequence[str], kept_indices: Sequence[int], matrix: NDArray[np.float64]
+    standard_names: Sequence[str],
+    kept_indices: Sequence[int],
+    matrix: NDArray[np.float64],
 ) -> tuple[Relation, ...]:
     """
     Return each base parameter's relation, from the map from standard to base parameters.
@@ -54,7 +57,8 @@ def relations(
 
 
 def grouped_terms(
-    terms: Iterable[tuple[Coefficient, str]], is_alike: Callable[[Coefficient, Coefficient], bool]
+    terms: Iterable[tuple[Coefficient, str]],
+    is_alike: Callable[[Coefficient, Coefficient], bool],
 ) -> list[tuple[Coefficient, list[str]]]:
     """Return (weight, names) pairs that merge the terms whose weights `is_alike` equates."""
     groups: list[tuple[Coefficient, list[str]]] = []

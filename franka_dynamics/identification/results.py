@@ -288,7 +288,11 @@ class Identification:
         return best, min(own, key=lambda one: one.test.E)
 
     def save(
-        self, path: str | Path, *, payload: PayloadLike | None = None, anyway: bool = False
+        self,
+        path: str | Path,
+        *,
+        payload: PayloadLike | None = None,
+        anyway: bool = False,
     ) -> None:
         """
         Write the `accepted_arm` to a file (.yaml), or with `anyway` at least the identified arm.

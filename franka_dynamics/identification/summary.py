@@ -12,7 +12,13 @@ import numpy as np
 
 from .faults import Diagnosis, MIN_HARMFUL_ERROR_RATIO
 from .faults.checks import Contact, contact_mask
-from .least_squares import fit_theta, GramStack, joint_noise, min_noise, repetition_period
+from .least_squares import (
+    fit_theta,
+    GramStack,
+    joint_noise,
+    min_noise,
+    repetition_period,
+)
 from .options import IdentificationOptions
 from .prior import Prior
 from .published_masses import corrected_state_grams
@@ -23,7 +29,11 @@ from ..arrays import Array
 from ..errors import FrankaDynamicsError, IdentificationError, RecordingError
 from ..recordings import preprocessing
 from ..recordings.options import HEADER_STAMP, SignalOptions
-from ..recordings.plausibility import fatal_faults, minor_faults, require_plausible_units
+from ..recordings.plausibility import (
+    fatal_faults,
+    minor_faults,
+    require_plausible_units,
+)
 from ..recordings.preprocessing import Motion, to_motion
 from ..recordings.recording import read_recording, Recording, require_finite
 from ..recordings.replay import TorqueErrorUnit
@@ -183,7 +193,10 @@ def summarise_recording(
     """
     arm = model.arm
     try:
-        recording, scales = as_recording(source, name, arm), options.effort_scales(arm.n)
+        recording, scales = (
+            as_recording(source, name, arm),
+            options.effort_scales(arm.n),
+        )
         recording = recording.with_scaled_effort(scales)
         if isinstance(source, Motion):
             motion = replace(source, effort=recording.effort)
@@ -210,7 +223,11 @@ def summarise_recording(
 
 
 def _recording_faults(
-    recording: Recording, motion: Motion, name: str, arm: ArmDescription, accept_unsound: bool
+    recording: Recording,
+    motion: Motion,
+    name: str,
+    arm: ArmDescription,
+    accept_unsound: bool,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """
     Return sentences on values that no arm has, and on doubts; RecordingError if a fit is barred.
@@ -248,7 +265,11 @@ def summarise_motion(motion: Motion, model: TorqueModel, note: RecordingNote) ->
 
 
 def _harmful_contact(
-    motion: Motion, prior: Prior, grams: GramStack, total_theta: Array, recording_name: str
+    motion: Motion,
+    prior: Prior,
+    grams: GramStack,
+    total_theta: Array,
+    recording_name: str,
 ) -> Diagnosis | None:
     """
     Return a contact that would make the identified arm wrong, or None.

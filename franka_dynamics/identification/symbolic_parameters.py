@@ -114,7 +114,9 @@ def symbolic_base_parameters(
     return SymbolicBaseParameters(relations, {x: v for x, v in values.items() if x in used})
 
 
-def _symbol_rows(rows: Sequence[KhalilDH]) -> tuple[list[KhalilDH], dict[sp.Symbol, float]]:
+def _symbol_rows(
+    rows: Sequence[KhalilDH],
+) -> tuple[list[KhalilDH], dict[sp.Symbol, float]]:
     """Return DH rows with symbols for lengths, cosines and sines, and the symbols' values."""
     values: dict[sp.Symbol, float] = {}
 
@@ -140,7 +142,10 @@ def _symbol_rows(rows: Sequence[KhalilDH]) -> tuple[list[KhalilDH], dict[sp.Symb
 
     found = []
     for i, row in enumerate(rows, start=1):
-        alpha, theta = cos_sin(f'A{i}', row.ca, row.sa), cos_sin(f'T{i}', row.ct, row.st)
+        alpha, theta = (
+            cos_sin(f'A{i}', row.ca, row.sa),
+            cos_sin(f'T{i}', row.ct, row.st),
+        )
         found.append(KhalilDH(*alpha, length(f'D{i}', row.d), *theta, length(f'RL{i}', row.r)))
     return found, values
 

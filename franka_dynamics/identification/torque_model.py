@@ -10,13 +10,22 @@ import numpy as np
 from .base_parameters import base_parameters, BaseParameters
 from .. import former_names
 from ..arm import ArmDescription, MaxwellSlipFriction, ViscousCoulombFriction
-from ..arm.friction import COULOMB_TANH_WIDTH_RAD_S, sliding_friction_terms, slip_state_bounds
+from ..arm.friction import (
+    COULOMB_TANH_WIDTH_RAD_S,
+    sliding_friction_terms,
+    slip_state_bounds,
+)
 from ..arrays import Array, ArrayLike, NDArray
 from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import N_LINK_PARAMETERS, parameter_transform
 from ..recordings.preprocessing import Motion
 
-MASS_AND_MOMENT_INDICES = [9, 6, 7, 8]  # indices of m, mX, mY and mZ in a body's ten parameters
+MASS_AND_MOMENT_INDICES = [
+    9,
+    6,
+    7,
+    8,
+]  # indices of m, mX, mY and mZ in a body's ten parameters
 VISCOUS_SYMBOL, COULOMB_SYMBOL, OFFSET_SYMBOL, SLIP_SYMBOL = 'fv', 'fc', 'fo', 'fz'
 # Displacements [rad] at which a joint's two slip elements saturate: one for the pre-sliding of
 # bearings and seals, one for the wind-up of the drive. A slip element that saturates above 0.3 rad

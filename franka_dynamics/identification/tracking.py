@@ -100,7 +100,10 @@ def predict_tracking(
     arm = as_description(arm)
     if not isinstance(recording, Recording):
         recording = with_argument_checks(read_recording)(recording, arm.joint_names)
-    gains, rate = _pd_gains(kp, kd, arm), 1.0 / float(np.median(np.diff(recording.time)))
+    gains, rate = (
+        _pd_gains(kp, kd, arm),
+        1.0 / float(np.median(np.diff(recording.time))),
+    )
     signal = SignalOptions(min(rate, _MAX_SAMPLING_RATE_HZ), _CUTOFF_FREQUENCY_HZ)
     left = dict(_torques_left_to_gains(to_motion(recording, signal), arm, gains[1], gravity))
     errors = [np.sqrt(np.mean((torque / gains[0]) ** 2, axis=0)) for torque in left.values()]

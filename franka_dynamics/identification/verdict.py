@@ -32,19 +32,44 @@ import numpy as np
 from .cross_validation import CRITICAL_T_VALUE, CrossValidation, FoldFits
 from .faults import checks as fault_checks
 from .faults import Diagnosis, MIN_HARMFUL_ERROR_RATIO, possible_faults
-from .faults.torques import ConstantForce, EffortGain, EffortOffset, lacks_gravity, WrongGravity
+from .faults.torques import (
+    ConstantForce,
+    EffortGain,
+    EffortOffset,
+    lacks_gravity,
+    WrongGravity,
+)
 from .least_squares import GramStack
 from .options import DEFAULT_PRIOR_PRECISION, IdentificationOptions
 from .prior import Prior
-from .published_masses import mass_ambiguity, MassAmbiguity, state_fault_fits, StateFaultFit
-from .summary import MIN_MOTION_DURATION_S, RecordingNote, RecordingSummary, summarise_motion
+from .published_masses import (
+    mass_ambiguity,
+    MassAmbiguity,
+    state_fault_fits,
+    StateFaultFit,
+)
+from .summary import (
+    MIN_MOTION_DURATION_S,
+    RecordingNote,
+    RecordingSummary,
+    summarise_motion,
+)
 from .torque_model import MAX_OFFSET_STD_COUNT, TorqueModel
 from .. import former_names
 from ..arm import ArmDescription
 from ..arrays import Array
 from ..recordings.options import SignalOptions
-from ..recordings.plausibility import fatal_faults, minor_faults, require_plausible_units
-from ..recordings.preprocessing import Motion, seconds_at_rest, to_motion, without_idle_effort
+from ..recordings.plausibility import (
+    fatal_faults,
+    minor_faults,
+    require_plausible_units,
+)
+from ..recordings.preprocessing import (
+    Motion,
+    seconds_at_rest,
+    to_motion,
+    without_idle_effort,
+)
 from ..recordings.recording import Recording
 from ..recordings.replay import rival_predictions, torque_predictions, TorquePrediction
 
@@ -150,7 +175,9 @@ def _state_fault_verdict(
 
 
 def _fault_verdict(
-    fits: CrossValidation, all_fits: Sequence[FoldFits], harmful_fits: Sequence[FoldFits]
+    fits: CrossValidation,
+    all_fits: Sequence[FoldFits],
+    harmful_fits: Sequence[FoldFits],
 ) -> RecordingVerdict:
     """Return a verdict that names the likeliest fault (or two), or if unclear suspects joints."""
     best, kind = harmful_fits[0], harmful_fits[0].fault.simpler_fault
@@ -161,7 +188,10 @@ def _fault_verdict(
     if named.holds_at_fixed_inertias():
         if second is None or best.is_better(second):
             return RecordingVerdict((named.diagnosis(second),))
-        if {best.fault.kind, second.fault.kind} == {ConstantForce.kind, WrongGravity.kind}:
+        if {best.fault.kind, second.fault.kind} == {
+            ConstantForce.kind,
+            WrongGravity.kind,
+        }:
             return RecordingVerdict((best.diagnosis(second), second.diagnosis(best)))
     # Inertias are common to joints, so that a fault of one explains some residuals of others. Only
     # joints with half of the largest gain in log-likelihood or more are suspected.
@@ -170,7 +200,10 @@ def _fault_verdict(
 
 
 def judge_motion(
-    motion: Motion, model: TorqueModel, published: Sequence[ArmDescription], recording_name: str
+    motion: Motion,
+    model: TorqueModel,
+    published: Sequence[ArmDescription],
+    recording_name: str,
 ) -> RecordingVerdict:
     """Return the verdict on the recording of one motion, called `recording_name` in texts."""
 
@@ -188,7 +221,8 @@ def judge_motion(
 
 
 def with_gravity_refitted(
-    verdict: RecordingVerdict, verdict_under: Callable[[Sequence[float]], RecordingVerdict]
+    verdict: RecordingVerdict,
+    verdict_under: Callable[[Sequence[float]], RecordingVerdict],
 ) -> RecordingVerdict:
     """
     Return the verdict; if a turned gravity is the only fault, with it refitted or as unexplained.
@@ -273,7 +307,10 @@ def _questions_to_user(fits: CrossValidation) -> Iterator[Diagnosis]:
     for fault in every:
         if fault.kind == EffortOffset.kind:
             (column,) = fits.grams.column_indices(fault.column_names)
-            value, folds = float(baseline.total_theta[column]), baseline.fold_thetas[:, column]
+            value, folds = (
+                float(baseline.total_theta[column]),
+                baseline.fold_thetas[:, column],
+            )
             error = float(np.sqrt((len(folds) - 1.0) * folds.var()))  # the jackknife's
             clear = MIN_HARMFUL_ERROR_RATIO * baseline.test_error()
             least = max(MAX_OFFSET_STD_COUNT * fits.prior.std[column], clear)

@@ -17,7 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from .trajectory import BLEND_DURATIONS_S, CONTROL_CYCLE_S, spline_through_points, Trajectory
+from .trajectory import (
+    BLEND_DURATIONS_S,
+    CONTROL_CYCLE_S,
+    spline_through_points,
+    Trajectory,
+)
 from .. import errors
 from ..arm import ArmDescription
 from ..arrays import Array, as_array
@@ -89,7 +94,10 @@ class TrajectoryRequest:
         self.require_arm_joints(arm)
         ahead = float(self.times[0]) if len(self.times) == 1 else np.inf
         single = allow_setpoint and 0.0 <= ahead <= MAX_LATENESS_S
-        at = (0 if single else slice(None)), [*map(self.joint_names.index, arm.joint_names)]
+        at = (
+            (0 if single else slice(None)),
+            [*map(self.joint_names.index, arm.joint_names)],
+        )
         given = {'q': self.positions, 'dq': self.velocities, 'ddq': self.accelerations}
         rows = {name: None if one is None else one[at] for name, one in given.items()}
         if single:
@@ -167,7 +175,11 @@ def make_trajectory_request(
     shape = (arm.n,) if single else (len(times), arm.n)
     rows = {
         name: finite_array(name, values, *shape).reshape(-1, arm.n)
-        for name, values in (('positions', q), ('velocities', dq), ('accelerations', ddq))
+        for name, values in (
+            ('positions', q),
+            ('velocities', dq),
+            ('accelerations', ddq),
+        )
         if values is not None or name == 'positions'
     }
     start = None if start is None else float(finite_array('start', start))
@@ -225,7 +237,11 @@ class MotionPlanner:
             self._require_start_near(q, self.present_motion.at(stamp).q, None, 'The arm stands')
 
     def _require_start_near(
-        self, q: Array, desired: Array, measured: Array | None, text: str = 'The reference starts'
+        self,
+        q: Array,
+        desired: Array,
+        measured: Array | None,
+        text: str = 'The reference starts',
     ) -> None:
         """Raise StartTooFarError if q, (n,), is far from the desired and, if given, measured q."""
         others = [desired] if measured is None else [desired, measured]
@@ -258,7 +274,11 @@ class MotionPlanner:
             if single and points.velocities is None:
                 continued = _stream_with_point(stream, self.state_stamp, points.positions[0])
                 if points.times[0] == 0.0:
-                    return self._motion_along_stream(continued, begin, lead_time), continued, False
+                    return (
+                        self._motion_along_stream(continued, begin, lead_time),
+                        continued,
+                        False,
+                    )
                 points = replace(points, velocities=_last_stream_velocity(continued))
             return self._motion_via_points(points, begin, t0), continued, single
         except errors.LimitExceededError as error:
@@ -281,7 +301,11 @@ class MotionPlanner:
         The motion begins at `begin`, or at `t0`, the points' time zero, if this is later. A
         streamed point with velocity is followed as it is.
         """
-        arm, present, streamed = self.arm, self.present_motion, self.is_setpoint or self.is_chunk
+        arm, present, streamed = (
+            self.arm,
+            self.present_motion,
+            self.is_setpoint or self.is_chunk,
+        )
         if not len(points.times):
             return braked_motion(arm, present, begin)
         times, begin = t0 + points.times, max(begin, t0)
@@ -303,7 +327,10 @@ class MotionPlanner:
 
 
 def braked_motion(
-    arm: ArmDescription, motion: Trajectory, begin: float, rest_offset: Array | None = None
+    arm: ArmDescription,
+    motion: Trajectory,
+    begin: float,
+    rest_offset: Array | None = None,
 ) -> Trajectory:
     """
     Return the present motion, braked to rest from `begin` on [s after its `time_zero`].

@@ -187,12 +187,23 @@ class ReferenceFollower:
         with self._planning_lock:
             for lead in planning.PLANNING_TIME_CANDIDATES_S:
                 with self._lock:
-                    before, followed, stamp = self.motion, self._open_events, self._stamp
+                    before, followed, stamp = (
+                        self.motion,
+                        self._open_events,
+                        self._stamp,
+                    )
                 if stamp is None or (before is None and measured_q is None):
                     raise ReferenceRefusedError('No position known; wait for states or hold one.')
                 present = before or Trajectory.at_rest(measured_q, stamp)
                 planner = planning.MotionPlanner(
-                    self._arm, points, single, window, measured_q, has_kp, present, stamp
+                    self._arm,
+                    points,
+                    single,
+                    window,
+                    measured_q,
+                    has_kp,
+                    present,
+                    stamp,
                 )
                 planner.require_start_allowed()
                 self._warn_of_milliseconds(points.times)

@@ -88,7 +88,11 @@ class Trajectory:
         h = np.diff(times)[:, None]
         (q, v, a), (q1, v1, a1) = states[:-1].swapaxes(0, 1), states[1:].swapaxes(0, 1)
         # What position, velocity and acceleration at the end still lack, scaled by the duration.
-        dq, dv, da = q1 - q - v * h - a * h**2 / 2, (v1 - v - a * h) * h, (a1 - a) * h**2 / 2
+        dq, dv, da = (
+            q1 - q - v * h - a * h**2 / 2,
+            (v1 - v - a * h) * h,
+            (a1 - a) * h**2 / 2,
+        )
         rows = 10 * dq - 4 * dv + da, 7 * dv - 15 * dq - 2 * da, 6 * dq - 3 * dv + da
         scaled = q, v, a / 2, rows[0] / h**3, rows[1] / h**4, rows[2] / h**5
         # Coefficients of position, velocity and acceleration, (k + 1, 3, 6, n), the lowest power
@@ -132,7 +136,11 @@ class Trajectory:
 
     @former_names.of_arguments('0.3', share='ratio', start='q0')
     def require_within_limits(
-        self, arm: ArmDescription, ratio: float = 1.0, end: float = np.inf, q0: Array | None = None
+        self,
+        arm: ArmDescription,
+        ratio: float = 1.0,
+        end: float = np.inf,
+        q0: Array | None = None,
     ) -> 'Trajectory':
         """
         Return the motion; raise LimitExceededError if it leaves the arm's limits.
@@ -249,7 +257,12 @@ class Trajectory:
 
 
 def spline_through_points(
-    arm: ArmDescription, present: Trajectory, begin: float, times: Array, q: Array, streamed: bool
+    arm: ArmDescription,
+    present: Trajectory,
+    begin: float,
+    times: Array,
+    q: Array,
+    streamed: bool,
 ) -> Trajectory:
     """
     Return a motion from `present` through positions q, (k, n), and to rest.

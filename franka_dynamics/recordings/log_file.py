@@ -99,7 +99,12 @@ def _read_text_table(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]
 
     def parse_cells(lines: list[str]) -> Any:
         """Return `lines` as a table of texts, '' where a row is too short."""
-        how = {'header': None, 'dtype': str, 'na_filter': False, 'skipinitialspace': True}
+        how = {
+            'header': None,
+            'dtype': str,
+            'na_filter': False,
+            'skipinitialspace': True,
+        }
         table = pandas.read_csv(StringIO('\n'.join(lines)), sep=delimiter, **how).fillna('')
         return table.apply(lambda column: column.str.strip())
 
@@ -123,7 +128,10 @@ def _read_text_table(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]
             f'{file}, row {row + 1}, column {number + 1}: {cell[:40]!r} is not a number{comma}'
             f'{f", as in {len(bad)} cells" if len(bad) > 1 else ""}.'
         )
-    names, above = table.iloc[0].tolist()[: len(columns) * first], lines[: lines.index(content[0])]
+    names, above = (
+        table.iloc[0].tolist()[: len(columns) * first],
+        lines[: lines.index(content[0])],
+    )
     if not names and above:
         # A comment line directly above the numbers may hold the column names.
         names = parse_cells([above[-1].lstrip('#% ')]).iloc[0].tolist()

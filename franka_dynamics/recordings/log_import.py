@@ -12,7 +12,13 @@ import numpy as np
 
 from .log_file import read_log
 from .log_table import episode_hint, LogTable
-from .options import ColumnMap, DERIVED_VELOCITY, POSITION_UNITS, STAMP_UNITS, VELOCITY_UNITS
+from .options import (
+    ColumnMap,
+    DERIVED_VELOCITY,
+    POSITION_UNITS,
+    STAMP_UNITS,
+    VELOCITY_UNITS,
+)
 from .recording import effort_scales, Recording, require_valid_rows
 from .rosbag import DEFAULT_JOINT_STATE_TOPIC
 from ..arrays import Array, ArrayLike, as_array, NDArray
@@ -86,7 +92,10 @@ def recording_from_arrays(
     stamp_ns = _stamps_ns(len(position), stamp, rate, source)
     period = float(np.median(np.diff(stamp_ns))) * 1e-9 if len(stamp_ns) > 1 else 0.0
     if period > _MAX_PLAUSIBLE_PERIOD_S:
-        remarks = (*remarks, f'rows are {period:g} s apart; stamps in ms are --stamp-unit ms')
+        remarks = (
+            *remarks,
+            f'rows are {period:g} s apart; stamps in ms are --stamp-unit ms',
+        )
     found = Recording(source, topic, names, stamp_ns, position, velocity, torque, remarks)
     advice = 'drop repeated rows, or give the rate instead of the stamp column'
     require_valid_rows(found, source, (), advice)
@@ -161,7 +170,11 @@ def import_log(
         kept[kept] = _episode_mask(stamp, int(kept.sum()), number, log.source)
         given = {name: part[kept] for name, part in given.items()}
     states = given['position'], given.get('velocity'), given['effort']
-    more: dict[str, Any] = {'stamp': given.get('stamp'), 'rate': columns.rate, 'topic': topic}
+    more: dict[str, Any] = {
+        'stamp': given.get('stamp'),
+        'rate': columns.rate,
+        'topic': topic,
+    }
     recording = recording_from_arrays(*states, joint_names=joint_names, source=log.source, **more)
     return replace(recording, remarks=(*remarks, *recording.remarks))
 
@@ -209,7 +222,10 @@ def _stamp_column(log: LogTable, columns: ColumnMap) -> Array:
 
 
 def _incomplete_mask(
-    arrays: Mapping[str, Array], source: str, joint_names: Sequence[str], columns: ColumnMap
+    arrays: Mapping[str, Array],
+    source: str,
+    joint_names: Sequence[str],
+    columns: ColumnMap,
 ) -> NDArray[np.bool_]:
     """Return a mask of incomplete rows; raise RecordingError if all are, or may not be skipped."""
     empty = {k: np.any(np.isnan(one.reshape(len(one), -1)), axis=1) for k, one in arrays.items()}

@@ -69,7 +69,11 @@ class ColumnMap:
 
     def __post_init__(self) -> None:
         """Raise RecordingError for an unknown unit."""
-        units = {'position': POSITION_UNITS, 'velocity': VELOCITY_UNITS, 'stamp': STAMP_UNITS}
+        units = {
+            'position': POSITION_UNITS,
+            'velocity': VELOCITY_UNITS,
+            'stamp': STAMP_UNITS,
+        }
         for what, known in units.items():
             unit = getattr(self, f'{what}_unit')
             if unit not in known:

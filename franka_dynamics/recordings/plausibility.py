@@ -132,7 +132,10 @@ def _clipping_faults(recording: Recording, moving: NDArray[np.bool_]) -> Iterato
 
 def _freeze_faults(recording: Recording, quantity: str, values: Array) -> Iterator[str]:
     """Yield a message for each joint whose `values` stay constant while it moves, then jump."""
-    time, lag = recording.time, int(np.searchsorted(recording.time, _MIN_TIME_STEP_S, 'right'))
+    time, lag = (
+        recording.time,
+        int(np.searchsorted(recording.time, _MIN_TIME_STEP_S, 'right')),
+    )
     for joint, name in enumerate(recording.joint_names):
         column, dq = values[:, joint], recording.dq[:, joint]
         end = np.flatnonzero(np.diff(column)) + 1  # of stretches with one value
@@ -169,7 +172,10 @@ def _constant_effort_faults(recording: Recording, moving: NDArray[np.bool_]) -> 
 
 def require_plausible_units(recording: Recording, arm: ArmDescription) -> None:
     """Raise RecordingError if positions or most efforts are far beyond limits, as in degrees."""
-    for sentence in (*_position_faults(recording, arm), *_effort_size_faults(recording, arm)):
+    for sentence in (
+        *_position_faults(recording, arm),
+        *_effort_size_faults(recording, arm),
+    ):
         raise RecordingError(f'{recording.source}: {sentence}.')
 
 
@@ -201,7 +207,10 @@ def _changes_by_q_and_dq(recording: Recording, arm: ArmDescription) -> tuple[Arr
     time = recording.time
     step = np.diff(time)[:, None]
     path = np.concatenate(
-        [np.zeros((1, recording.dq.shape[1])), 0.5 * (recording.dq[1:] + recording.dq[:-1]) * step]
+        [
+            np.zeros((1, recording.dq.shape[1])),
+            0.5 * (recording.dq[1:] + recording.dq[:-1]) * step,
+        ]
     ).cumsum(axis=0)
     window = max(_MOTION_WINDOW_S, 3.0 * float(np.median(step)))  # ms read as s are far apart
     begins = window * np.unique(np.floor(time / window))  # a gap may last for years
@@ -275,6 +284,9 @@ def _effort_size_faults(recording: Recording, arm: ArmDescription) -> Iterator[s
 
 def _speed_to_limit_ratios(recording: Recording, arm: ArmDescription) -> Array:
     """Return speeds from positions (a step lasts >= 0.02 s) over limits, (messages - 1, n)."""
-    step, limit = np.maximum(np.diff(recording.time), _MIN_TIME_STEP_S), arm.limit('velocity')
+    step, limit = (
+        np.maximum(np.diff(recording.time), _MIN_TIME_STEP_S),
+        arm.limit('velocity'),
+    )
     rate = np.abs(np.diff(recording.q, axis=0)) / step[:, None]
     return np.asarray(rate / np.where(limit > 0.0, limit, np.inf))

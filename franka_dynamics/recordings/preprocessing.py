@@ -121,7 +121,16 @@ class Motion:
 
 # A function from recorded positions and velocities (N, n) to k signals per joint (N, n, k).
 SignalFunction = Callable[[Array, Array], Array]
-_ARRAY_FIELDS = ('time', 'q', 'dq', 'ddq', 'effort', 'effort_unfiltered', 'piece_ids', 'row_ids')
+_ARRAY_FIELDS = (
+    'time',
+    'q',
+    'dq',
+    'ddq',
+    'effort',
+    'effort_unfiltered',
+    'piece_ids',
+    'row_ids',
+)
 
 
 def _with_arrays(motion: Motion, new_array: Callable[[str], Any]) -> Motion:
@@ -186,7 +195,10 @@ def _filter_pieces(
     long enough.
     """
     motions, filters, short, remarks = [], [], [], []
-    time, shortest = recording.time + begin_time, 2.0 * options.trim + _MIN_PIECE_DURATION_S
+    time, shortest = (
+        recording.time + begin_time,
+        2.0 * options.trim + _MIN_PIECE_DURATION_S,
+    )
     gaps = np.flatnonzero(np.diff(time) > max(_MIN_GAP_PERIODS * period, 0.5 / options.cutoff))
     if len(gaps):
         widest = gaps[np.argmax(np.diff(time)[gaps])]
@@ -316,7 +328,14 @@ class PieceFilter:
         piece, time, rate = self.piece, self.time, self.options.rate
         q, dq, effort = (self._low_pass(one) for one in (piece.q, piece.dq, piece.effort))
         unfiltered = _resample(piece.time, piece.effort, time)
-        arrays = (start_s + time, q, dq, np.gradient(dq, 1.0 / rate, axis=0), effort, unfiltered)
+        arrays = (
+            start_s + time,
+            q,
+            dq,
+            np.gradient(dq, 1.0 / rate, axis=0),
+            effort,
+            unfiltered,
+        )
         time, q, dq, ddq, effort, unfiltered = (self._trim(one) for one in arrays)
         numbers = np.full(len(time), piece_id)
         return Motion(time, q, dq, ddq, effort, unfiltered, numbers, self.options)

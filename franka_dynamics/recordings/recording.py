@@ -218,7 +218,11 @@ def _arm_state(
 
 
 def _require_states(
-    count: int, expected: int, joints: Sequence[str], named: Collection[Sequence[str]], source: str
+    count: int,
+    expected: int,
+    joints: Sequence[str],
+    named: Collection[Sequence[str]],
+    source: str,
 ) -> None:
     """
     Raise RecordingError unless all `expected` messages were read and some have an arm's joints.

@@ -77,7 +77,10 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
             closed_copy(path) if is_unclosed_mcap(path) else nullcontext(path) as closed,
             rosbag2.Reader(closed) as reader,
         ):
-            yield reader, _joint_state_decoder(reader, get_typestore(Stores.ROS2_JAZZY), bag)
+            yield (
+                reader,
+                _joint_state_decoder(reader, get_typestore(Stores.ROS2_JAZZY), bag),
+            )
     except (RecordingError, MissingDependencyError):
         raise
     except Exception as error:

@@ -95,7 +95,11 @@ def arm_tables(arm: ArmDescription, rows: list[InertiaRow], q: Array | None) -> 
         origins = zip(names, frame_origins(arm, q))
         cells = [[name, *_round_values(origin)] for name, origin in origins]
         yield Table(title, ['frame', *headers('xyz', '.6f', 'm')], cells)
-    heads = 'link', Header('m', 'kg', '.6g'), *headers((f'c {a}' for a in 'xyz'), '.6g', 'm')
+    heads = (
+        'link',
+        Header('m', 'kg', '.6g'),
+        *headers((f'c {a}' for a in 'xyz'), '.6g', 'm'),
+    )
     cells = [[row.link, row.mass, *_round_values(row.center_of_mass)] for row in rows]
     yield Table(f'mass and centre of mass {place}', heads, cells)
     for about, tensors in (
@@ -137,7 +141,12 @@ def base_parameter_table(base: BaseParameters, title: str) -> Table:
     heads = ('parameter', Header('value', format='.6f'), 'unit', 'regrouped from')
     kinds = [base.standard_names[column].rpartition('_')[0] for column in base.columns]
     rows = [
-        (one.name, value, _UNITS_BY_SYMBOL.get(kind, 'kg m^2'), '' if len(one.terms) == 1 else one)
+        (
+            one.name,
+            value,
+            _UNITS_BY_SYMBOL.get(kind, 'kg m^2'),
+            '' if len(one.terms) == 1 else one,
+        )
         for one, value, kind in zip(base.relations, base.values(), kinds)
     ]
     return Table(title, heads, rows)
@@ -188,7 +197,11 @@ def link_consistency(arm: ArmDescription) -> list[LinkConsistency]:
     """Return each link's mass and its margins of physical consistency."""
     return [
         LinkConsistency(
-            joint, link.mass, link.consistency_margin(), link.triangle_margin(), link.is_physical()
+            joint,
+            link.mass,
+            link.consistency_margin(),
+            link.triangle_margin(),
+            link.is_physical(),
         )
         for joint, link in zip(arm.joint_names, arm.links)
     ]

@@ -31,7 +31,13 @@ if TYPE_CHECKING:
 
 Mark = Literal['', 'good', 'bad', 'warning', 'strong', 'faint']
 
-_STYLES = {'good': 'green', 'bad': 'red', 'warning': 'yellow', 'strong': 'bold', 'faint': 'dim'}
+_STYLES = {
+    'good': 'green',
+    'bad': 'red',
+    'warning': 'yellow',
+    'strong': 'bold',
+    'faint': 'dim',
+}
 _DEVIATION_DIGIT_COUNT = 2  # significant digits of a standard deviation
 _MAX_DECIMAL_COUNT = 12
 _PAGE_STYLE = """
@@ -133,7 +139,10 @@ class Table:
         if self.title:
             yield Text(self.title, 'bold')
         heads, rows = self._headers_and_cells()
-        texts = [[head.text for head in heads], *([text for _, text in row] for row in rows)]
+        texts = [
+            [head.text for head in heads],
+            *([text for _, text in row] for row in rows),
+        ]
         width = sum(max(map(len, column)) + 2 for column in zip(*texts))
         blanks = (0, int(width <= options.max_width), 0, 0)
         table = RichTable(box=SIMPLE_HEAD, padding=blanks, show_edge=False, header_style='')
@@ -276,7 +285,11 @@ def figure_of_size(size_inches: tuple[float, float]) -> Any:
 
 
 def torque_figure(
-    motion: 'Motion', predicted: Array, model_label: str, joint_names: Sequence[str], title: str
+    motion: 'Motion',
+    predicted: Array,
+    model_label: str,
+    joint_names: Sequence[str],
+    title: str,
 ) -> Any:
     """
     Return a figure of every joint's measured torque, predicted torque and their difference.

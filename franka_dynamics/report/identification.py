@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 
 from . import elements
-from .elements import Cell, headers, MEASURED_COLOR, PREDICTED_COLOR, Table, to_json_types
+from .elements import (
+    Cell,
+    headers,
+    MEASURED_COLOR,
+    PREDICTED_COLOR,
+    Table,
+    to_json_types,
+)
 from .replay import mass_ambiguity_sentences, verdict_headline, verdict_lines
 from ..arm.arm_file import is_franka_arm
 from ..arm.friction import LinearFriction
@@ -52,7 +59,10 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
                 *mass_ambiguity_sentences(result.verdict, result.start.joint_names),
             ],
         },
-        'prior': {'precision': result.options.regularization, 'supported': estimate.precision},
+        'prior': {
+            'precision': result.options.regularization,
+            'supported': estimate.precision,
+        },
         'parameters': [dict(zip(heads, row)) for row in _parameter_rows(result)],
         'left_open': dict(zip(estimate.model.parameter_names, estimate.std_to_prior_ratios)),
         'slip_reaches_rad': estimate.model.friction.slip_reaches,
@@ -136,7 +146,7 @@ def detail_sentences(result: Identification) -> Iterator[str]:
     yield from (f'left out: {failure}' for failure in result.recordings.failures)
     for one in result.recordings.notes:
         for sentence in (*one.warnings, *one.remarks):
-            yield sentence if sentence.startswith(one.name) else f'{one.name}: {sentence}'
+            yield (sentence if sentence.startswith(one.name) else f'{one.name}: {sentence}')
     yield from result.recordings.remarks
     yield from _other_hand_sentences(result)
     yield from mass_ambiguity_sentences(result.verdict, result.start.joint_names)
@@ -191,8 +201,16 @@ def _poorly_known_link_sentences(result: Identification) -> Iterator[str]:
 
 def identification_tables(result: Identification) -> list[Table]:
     """Return tables of errors by set, joint, part and recording, and of links; no one-row ones."""
-    sets, unit, names = result.torque_errors, result.error_unit, result.start.joint_names
-    best, own, recordings = result.best_published_errors, result.arm_errors.test, result.recordings
+    sets, unit, names = (
+        result.torque_errors,
+        result.error_unit,
+        result.start.joint_names,
+    )
+    best, own, recordings = (
+        result.best_published_errors,
+        result.arm_errors.test,
+        result.recordings,
+    )
     title = (
         f'E over all joints [{unit}], friction of published sets fitted to the same data; rigid '
         'alone: without friction and offset'
@@ -293,8 +311,20 @@ def friction_figure(result: Identification, motion: Motion, name: str) -> Any:
     figure = elements.figure_of_size((12.0, 2.4 * rows + 0.6))
     axes = [*figure.subplots(rows, _PLOT_COLUMN_COUNT, squeeze=False).flat]
     for i, (axis, joint) in enumerate(zip(axes, result.start.joint_names)):
-        axis.plot(motion.dq[:, i], rest[:, i], '.', color=MEASURED_COLOR, ms=2, label='measured')
-        axis.plot(speeds[:, i], curve[:, i], color=PREDICTED_COLOR, label='identified, sliding')
+        axis.plot(
+            motion.dq[:, i],
+            rest[:, i],
+            '.',
+            color=MEASURED_COLOR,
+            ms=2,
+            label='measured',
+        )
+        axis.plot(
+            speeds[:, i],
+            curve[:, i],
+            color=PREDICTED_COLOR,
+            label='identified, sliding',
+        )
         low, high = ((curve + sign * 2.0 * spread)[:, i] for sign in (-1.0, 1.0))
         band = {'color': PREDICTED_COLOR, 'alpha': 0.3, 'label': 'two deviations'}
         axis.fill_between(speeds[:, i], low, high, **band)
@@ -314,12 +344,21 @@ def parameter_figure(result: Identification) -> Any:
     """Return a figure of base parameters' changes from the start, with standard deviations."""
     model, estimate = result.estimate.model, result.estimate
     count = len(model.base)
-    start, names = model.base.values(result.start), np.array(model.parameter_names[:count])
+    start, names = (
+        model.base.values(result.start),
+        np.array(model.parameter_names[:count]),
+    )
     first_moments = np.char.startswith(names, 'm')
     figure = elements.figure_of_size((12.0, 6.0))
-    panels = (('first moments [kg m]', first_moments), ('inertias [kg m²]', ~first_moments))
+    panels = (
+        ('first moments [kg m]', first_moments),
+        ('inertias [kg m²]', ~first_moments),
+    )
     for axis, (what, which) in zip(figure.subplots(2), panels):
-        change, places = estimate.unconstrained_theta[:count] - start, np.arange(which.sum())
+        change, places = (
+            estimate.unconstrained_theta[:count] - start,
+            np.arange(which.sum()),
+        )
         bars = {'fmt': 'o', 'color': PREDICTED_COLOR, 'capsize': 3}
         bars['label'] = 'by the recordings, with two standard deviations'
         axis.errorbar(places, change[which], 2.0 * estimate.std[:count][which], **bars)

@@ -63,7 +63,9 @@ def effort_scale_sentence(
     )
 
 
-def ellipsoid_axes(inertia: LinkInertia) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def ellipsoid_axes(
+    inertia: LinkInertia,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """
     Return half axes (3,) [m] and directions (3, 3), in columns, of a body's inertia ellipsoid.
 
@@ -89,7 +91,10 @@ def draw_payload(mesh: TriangleMesh, inertia: LinkInertia, path: str | Path, tit
 
     axes = figure.add_subplot(projection='3d')
     shown = mesh.faces[:: max(1, len(mesh.faces) // _MAX_DRAWN_FACE_COUNT)]
-    colours: Any = {'facecolor': (0.6, 0.65, 0.7, 0.25), 'edgecolor': (0.3, 0.3, 0.35, 0.25)}
+    colours: Any = {
+        'facecolor': (0.6, 0.65, 0.7, 0.25),
+        'edgecolor': (0.3, 0.3, 0.35, 0.25),
+    }
     axes.add_collection3d(Poly3DCollection(mesh.vertices[shown] * 1e3, **colours, linewidth=0.3))
     half_axes, directions = ellipsoid_axes(inertia)
     center = inertia.center_of_mass

@@ -137,7 +137,10 @@ def replay_as_data(result: ReplayEvaluation) -> dict[str, Any]:
     recording, motion, fits = result.recording, result.motion, result.predictions
     verdict = None
     if result.verdict is not None:
-        verdict = {**elements.to_json_types(result.verdict), 'sound': result.verdict.sound}
+        verdict = {
+            **elements.to_json_types(result.verdict),
+            'sound': result.verdict.sound,
+        }
     return {
         'bag': recording.source,
         'topic': recording.topic,
@@ -225,7 +228,11 @@ def set_error_table(predictions: Sequence[TorquePrediction]) -> Table:
     numbers = headers(('E', 'unfiltered', 'no friction'), '.3f')[:end]
     rows = []
     for one in predictions:
-        errors = Cell(one.error.E, 'strong'), one.unfiltered_error.E, one.frictionless_error.E
+        errors = (
+            Cell(one.error.E, 'strong'),
+            one.unfiltered_error.E,
+            one.frictionless_error.E,
+        )
         rows.append((one.arm.inertial_set, hand_name(one.arm.hand), *errors[:end]))
     return Table(title, ['inertial set', 'hand', *numbers], rows)
 
@@ -247,7 +254,11 @@ def plot_torques(result: ReplayEvaluation, title: str, path: Path) -> None:
 
     The suffix of `path` selects the picture's format. If drawing fails, no file is written.
     """
-    best, motion, names = result.predictions[0], result.motion, result.recording.joint_names
+    best, motion, names = (
+        result.predictions[0],
+        result.motion,
+        result.recording.joint_names,
+    )
     friction = '' if best.arm.friction is None else ", with the arm file's friction"
     label = f'predicted, {best.set_and_hand}{friction}'
     title += f': E = {best.error.E:.3f} {best.error_unit.name} at {motion.options.cutoff:g} Hz'
@@ -299,7 +310,11 @@ def save_external_torque(path: Path, result: ReplayEvaluation, gravity: list[flo
     returned sentence states the root mean square of the external torque.
     """
     recording, motion, best = result.recording, result.motion, result.predictions[0]
-    arm, torque, options = best.arm, motion.effort - best.predicted_torque, motion.options
+    arm, torque, options = (
+        best.arm,
+        motion.effort - best.predicted_torque,
+        motion.options,
+    )
     estimator = WrenchEstimator(PinocchioModel(arm, gravity))
     wrench, wrench_deviation = estimate_wrenches(estimator, motion.q, torque)
     columns = {
@@ -319,7 +334,10 @@ def save_external_torque(path: Path, result: ReplayEvaluation, gravity: list[flo
         'signal': f'{options.rate:g} Hz, zero-phase low-pass at {options.cutoff:g} Hz',
     }
     names = [f'{name}{k}' for name, rows in columns.items() for k in range(1, 1 + rows.shape[1])]
-    lines = [*(f'# {key}: {text}' for key, text in about.items()), ','.join(['time', *names])]
+    lines = [
+        *(f'# {key}: {text}' for key, text in about.items()),
+        ','.join(['time', *names]),
+    ]
     with atomic_write(path) as scratch:
         table = np.column_stack([motion.time, *columns.values()])
         np.savetxt(scratch, table, '%.12g', ',', header='\n'.join(lines), comments='')

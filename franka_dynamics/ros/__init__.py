@@ -12,7 +12,10 @@ from ..files import share_directory
 SIMULATION_NAMESPACE = 'simulation'
 COMMAND_TOPIC = 'effort_controller/commands'  # on which simulated arms take torques
 # Environment variables that name a profiles file of Fast DDS: from version 3 on, and before.
-FASTDDS_PROFILE_VARIABLES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')
+FASTDDS_PROFILE_VARIABLES = (
+    'FASTDDS_DEFAULT_PROFILES_FILE',
+    'FASTRTPS_DEFAULT_PROFILES_FILE',
+)
 ROS_INSTALL_HINT = (
     "source it, or install its wheels with pip install '.[ros-jazzy]' in a clone of "
     'franka_dynamics'

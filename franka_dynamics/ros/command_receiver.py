@@ -19,7 +19,12 @@ from ..arm import ArmDescription
 from ..arrays import Array
 from ..control.settings import Settings
 from ..errors import list_text, SettingsError
-from ..simulation.receiver import COMMAND_TIMEOUT_S, ReceiverState, TorqueReceiver, TorqueRefusal
+from ..simulation.receiver import (
+    COMMAND_TIMEOUT_S,
+    ReceiverState,
+    TorqueReceiver,
+    TorqueRefusal,
+)
 
 _STATUS_PERIOD_S, _MIN_LOG_PERIOD_S = 1.0, 1.0
 # Diagnostic levels of ~/status; WARN in all other states.
@@ -55,7 +60,11 @@ class CommandReceiver(TorqueReceiver):
         self._next_publication_time = 0.0
         self._publisher = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
         self._subscription = subscribe_numbered(
-            node, Float64MultiArray, COMMAND_TOPIC, self._on_torque, qos_profile=PUBLISHER_QOS
+            node,
+            Float64MultiArray,
+            COMMAND_TOPIC,
+            self._on_torque,
+            qos_profile=PUBLISHER_QOS,
         )
         adds_gravity = settings.profile.receiver_adds_gravity
         kind = ReceiverKind.COMPENSATED_ARM if adds_gravity else ReceiverKind.SIMULATED_ARM
@@ -64,7 +73,10 @@ class CommandReceiver(TorqueReceiver):
 
     def _on_state_request(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
         """Return `answer` with the receiver's state as text, and success False in a fault."""
-        answer.success, answer.message = self.state is not ReceiverState.FAULT, self.state_text
+        answer.success, answer.message = (
+            self.state is not ReceiverState.FAULT,
+            self.state_text,
+        )
         return answer
 
     def publish_status_if_due(self) -> None:
@@ -74,7 +86,10 @@ class CommandReceiver(TorqueReceiver):
         `ros2 topic echo` subscribes without the durability of a publisher that it has not
         discovered yet, and gets only what is published later.
         """
-        before, self._published_state = self._published_state, (self.state, self.is_arm_held)
+        before, self._published_state = (
+            self._published_state,
+            (self.state, self.is_arm_held),
+        )
         if before == self._published_state and time.monotonic() < self._next_publication_time:
             return
         self._next_publication_time = time.monotonic() + _STATUS_PERIOD_S

@@ -42,7 +42,11 @@ class ControlCycle:
         """Make a node's cycle; `set_joints` must be called before the first joint state."""
         self._command_publisher, self._clock = node.command_publisher, node.get_clock()
         self._receivers: ReceiverCheck = node.receivers
-        self._diagnostics, self._term_publishers, self.lock = reports, terms, threading.Lock()
+        self._diagnostics, self._term_publishers, self.lock = (
+            reports,
+            terms,
+            threading.Lock(),
+        )
         self.arrival_clock_time = 0.0  # the node's time when the latest joint state came [s]
         # The steady times between its latest steps, as far as joint states show them [s].
         self._clock_steps, self._clock_step_time = deque[float](maxlen=5), np.nan
@@ -90,7 +94,10 @@ class ControlCycle:
             self.arrival_clock_time, self._clock_step_time = clock, now
         self.has_new_state, self._diagnostics.status_log.state_arrival_time = True, now
         second = self._receivers.check_sequence_number(message_number)
-        acts, is_numbered = controller.state in ACTIVE_STATES, message_number is not None
+        acts, is_numbered = (
+            controller.state in ACTIVE_STATES,
+            message_number is not None,
+        )
         if second and (acts or not controller.faulty):
             # Of two nodes' states one may be another arm's. Without numbers the other one may be a
             # node that was killed: then the states are waited for.

@@ -95,7 +95,10 @@ def _simulated_arm(arm: ArmDescription) -> ArmDescription:
 
 
 def make_controller(
-    node: Any, parameters: dict[str, Any], arm: ArmDescription, send: Callable[[Array], object]
+    node: Any,
+    parameters: dict[str, Any],
+    arm: ArmDescription,
+    send: Callable[[Array], object],
 ) -> tuple[Feedforward, float]:
     """
     Return an arm's checked controller and its two models' largest difference, or raise an error.
@@ -199,7 +202,11 @@ def _wait_for_robot_description(node: Any, should_stop: Callable[[], bool]) -> t
     executor serves this node's subscriptions meanwhile.
     """
     topic, came = node.resolve_topic_name(tables.ROBOT_DESCRIPTION_TOPIC), list[Any]()
-    options = {'context': node.context, 'use_global_arguments': False, 'enable_rosout': False}
+    options = {
+        'context': node.context,
+        'use_global_arguments': False,
+        'enable_rosout': False,
+    }
     waiting = Node(f'{node.get_name()}_description', start_parameter_services=False, **options)
     waiting.create_subscription(String, topic, came.append, DESCRIPTION_QOS)
     executor = SingleThreadedExecutor(context=node.context)

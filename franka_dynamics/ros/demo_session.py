@@ -132,7 +132,10 @@ class _DemoRun:
         plan, own = self._plan, self._plan.arm_parameters
         kp, kd = low_gains(plan.arm, _MAX_DAMPING_RATE_PER_S, _MIN_GAIN_INERTIA_KG_M2)
         # Lockstep runs no faster than real time, to leave processor time to other processes.
-        sim, node = {**own, 'ideal': True, 'step_log': str(step_log)}, {**own, 'target': 'mujoco'}
+        sim, node = (
+            {**own, 'ideal': True, 'step_log': str(step_log)},
+            {**own, 'target': 'mujoco'},
+        )
         self._nodes.start_arm_and_node(sim, node, 1000.0 if plan.lockstep else None)
         client, topic = self._client, f'/{_FEEDFORWARD_NODE}/feedforward_trajectory'
         client.heard_nodes()
@@ -146,7 +149,10 @@ class _DemoRun:
         client.set_parameters({'scale': 0.0})
         self._follow_motion('following with g and PD alone')
         statuses = client.heard_nodes()[_FEEDFORWARD_NODE].statuses
-        arm, about = client.heard_nodes()[_SIMULATOR_NODE], DiagnosticSubject.SIMULATED_ARM
+        arm, about = (
+            client.heard_nodes()[_SIMULATOR_NODE],
+            DiagnosticSubject.SIMULATED_ARM,
+        )
         p50, p99 = (1e-6 * one for one in arm.percentiles_of(about, StatusKey.ROUND_TRIP))
         real, simulated = self._diagnostics_times()
         rate = (simulated - simulated_start) / (real - real_start) / TIMESTEP_S
@@ -172,7 +178,10 @@ class _DemoRun:
         """Wait a duration of simulated time [s]; return start and end, or raise TooBusyError."""
         start = self._simulated_time
         self._task_span = start, duration
-        end, timeout = start + duration, _MAX_SLOWDOWN_RATIO * duration + _START_TIMEOUT_S
+        end, timeout = (
+            start + duration,
+            _MAX_SLOWDOWN_RATIO * duration + _START_TIMEOUT_S,
+        )
         self._wait_until(task_text, lambda: self._simulated_time >= end, timeout)
         return start, self._simulated_time
 
@@ -200,7 +209,10 @@ class _DemoRun:
             raise TooBusyError(f'in real time {late} had no new command')
 
     def _wait_until(
-        self, task_text: str, is_done: Callable[[], bool], timeout: float = _START_TIMEOUT_S
+        self,
+        task_text: str,
+        is_done: Callable[[], bool],
+        timeout: float = _START_TIMEOUT_S,
     ) -> None:
         """Wait until `is_done()` is True; raise TooBusyError after the time-out [s]."""
         self._task_text = task_text

@@ -12,7 +12,13 @@ from diagnostic_msgs.msg import DiagnosticStatus
 import numpy as np
 
 from .receivers import ReceiverCheck
-from .status import DiagnosticSubject, DurationWindow, StatusKey, StatusPublisher, StatusRow
+from .status import (
+    DiagnosticSubject,
+    DurationWindow,
+    StatusKey,
+    StatusPublisher,
+    StatusRow,
+)
 from .term_publishers import TermPublishers
 from .topics import DESCRIPTION_QOS, publisher_names
 from ..control.core_state import Status
@@ -55,7 +61,11 @@ class StatusLog:
 
     def __init__(self, node: Any, state_topic: str, receiver_check: ReceiverCheck) -> None:
         """Make an empty log for a node, its topic of joint states and its receiver check."""
-        self._node, self._state_topic, self._receivers = node, state_topic, receiver_check
+        self._node, self._state_topic, self._receivers = (
+            node,
+            state_topic,
+            receiver_check,
+        )
         self.is_shut_down = False
         self.reset()
 
@@ -80,7 +90,11 @@ class StatusLog:
         """Return advice on the reason code of missing torques, or None if there is no advice."""
         if code is ReasonCode.RARE_STATES:
             return _RATE_ADVICE
-        old = code in (ReasonCode.STALE, ReasonCode.STAMP_AHEAD, ReasonCode.STALE_AT_START)
+        old = code in (
+            ReasonCode.STALE,
+            ReasonCode.STAMP_AHEAD,
+            ReasonCode.STALE_AT_START,
+        )
         return self._clock_advice() if old else PYTHON_LOOP_ADVICE.get(code)
 
     def _clock_advice(self) -> str:
@@ -123,7 +137,11 @@ class StatusLog:
         self.state_arrival_time = time.monotonic()
         self._log_times: dict[str, float] = {}  # when what was logged [s]
         self._last_status: tuple[State, bool, bool] | None = None
-        self._last_reason, self._has_run, self._change_time = '', False, time.monotonic()
+        self._last_reason, self._has_run, self._change_time = (
+            '',
+            False,
+            time.monotonic(),
+        )
 
     def log_status_changes(self, status: Status, *, node_waits: bool) -> None:
         """Log ended torques, changes of status, delivery problems, and why the node waits."""
@@ -183,13 +201,20 @@ class FeedforwardDiagnostics(StatusPublisher):
     def __init__(self, node: Any, state_topic: str, terms: TermPublishers) -> None:
         """Make the publishers on a node; `set_controller` must be called before any report."""
         super().__init__(node)
-        self._receivers, self._terms, self.model_difference = node.receivers, terms, math.nan
+        self._receivers, self._terms, self.model_difference = (
+            node.receivers,
+            terms,
+            math.nan,
+        )
         self.status_log = StatusLog(node, state_topic, node.receivers)
         self.refusal_text = ''  # why the last reference was refused
         self.on_reference_event: Callable[[ReferenceEvent], None] = lambda _: None
         self._status_pub = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
         self._motion_row: tuple[StatusRow, ...] = ()  # what became of the latest reference
-        self.latencies, self.published_count = DurationWindow(), 0  # torques that were published
+        self.latencies, self.published_count = (
+            DurationWindow(),
+            0,
+        )  # torques that were published
 
     def set_controller(self, controller: Feedforward, model_difference: float) -> None:
         """Set the controller to report on, and its two dynamics models' largest difference."""
@@ -199,7 +224,10 @@ class FeedforwardDiagnostics(StatusPublisher):
         # What ~/status says (state, whether a fault is latched, whether the node waits; the
         # reason), since when [s], and the torques published up to the last diagnostics.
         self._published_state: tuple[Any, str] = None, ''
-        self._published_at, self._last_count = -math.inf, (time.monotonic(), self.published_count)
+        self._published_at, self._last_count = (
+            -math.inf,
+            (time.monotonic(), self.published_count),
+        )
         self.status_log.reset()
 
     def report_status_changes(self) -> None:
@@ -219,7 +247,11 @@ class FeedforwardDiagnostics(StatusPublisher):
         if state[0] != self._published_state[0]:
             self._published_at = -math.inf
         if state != self._published_state and now >= self._published_at + MIN_REASON_DURATION_S:
-            self._published_state, self._published_at, self.next_publication_time = state, now, now
+            self._published_state, self._published_at, self.next_publication_time = (
+                state,
+                now,
+                now,
+            )
         if now >= self.next_publication_time:
             # The largest since the last report, so that a short peak near the bound is reported.
             shares = controller.disturbances.max_bound_ratios.tolist()
@@ -228,7 +260,12 @@ class FeedforwardDiagnostics(StatusPublisher):
             self._status_pub.publish(self.own_status_message(level, message, values))
             figures = values | self._command_values(np.array(shares))
             command = DiagnosticSubject.COMMAND, level, message, figures
-            rows = self._joint_state_row(), command, *self._motion_row, self._wrench_row()
+            rows = (
+                self._joint_state_row(),
+                command,
+                *self._motion_row,
+                self._wrench_row(),
+            )
             self.publish_rows(*rows, *self._model_rows())
 
     def _report_event(self, event: ReferenceEvent) -> None:
@@ -306,7 +343,11 @@ class FeedforwardDiagnostics(StatusPublisher):
                 message = f'{joint} came near its disturbance bound ({largest:.0%} of it)'
             elif not self._receivers.delivery_problem:
                 level = 'OK'
-        return level, message, {'state': status.state.value, StatusKey.REMEDY: status.remedy}
+        return (
+            level,
+            message,
+            {'state': status.state.value, StatusKey.REMEDY: status.remedy},
+        )
 
     def _command_values(self, bound_ratios: Any) -> dict[str, Any]:
         """Return the values of the diagnostic row Command that ~/status does not have."""
@@ -314,7 +355,10 @@ class FeedforwardDiagnostics(StatusPublisher):
         since, before = self._last_count
         self._last_count = now, published = time.monotonic(), self.published_count
         others = ', '.join(publisher_names(self._node, receivers.topic)) or 'none'
-        references, largest = controller.reference.counts.items(), controller.output.peak_to_limit
+        references, largest = (
+            controller.reference.counts.items(),
+            controller.output.peak_to_limit,
+        )
         return {
             'target': controller.settings.target,
             'published': published,
@@ -342,8 +386,15 @@ class FeedforwardDiagnostics(StatusPublisher):
             unknown = 'unknown: effort is not measured, or too few states came'
             return DiagnosticSubject.EXTERNAL_WRENCH, 'OK', unknown, {}
         rows = ('fx [N]', 'fy [N]', 'fz [N]', 'mx [N m]', 'my [N m]', 'mz [N m]')
-        forces, left = dict(zip(rows, wrench.wrench.tolist())), wrench.unexplained_torque
-        values = {'singular': wrench.is_singular, **forces, 'not explained by it [N m]': left}
+        forces, left = (
+            dict(zip(rows, wrench.wrench.tolist())),
+            wrench.unexplained_torque,
+        )
+        values = {
+            'singular': wrench.is_singular,
+            **forces,
+            'not explained by it [N m]': left,
+        }
         level = 'WARN' if wrench.is_singular else 'OK'
         return DiagnosticSubject.EXTERNAL_WRENCH, level, wrench.accuracy_text(), values
 

@@ -25,7 +25,11 @@ from std_srvs.srv import Trigger
 
 from . import parameter_tables as tables
 from .control_cycle import ControlCycle, INACTIVE_POLL_PERIOD_S, SILENCE_CHECK_PERIOD_S
-from .controller_factory import arm_and_urdf_from_parameters, change_settings, make_controller
+from .controller_factory import (
+    arm_and_urdf_from_parameters,
+    change_settings,
+    make_controller,
+)
 from .diagnostics import FeedforwardDiagnostics
 from .motion_requests import MotionServer
 from .node_process import NodeEntities, run_lifecycle_node, run_node
@@ -33,7 +37,13 @@ from .parameters import CheckedParameters, declare_parameters, parameter_values
 from .rclpy_private import destroy_state_machine
 from .receivers import ReceiverCheck, TorquePermission
 from .term_publishers import TermPublishers
-from .topics import DESCRIPTION_QOS, PUBLISHER_QOS, QOS_OVERRIDES, STATE_QOS, subscribe_numbered
+from .topics import (
+    DESCRIPTION_QOS,
+    PUBLISHER_QOS,
+    QOS_OVERRIDES,
+    STATE_QOS,
+    subscribe_numbered,
+)
 from ..control.feedforward import ACTIVE_STATES, Feedforward, State, Stop
 from ..control.stopping import MAX_BRAKING_TIME_S
 from ..errors import FrankaDynamicsError, short_text, StartRefusedError
@@ -87,7 +97,10 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self.service_entities = NodeEntities(self, lambda one: one.callback_group is not states)
         declare_parameters(self, tables.parameter_specs(NODE_NAME))
         self.command_publisher = self.create_lifecycle_publisher(
-            Float64MultiArray, '~/command', PUBLISHER_QOS, qos_overriding_options=QOS_OVERRIDES
+            Float64MultiArray,
+            '~/command',
+            PUBLISHER_QOS,
+            qos_overriding_options=QOS_OVERRIDES,
         )
         self._term_publishers = TermPublishers(self)
         self._state_topic = self.resolve_topic_name('joint_states')
@@ -105,7 +118,10 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         )
         if self.get_parameter('model_source').value == tables.ROBOT_DESCRIPTION_TOPIC:
             self.create_subscription(
-                String, tables.ROBOT_DESCRIPTION_TOPIC, self._on_robot_description, DESCRIPTION_QOS
+                String,
+                tables.ROBOT_DESCRIPTION_TOPIC,
+                self._on_robot_description,
+                DESCRIPTION_QOS,
             )
 
     @property

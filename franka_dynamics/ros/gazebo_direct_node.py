@@ -50,7 +50,10 @@ class GazeboDirectNode(CheckedParameters, Node):
         self._start_position, names = arm.home_position, arm.joint_names
         settings, holding = Settings(target='gz_ros2_control'), holding_torque(arm)
         self._receiver = CommandReceiver(self, arm, settings, self._send_forces, holding)
-        self._reader, self._writer = JointStateReader(names), joint_state_template(names)
+        self._reader, self._writer = (
+            JointStateReader(names),
+            joint_state_template(names),
+        )
         self._latest_state = 0.0, self._start_position, np.zeros(arm.n)
         self._state_publisher = self.create_publisher(JointState, 'joint_states', PUBLISHER_QOS)
         topics = [f'gazebo/{name}/cmd_force' for name in names]

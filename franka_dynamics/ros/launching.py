@@ -56,7 +56,8 @@ RECEIVER_HELP = (
 
 
 def launch_description(
-    arguments: Mapping[str, LaunchArgument], to_actions: Callable[[SimpleNamespace], Sequence[Any]]
+    arguments: Mapping[str, LaunchArgument],
+    to_actions: Callable[[SimpleNamespace], Sequence[Any]],
 ) -> LaunchDescription:
     """
     Return a launch description that declares arguments and starts what `to_actions` returns.
@@ -79,13 +80,19 @@ def launch_description(
 def namespace_argument(nodes: str) -> LaunchArgument:
     """Return the launch argument `namespace` of a simulation, whose help text names `nodes`."""
     why = "a real arm's controller in the same ROS domain would then take the torques."
-    return SIMULATION_NAMESPACE, f"Namespace of {nodes}. With / they get a real arm's names: {why}"
+    return (
+        SIMULATION_NAMESPACE,
+        f"Namespace of {nodes}. With / they get a real arm's names: {why}",
+    )
 
 
 def params_file_argument(target: str) -> LaunchArgument:
     """Return the launch argument `params_file`, a file that overrides a target's parameters."""
     others = f'config/feedforward/{target}.yaml; the target stays {target}.'
-    return '', f'A file with parameters of the feedforward node, which override those of {others}'
+    return (
+        '',
+        f'A file with parameters of the feedforward node, which override those of {others}',
+    )
 
 
 def simulation_arguments(target: str) -> dict[str, LaunchArgument]:
@@ -151,7 +158,11 @@ def package_node(executable: str, namespace: str, *, name: str = '', **node_opti
     `ros2 param dump` writes it, would override that section.
     """
     name = name or executable
-    own = {'name': name, 'emulate_tty': True, 'on_exit': exit_callback(f'the node {name}')}
+    own = {
+        'name': name,
+        'emulate_tty': True,
+        'on_exit': exit_callback(f'the node {name}'),
+    }
     return node_action(PACKAGE_NAME, f'{executable}_node', namespace, **own, **node_options)
 
 
@@ -176,7 +187,10 @@ def feedforward_node(
         text = yaml.safe_dump({'/**': {'ros__parameters': dict(defaults)}})
         files.append(str(write_temporary_files({'defaults.yaml': text}) / 'defaults.yaml'))
     files += argument_file_list('params_file', arguments.params_file)
-    options = {'parameters': [*files, parameters], 'remappings': list(remappings.items())}
+    options = {
+        'parameters': [*files, parameters],
+        'remappings': list(remappings.items()),
+    }
     return package_node('feedforward', arguments.namespace, name=name, **options)
 
 
@@ -187,14 +201,22 @@ def feedforward_for_simulator(arguments: SimpleNamespace, target: str, command_t
     Torques go to `command_topic`. Until the node's first command, the simulated hardware or
     another node holds the arm.
     """
-    parameters = {'robot_type': arguments.robot_type, 'hand': arguments.hand, 'target': target}
+    parameters = {
+        'robot_type': arguments.robot_type,
+        'hand': arguments.hand,
+        'target': target,
+    }
     parameters['use_sim_time'] = True
     return feedforward_node(arguments, target, parameters, {'~/command': command_topic})
 
 
 def xacro_command(arguments: SimpleNamespace, xacro_arguments: Mapping[str, Any]) -> Command:
     """Return the command line that expands this package's xacro file and prints the URDF."""
-    common = {'robot_type': arguments.robot_type, 'hand': arguments.hand, 'connected_to': 'world'}
+    common = {
+        'robot_type': arguments.robot_type,
+        'hand': arguments.hand,
+        'connected_to': 'world',
+    }
     values = common | dict(xacro_arguments)
     words = [word for name, value in values.items() for word in (' ', f'"{name}:={value}"')]
     file = PathJoinSubstitution([FindPackageShare(PACKAGE_NAME), 'urdf', 'franka.urdf.xacro'])
@@ -296,7 +318,11 @@ def controller_parameters_text(file: str, joint_names: Sequence[str], prefix: st
 
 
 def torque_controller(
-    arm: ArmDescription, arguments: SimpleNamespace, target: str, param_text: str, prefix: str = ''
+    arm: ArmDescription,
+    arguments: SimpleNamespace,
+    target: str,
+    param_text: str,
+    prefix: str = '',
 ) -> TorqueController:
     """
     Return the torque controller that the launch argument `receiver` selects; raise SettingsError.
@@ -369,11 +395,17 @@ def ros2_control_actions(
     (folder / 'controllers.yaml').write_text(controllers, encoding='utf-8')
     (folder / 'receiver.yaml').write_text(chosen.parameters_text, encoding='utf-8')
     # The initial efforts must hold the arm, because the physics runs before any controller.
-    positions, efforts = xacro_numbers(arm.home_position), xacro_numbers(holding_torque(arm))
+    positions, efforts = (
+        xacro_numbers(arm.home_position),
+        xacro_numbers(holding_torque(arm)),
+    )
     initial = {'initial_positions': positions, 'initial_efforts': efforts}
     # One process activates both controllers, to save time: until both run, the constant initial
     # efforts hold the arm in an unstable equilibrium.
-    names, end = ('joint_state_broadcaster', chosen.name), 'the spawner of the controllers'
+    names, end = (
+        ('joint_state_broadcaster', chosen.name),
+        'the spawner of the controllers',
+    )
     file, on_exit = f'{folder / "receiver.yaml"}', exit_callback(end, ())
     active = controller_spawner(arguments.namespace, *names, params_file=file, on_exit=on_exit)
     urdf = xacro_command(arguments, {**hardware_parameters, **initial})

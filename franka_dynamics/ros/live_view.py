@@ -38,7 +38,10 @@ class ArmStateListener(TopicListener):
         """Find the topics of arm and node, and subscribe; raise SettingsError if ambiguous."""
         super().__init__('view')
         self._joint_names = list(arm.joint_names)
-        self._reader, self._model = JointStateReader(self._joint_names), PinocchioModel(arm)
+        self._reader, self._model = (
+            JointStateReader(self._joint_names),
+            PinocchioModel(arm),
+        )
         self._first_stamp: float | None = None
         try:
             found = self.find_full_names(_FULL_NAME_TIMEOUT_S, node_name, [state_topic])
@@ -92,7 +95,11 @@ class ArmStateListener(TopicListener):
 
 
 def show_running_arm(
-    page: ArmPage, state_topic: str, node: str, keep_running: Callable[[], bool], show_urdf: bool
+    page: ArmPage,
+    state_topic: str,
+    node: str,
+    keep_running: Callable[[], bool],
+    show_urdf: bool,
 ) -> None:
     """
     Show a running arm in a browser window until `keep_running` returns False.

@@ -18,7 +18,13 @@ from std_msgs.msg import Float64MultiArray
 from .rclpy_private import RMWError
 from .. import former_names
 from ..arrays import Array
-from ..errors import FrankaDynamicsError, JointStateError, list_text, SettingsError, short_text
+from ..errors import (
+    FrankaDynamicsError,
+    JointStateError,
+    list_text,
+    SettingsError,
+    short_text,
+)
 
 __getattr__ = former_names.of_module(__name__, '0.3', STATE_QOS='.topics.STATE_QOS')
 
@@ -67,7 +73,10 @@ def read_float64_message(data: bytes, prefix: bytes) -> Array:
 
 
 def parse_message(
-    message_type: type, data: bytes, description: str, error_type: type[FrankaDynamicsError]
+    message_type: type,
+    data: bytes,
+    description: str,
+    error_type: type[FrankaDynamicsError],
 ) -> Any:
     """Return the message that serialized bytes hold; raise `error_type` if it cannot be read."""
     try:
@@ -133,7 +142,10 @@ def _joint_state_pattern(message: JointState, data: bytes) -> re.Pattern[bytes] 
     `data` is an example. In OMG's XCDR, version 1, a number stands at a multiple of its size after
     the encapsulation header of four bytes. The pattern is None for bytes in another form.
     """
-    parts, at = [re.escape(data[:STAMP_OFFSET]), b'(.{8})'], STAMP_OFFSET + STAMP_STRUCT.size
+    parts, at = (
+        [re.escape(data[:STAMP_OFFSET]), b'(.{8})'],
+        STAMP_OFFSET + STAMP_STRUCT.size,
+    )
 
     def add_constant(size: int) -> None:
         """Add the data's next field, a count of four bytes and `size` bytes, to the pattern."""
@@ -176,7 +188,11 @@ class JointStateReader:
         """Store the names of the joints to read, in the order of the arrays."""
         self._joint_names, self._derive_velocity = tuple(joint_names), derive_velocity
         # Stamp, position and derived velocity.
-        self._last_reading: tuple[float, Array, Array] = math.inf, _EMPTY_ARRAY, _EMPTY_ARRAY
+        self._last_reading: tuple[float, Array, Array] = (
+            math.inf,
+            _EMPTY_ARRAY,
+            _EMPTY_ARRAY,
+        )
         self._pattern: re.Pattern[bytes] | None = None  # of messages like the one before
 
     def read(self, data: bytes) -> JointReading:
@@ -224,7 +240,10 @@ class JointStateReader:
                 f'The joint state has {n} names but {q} values of position, {dq} of velocity and '
                 f'{effort} of effort; give one for every joint, or no effort{without}.'
             )
-        self._order, self._pattern = np.array(order), _joint_state_pattern(message, data)
+        self._order, self._pattern = (
+            np.array(order),
+            _joint_state_pattern(message, data),
+        )
         return message
 
     def _mean_velocity(self, stamp: float, q: Array) -> Array:

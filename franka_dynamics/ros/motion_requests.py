@@ -39,7 +39,11 @@ ACTION_NAME = '~/follow_joint_trajectory'
 # Problems of joint states that come too rarely for torques.
 _RARE_STATE_CODES = ReasonCode.RARE_STATES, ReasonCode.COARSE_STAMPS
 _MAX_GOAL_ID_LENGTH = 64  # largest number of characters of a reference's frame id in reports
-_SUCCEED_METHOD, _CANCEL_METHOD, _ABORT_METHOD = 'succeed', 'canceled', 'abort'  # of goal handles
+_SUCCEED_METHOD, _CANCEL_METHOD, _ABORT_METHOD = (
+    'succeed',
+    'canceled',
+    'abort',
+)  # of goal handles
 _END_TEXTS = {
     _SUCCEED_METHOD: 'succeeded',
     _CANCEL_METHOD: 'was cancelled',
@@ -130,7 +134,11 @@ class MotionServer:
         states come too rarely for torques. Reports repeat `motion_id`. Raises as said above.
         """
         controller: Feedforward = self._node.controller
-        arm, reference, latest = controller.description, controller.reference, controller.latest
+        arm, reference, latest = (
+            controller.description,
+            controller.reference,
+            controller.latest,
+        )
         motion = request.follow_kwargs(arm, allow_setpoint=allow_setpoint)
         if others := request.extra_joint_names(arm):
             sentence = f"references also name {', '.join(others)}, not the arm's: ignored"
@@ -184,7 +192,10 @@ class MotionServer:
                 path = conversion.MotionTolerances.from_messages(goal.path_tolerance, names)
                 # By default the next motion could begin where this one ends, and the arm rests.
                 end = conversion.MotionTolerances.from_messages(
-                    goal.goal_tolerance, names, MAX_START_DISTANCE_RAD, _STOPPED_VELOCITY_TOLERANCE
+                    goal.goal_tolerance,
+                    names,
+                    MAX_START_DISTANCE_RAD,
+                    _STOPPED_VELOCITY_TOLERANCE,
                 )
                 if any(one.acceleration for one in (*goal.path_tolerance, *goal.goal_tolerance)):
                     sentence = 'tolerances of accelerations are not checked: nobody measures them'
@@ -229,7 +240,10 @@ class MotionServer:
             if event.state is ReferenceState.INTERRUPTED:
                 ended[event.goal_id] = f'The motion was interrupted: {event.reason}.'
         for goal_id, why in ended.items():
-            handle, code = self._goals.pop(goal_id).handle, self._action_type.Result.INVALID_GOAL
+            handle, code = (
+                self._goals.pop(goal_id).handle,
+                self._action_type.Result.INVALID_GOAL,
+            )
             self._end_goal(handle, _ABORT_METHOD, code, why)
 
     def update_goals(self) -> None:

@@ -12,7 +12,11 @@ import uuid
 from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.srv import ChangeState, GetAvailableTransitions, GetState
 from rcl_interfaces.msg import ParameterType
-from rcl_interfaces.srv import DescribeParameters, GetParameters, SetParametersAtomically
+from rcl_interfaces.srv import (
+    DescribeParameters,
+    GetParameters,
+    SetParametersAtomically,
+)
 from rclpy.duration import Duration
 from rclpy.parameter import Parameter, parameter_value_to_python
 from std_srvs.srv import Trigger
@@ -64,7 +68,10 @@ class _MotionReports:
             self.other_state = self.other_state or _FINISHED_STATE
             if status.subject == DiagnosticSubject.REFERENCE:
                 if status.values.get('frame_id') == self._motion_id:
-                    self.own_values, self.state = status.values, status.values.get('state', '')
+                    self.own_values, self.state = (
+                        status.values,
+                        status.values.get('state', ''),
+                    )
                 else:
                     self.other_state = status.values.get('state', '')
 
@@ -80,7 +87,10 @@ class NodeClient(TopicListener):
     """
 
     def __init__(
-        self, name: str, timeout: float = 5.0, on_wait: Callable[[], None] = lambda: None
+        self,
+        name: str,
+        timeout: float = 5.0,
+        on_wait: Callable[[], None] = lambda: None,
     ) -> None:
         """Make the client; the node is looked up at the first use."""
         super().__init__('client', on_wait)
@@ -139,7 +149,10 @@ class NodeClient(TopicListener):
             messages = [change.to_parameter_msg() for change in changes]
             for integer in (one for one in values.values() if type(one) is int):
                 integer.to_bytes(8, signed=True)
-        except (TypeError, OverflowError) as error:  # a mapping, a list of several types, 10^20
+        except (
+            TypeError,
+            OverflowError,
+        ) as error:  # a mapping, a list of several types, 10^20
             raise SettingsError(
                 f'{short_text(str(dict(values)))}: a parameter is a value or a list of one type; '
                 'integers have 64 bits.'
@@ -195,7 +208,10 @@ class NodeClient(TopicListener):
         message.header.frame_id = str(uuid.uuid4())
         reports = _MotionReports(self.name, message.header.frame_id)
         subscription = self.node.create_subscription(
-            DiagnosticArray, '/diagnostics', reports.store_message, _DIAGNOSTICS_QUEUE_DEPTH
+            DiagnosticArray,
+            '/diagnostics',
+            reports.store_message,
+            _DIAGNOSTICS_QUEUE_DEPTH,
         )
         topic = f'{self.name}/reference'
         publisher = self.node.create_publisher(JointTrajectory, topic, REFERENCE_QOS)

@@ -15,15 +15,27 @@ from typing import Any, Self
 
 import numpy as np
 
-from . import COMMAND_TOPIC, FASTDDS_PROFILE_VARIABLES, SIMULATION_NAMESPACE, use_fastdds_profile
+from . import (
+    COMMAND_TOPIC,
+    FASTDDS_PROFILE_VARIABLES,
+    SIMULATION_NAMESPACE,
+    use_fastdds_profile,
+)
 from .parameter_tables import yaml_line
 from ..errors import FrankaDynamicsError
 
 _NODE_END_TIMEOUT_S = 10.0
 _MIN_FREE_DISK_BYTES = 65536  # no log, page or bag is written where less is free
-_DISCOVERY_RANGE_VARIABLE, _RMW_VARIABLE = 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'RMW_IMPLEMENTATION'
+_DISCOVERY_RANGE_VARIABLE, _RMW_VARIABLE = (
+    'ROS_AUTOMATIC_DISCOVERY_RANGE',
+    'RMW_IMPLEMENTATION',
+)
 _FASTDDS, _CYCLONE = 'rmw_fastrtps_cpp', 'rmw_cyclonedds_cpp'
-_DISCOVERY_OVERRIDE_VARIABLES = ('ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS', 'ROS_DISCOVERY_SERVER')
+_DISCOVERY_OVERRIDE_VARIABLES = (
+    'ROS_LOCALHOST_ONLY',
+    'ROS_STATIC_PEERS',
+    'ROS_DISCOVERY_SERVER',
+)
 # The ports of ROS domains 1 to 101 are outside the ephemeral port range of Linux.
 _ROS_DOMAIN_IDS = range(1, 102)
 
@@ -90,7 +102,10 @@ class NodeGroup:
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def start_node(
-        self, module: str, params: Mapping[str, Any], remaps: Mapping[str, str] | None = None
+        self,
+        module: str,
+        params: Mapping[str, Any],
+        remaps: Mapping[str, str] | None = None,
     ) -> None:
         """
         Start the node of a module of `franka_dynamics.ros` in the namespace of simulated arms.
@@ -108,7 +123,10 @@ class NodeGroup:
             )
 
     def start_arm_and_node(
-        self, plant: Mapping[str, Any], node: Mapping[str, Any], lockstep_rate: float | None = None
+        self,
+        plant: Mapping[str, Any],
+        node: Mapping[str, Any],
+        lockstep_rate: float | None = None,
     ) -> None:
         """
         Start the processes of a simulated arm and of the feedforward node that controls it.
@@ -204,7 +222,10 @@ def _is_fastdds_installed() -> bool:
         from ament_index_python import get_resources
 
         listed = {*get_resources('rmw_typesupport')} - {'rmw_implementation'}
-    except (ImportError, OSError):  # ROS's wheels set no path of an index, and have Fast DDS
+    except (
+        ImportError,
+        OSError,
+    ):  # ROS's wheels set no path of an index, and have Fast DDS
         return True
     return _FASTDDS in listed or not listed
 

@@ -255,7 +255,14 @@ def run_node(
 # Python's default is 5 ms.
 _THREAD_SWITCH_INTERVAL_S = 1e-4
 _MIN_LOG_PERIOD_S = 1.0
-_ENTITY_LIST_NAMES = ('subscriptions', 'timers', 'services', 'clients', 'waitables', 'guards')
+_ENTITY_LIST_NAMES = (
+    'subscriptions',
+    'timers',
+    'services',
+    'clients',
+    'waitables',
+    'guards',
+)
 
 
 class NodeEntities:

@@ -23,7 +23,10 @@ from ..parameter_schema import LIVE_PARAMETER_FILES, ParameterSpec, specs_in_fil
 DataclassType = TypeVar('DataclassType')
 
 # Values of the parameter model_source.
-ARM_MODEL_SOURCE, ROBOT_DESCRIPTION_TOPIC = 'description', 'robot_description'  # or a URDF's path
+ARM_MODEL_SOURCE, ROBOT_DESCRIPTION_TOPIC = (
+    'description',
+    'robot_description',
+)  # or a URDF's path
 SIMULATED_MODEL_SOURCE = 'simulated_arm'
 
 _PARAMETER_FILES = {
@@ -115,7 +118,11 @@ def parameter_file_text(node_name: str) -> str:
         indent = '  ' * (2 + len(group))
         inactive = spec.only_while_inactive and node_name == 'feedforward'  # else always active
         changes = '' if spec.read_only else 'inactive' if inactive else 'running'
-        notes = spec.type_name, spec.constraint_text, changes and f'may be changed while {changes}'
+        notes = (
+            spec.type_name,
+            spec.constraint_text,
+            changes and f'may be changed while {changes}',
+        )
         sentence = f'{spec.description} ({"; ".join(filter(None, notes))})'
         width = _MAX_LINE_WIDTH - len(f'{indent}# ')
         comment = textwrap.wrap(sentence, width, break_on_hyphens=False)

@@ -8,7 +8,11 @@ from pathlib import Path
 import sys
 from typing import Any
 
-from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor, SetParametersResult
+from rcl_interfaces.msg import (
+    FloatingPointRange,
+    ParameterDescriptor,
+    SetParametersResult,
+)
 from rclpy.exceptions import InvalidParameterTypeException
 from rclpy.parameter import Parameter
 import yaml
@@ -32,7 +36,10 @@ class CheckedParameters:
     def __init__(self, *arguments: Any, **node_options: Any) -> None:
         """Make the node, and let rclpy declare all parameters that were given to the node."""
         # `declare_parameters` compares what the node was given with its table.
-        options = {'automatically_declare_parameters_from_overrides': True, **node_options}
+        options = {
+            'automatically_declare_parameters_from_overrides': True,
+            **node_options,
+        }
         super().__init__(*arguments, **options)
 
     def set_parameters_atomically(self: Any, parameter_list: list[Parameter]) -> Any:

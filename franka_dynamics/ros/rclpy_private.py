@@ -36,7 +36,9 @@ if not USE_ONLY_PUBLIC_RCLPY:
         _can_take_messages = hasattr(_rclpy.Subscription, 'take_message')
 
 
-def with_sequence_number(callback: Callable[[Any, int | None], None]) -> Callable[..., None]:
+def with_sequence_number(
+    callback: Callable[[Any, int | None], None],
+) -> Callable[..., None]:
     """
     Return a subscription callback that passes messages and their sequence numbers to `callback`.
 

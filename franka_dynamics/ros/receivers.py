@@ -26,7 +26,13 @@ from rclpy.node import NodeNameNonExistentError
 from rclpy.qos import qos_check_compatible
 from std_msgs.msg import Float64MultiArray
 
-from .topics import NO_NODE_NAME, node_name_of, publisher_names, STATE_QOS, UNKNOWN_NODE_NAME
+from .topics import (
+    NO_NODE_NAME,
+    node_name_of,
+    publisher_names,
+    STATE_QOS,
+    UNKNOWN_NODE_NAME,
+)
 from ..errors import list_text
 
 try:
@@ -86,7 +92,11 @@ TARGET_DECLARATION_SERVICE = '~/franka_dynamics/takes_torques_for_{}'
 # Receivers that the node expects by its parameter `target`. Under fci it commands no gravity, so
 # that an unknown receiver, such as a driver without ros2_control, may take its torques.
 EXPECTED_KINDS = {
-    'fci': (ReceiverKind.REAL_CONTROLLER, ReceiverKind.COMPENSATED_ARM, ReceiverKind.UNRECOGNISED),
+    'fci': (
+        ReceiverKind.REAL_CONTROLLER,
+        ReceiverKind.COMPENSATED_ARM,
+        ReceiverKind.UNRECOGNISED,
+    ),
     'franka_gazebo': (ReceiverKind.SIMULATED_CONTROLLER,),
     'gz_ros2_control': (ReceiverKind.SIMULATED_CONTROLLER, ReceiverKind.SIMULATED_ARM),
     'mujoco': (ReceiverKind.SIMULATED_CONTROLLER, ReceiverKind.SIMULATED_ARM),
@@ -267,7 +277,10 @@ class ControllerManagerClient:
         if now >= self._asked_at + (poll_period if self._request is None else _ANSWER_TIMEOUT_S):
             if self._request is not None:
                 self.client.remove_pending_request(self._request)
-            self._request, self._asked_at = self.client.call_async(ListControllers.Request()), now
+            self._request, self._asked_at = (
+                self.client.call_async(ListControllers.Request()),
+                now,
+            )
 
 
 def controller_idle_reason(controller: Any) -> str:
@@ -330,7 +343,10 @@ class ReceiverFinder:
         own_count = sum(one.topic_name == topic for one in node.subscriptions)
         if nodes[own] <= 1 or sum(node_name_of(one) == own for one in taking) <= own_count:
             listed.pop(own, None)  # else it is another node of this name
-        ask_often, self._last_names = ask_often or listed.keys() != self._last_names, listed.keys()
+        ask_often, self._last_names = (
+            ask_often or listed.keys() != self._last_names,
+            listed.keys(),
+        )
         self._update_managers(listed.values(), ask_often)
         simulated = self._nodes_in_simulated_time()
         before, self._since = self._since, {}
@@ -419,7 +435,9 @@ class ReceiverFinder:
             if own_name in (manager.controllers or ()):
                 controller = manager.controllers[own_name]  # type: ignore[index]
                 return self._classify_controller(
-                    controller, declared_targets(name, services), {name, manager.name} & sim_nodes
+                    controller,
+                    declared_targets(name, services),
+                    {name, manager.name} & sim_nodes,
                 ), manager.name
             if manager.controllers is not None and together:
                 why = f'{name} is in the process of {manager.name}, which does not list it'
@@ -526,7 +544,10 @@ class SecondPublisherDetector:
 
     def add_sequence_number(self, sequence_number: int) -> bool:
         """Add a message's sequence number; return whether the latest ones show two publishers."""
-        self.has_dropped, self._last_number = sequence_number <= self._last_number, sequence_number
+        self.has_dropped, self._last_number = (
+            sequence_number <= self._last_number,
+            sequence_number,
+        )
         self._count_since_drop += 1
         if not self.has_dropped:
             return False

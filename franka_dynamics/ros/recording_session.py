@@ -171,7 +171,10 @@ def record_bag(
             command_topic = own.command_topic_of(node_name) or COMMAND_TOPIC
         typed = state_topic, command_topic
         _, (state_topic, command_topic) = own.find_full_names(_FULL_NAME_TIMEOUT_S, topics=typed)
-        runs, began = node_name in own.node.get_fully_qualified_node_names(), time.monotonic()
+        runs, began = (
+            node_name in own.node.get_fully_qualified_node_names(),
+            time.monotonic(),
+        )
         progress = RecordingProgress(state_topic=state_topic, node_name=node_name if runs else '')
         topics = {
             state_topic: JointState,

@@ -71,7 +71,10 @@ class SimulatorNode(CheckedParameters, Node):
         simulated = _simulation_settings(parameters, arm, settings.gravity_in_space(arm))
         self._simulation = ArmSimulation(arm, simulated)
         self._writer = joint_state_template(arm.joint_names)
-        rate, self._lockstep_timeout = parameters['lockstep_rate'], parameters['lockstep_timeout']
+        rate, self._lockstep_timeout = (
+            parameters['lockstep_rate'],
+            parameters['lockstep_timeout'],
+        )
         self._shortest_step_s = 1.0 / rate if rate else 0.0  # of lockstep [s] of real time
         self._unanswered_steps = 0  # steps since the last new command
         if parameters['publish_clock'] and self.get_parameter('use_sim_time').value:
@@ -84,7 +87,10 @@ class SimulatorNode(CheckedParameters, Node):
         now = self.get_clock().now().nanoseconds * 1e-9
         self._start_stamp = 0.0 if parameters['publish_clock'] else now
         self._state_publisher = self.create_publisher(
-            JointState, 'joint_states', PUBLISHER_QOS, qos_overriding_options=QOS_OVERRIDES
+            JointState,
+            'joint_states',
+            PUBLISHER_QOS,
+            qos_overriding_options=QOS_OVERRIDES,
         )
         self._clock_publisher = None
         if parameters['publish_clock']:
@@ -110,7 +116,10 @@ class SimulatorNode(CheckedParameters, Node):
 
     def _run_step(self, executor: Any, deadline: float, stop: StopRequest, log: BinaryIO) -> float:
         """Publish a joint state, await a step's time, simulate it; return when it was due [s]."""
-        reading, stamp = self._simulation.read(), self._start_stamp + self._simulation.time
+        reading, stamp = (
+            self._simulation.read(),
+            self._start_stamp + self._simulation.time,
+        )
         self._publish_state(reading, stamp)
         deadline = self._wait_for_step(executor, deadline, stop)
         reading.write_step(log, stamp)

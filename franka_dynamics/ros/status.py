@@ -100,12 +100,21 @@ class NodeStatus(NamedTuple):
         node, found, subject = message.name.partition(': ')
         level = dict(enumerate(DIAGNOSTIC_LEVELS)).get(message.level[0], 'ERROR')
         values = {pair.key: pair.value for pair in message.values}
-        return cls(node if found else '', subject or message.name, level, message.message, values)
+        return cls(
+            node if found else '',
+            subject or message.name,
+            level,
+            message.message,
+            values,
+        )
 
     def to_message(self, hardware_id: str) -> DiagnosticStatus:
         """Return the status as a diagnostic_msgs/DiagnosticStatus, floats as %.6g."""
         values = [
-            KeyValue(key=key, value=f'{value:.6g}' if isinstance(value, float) else str(value))
+            KeyValue(
+                key=key,
+                value=f'{value:.6g}' if isinstance(value, float) else str(value),
+            )
             for key, value in self.values.items()
         ]
         level = bytes([DIAGNOSTIC_LEVELS.index(self.level)])

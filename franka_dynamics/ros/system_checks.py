@@ -13,7 +13,14 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
 from . import COMMAND_TOPIC
-from .machine_checks import CheckResult, GOOD, make_result, NOTE, SIMULATOR_SUBJECT, TO_DO
+from .machine_checks import (
+    CheckResult,
+    GOOD,
+    make_result,
+    NOTE,
+    SIMULATOR_SUBJECT,
+    TO_DO,
+)
 from .messages import is_effort_measured, stamp_to_seconds
 from .status import DiagnosticSubject, NodeSnapshot
 from .topic_listener import TopicListener
@@ -128,7 +135,11 @@ def system_checks(
 
 
 def _joint_state_checks(
-    node: Any, topic: str, states: _StateTimes, simulators: list[str], clocks: Sequence[str] = ()
+    node: Any,
+    topic: str,
+    states: _StateTimes,
+    simulators: list[str],
+    clocks: Sequence[str] = (),
 ) -> Iterator[CheckResult]:
     """Yield the results of checks of joint states' publishers, rate and measured efforts."""
     subject, publishers = 'joint states', publisher_names(node, topic)

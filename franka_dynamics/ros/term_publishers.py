@@ -40,13 +40,22 @@ TERM_TOPICS: dict[str, tuple[str | type, TermFunction]] = {
         'wrench/wrench',
         lambda own, state, _: own.wrench_field('covariance', state.q),
     ),
-    'mass_matrix': ('joint/joint', lambda own, state, _: own.model.mass_matrix(state.q)),
+    'mass_matrix': (
+        'joint/joint',
+        lambda own, state, _: own.model.mass_matrix(state.q),
+    ),
     'coriolis_matrix': (
         'joint/joint',
         lambda own, state, _: own.model.coriolis_matrix(state.q, state.dq),
     ),
-    'jacobian': ('twist/joint', lambda own, state, _: own.model.jacobian(state.q, own.frame)),
-    'external_wrench': (WrenchStamped, lambda own, state, _: own.wrench_field('wrench', state.q)),
+    'jacobian': (
+        'twist/joint',
+        lambda own, state, _: own.model.jacobian(state.q, own.frame),
+    ),
+    'external_wrench': (
+        WrenchStamped,
+        lambda own, state, _: own.wrench_field('wrench', state.q),
+    ),
     'pose': (PoseStamped, lambda own, state, _: own.frame_xyz_quaternion(state.q)),
 }
 
@@ -63,7 +72,9 @@ class TermPublishers:
         self._node = node
         self._publishers = {
             name: node.create_lifecycle_publisher(
-                JointState if isinstance(kind, str) else kind, f'~/{name}', PUBLISHER_QOS
+                JointState if isinstance(kind, str) else kind,
+                f'~/{name}',
+                PUBLISHER_QOS,
             )
             for name, (kind, _) in TERM_TOPICS.items()
         }

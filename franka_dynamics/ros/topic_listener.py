@@ -67,7 +67,10 @@ class TopicListener:
         try:
             rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
             self.node = rclpy.create_node(
-                name, context=self._context, enable_rosout=False, start_parameter_services=False
+                name,
+                context=self._context,
+                enable_rosout=False,
+                start_parameter_services=False,
             )
         except RCLError as error:
             raise SettingsError(start_error_sentence(error)) from error

@@ -23,7 +23,9 @@ REFERENCE_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
 
 # QoS of robot_state_publisher's topic: late subscribers get the last message.
 DESCRIPTION_QOS = QoSProfile(
-    depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
+    depth=1,
+    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+    reliability=ReliabilityPolicy.RELIABLE,
 )
 
 # A parameter file may override history, depth and reliability of joint states and commands, which
@@ -36,7 +38,11 @@ NO_NODE_NAME = '_CREATED_BY_BARE_DDS_APP_'
 
 
 def subscribe_numbered(
-    node: Any, kind: type, topic: str, callback: Callable[[bytes, int | None], None], **kwargs: Any
+    node: Any,
+    kind: type,
+    topic: str,
+    callback: Callable[[bytes, int | None], None],
+    **kwargs: Any,
 ) -> Any:
     """Return a subscription to serialized, numbered messages, whose QoS users may override."""
     kwargs |= {'raw': True, 'qos_overriding_options': QOS_OVERRIDES}

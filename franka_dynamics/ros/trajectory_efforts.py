@@ -7,7 +7,12 @@ import numpy as np
 from ..arrays import Array
 from ..control.control_law import ControlLaw
 from ..control.limits import MAX_STEP_S, MAX_TORQUE_RATE_NM_S
-from ..motion.trajectory import MAX_ROUNDING_ERROR, ReferencePoint, rest_states, Trajectory
+from ..motion.trajectory import (
+    MAX_ROUNDING_ERROR,
+    ReferencePoint,
+    rest_states,
+    Trajectory,
+)
 
 
 def trajectory_efforts(law: ControlLaw, trajectory: Trajectory) -> Array:

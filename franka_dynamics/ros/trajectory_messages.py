@@ -33,7 +33,10 @@ PointRows = Sequence[Any] | Array
 
 
 def trajectory_message(
-    joint_names: Sequence[str], times: PointRows, *rows: PointRows | None, stamp: float = 0.0
+    joint_names: Sequence[str],
+    times: PointRows,
+    *rows: PointRows | None,
+    stamp: float = 0.0,
 ) -> JointTrajectory:
     """
     Return a trajectory message, which begins at the stamp `stamp` [s], 0 meaning on arrival.
@@ -155,7 +158,14 @@ def read_trajectory_file(path: Path, lead_in_s: float = 0.0) -> JointTrajectory:
         raise errors.SettingsError(str(error)) from error
     except errors.ReferenceRefusedError as error:
         raise errors.SettingsError(f'{path}: {error}') from error
-    except (KeyError, TypeError, ValueError, OverflowError, AttributeError, AssertionError) as why:
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        OverflowError,
+        AttributeError,
+        AssertionError,
+    ) as why:
         text = ' '.join(repr(why).split())[:120]
         raise errors.SettingsError(f'{path}: {_FORMAT_HINT} ({text}).') from why
     return message

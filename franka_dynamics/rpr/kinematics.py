@@ -133,7 +133,10 @@ class RprKinematics:
             )
         sine = min(1.0, max(-1.0, rise))
         cosine, reach = np.sqrt((1.0 - sine) * (1.0 + sine)), np.sqrt(max(0.0, squared))
-        w, c3 = reach * np.array([1.0, 1.0, -1.0, -1.0]), cosine * np.array([1.0, -1.0, 1.0, -1.0])
+        w, c3 = (
+            reach * np.array([1.0, 1.0, -1.0, -1.0]),
+            cosine * np.array([1.0, -1.0, 1.0, -1.0]),
+        )
         theta1 = np.arctan2(w * x + self.a1 * y, self.a1 * x - w * y)
         return np.column_stack((theta1, w - self.a3 * c3 - self.d2bar, np.arctan2(sine, c3)))
 

@@ -88,7 +88,10 @@ def equations_of_motion() -> dict[str, sp.Expr | sp.Matrix]:
     kinetic = sp.Integer(0)
     bodies = zip(MASSES, centers_of_mass(), frame_poses()[1:], central_inertias())
     for mass, center, pose, tensor in bodies:
-        v, turning = _d_dt(center), pose[:3, :3].T * _d_dt(pose[:3, :3])  # R' dR/dt = [omega]
+        v, turning = (
+            _d_dt(center),
+            pose[:3, :3].T * _d_dt(pose[:3, :3]),
+        )  # R' dR/dt = [omega]
         omega = sp.Matrix([turning[2, 1], turning[0, 2], turning[1, 0]])
         omega = omega.applyfunc(_expand_in_sines)
         kinetic += (mass * v.dot(v) + omega.dot(tensor * omega)) / 2
@@ -183,7 +186,11 @@ def _kinematics_sections() -> list[ReportSection]:
 
 def _dynamics_sections() -> list[ReportSection]:
     """Return the RPR report's sections on centres of mass, energies and equations of motion."""
-    forms, centers, tensors = equations_of_motion(), centers_of_mass(), central_inertias()
+    forms, centers, tensors = (
+        equations_of_motion(),
+        centers_of_mass(),
+        central_inertias(),
+    )
     return [
         (
             '2 centres of mass and tensors about them',

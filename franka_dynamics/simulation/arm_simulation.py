@@ -21,7 +21,13 @@ from ..recordings.recording import Recording
 _ELASTIC_SUBSTEP_COUNT = 2  # substeps of a time step, for resonances of up to 200 Hz
 _MIN_SECANT_SPEED_RAD_S = 1e-6  # [rad/s] smallest speed for the slope of the friction chord
 # Frequency bands in which recordings of a real FER show vibration [Hz].
-VIBRATION_BANDS_HZ = ((15.0, 20.0), (20.0, 25.0), (25.0, 30.0), (30.0, 35.0), (35.0, 40.0))
+VIBRATION_BANDS_HZ = (
+    (15.0, 20.0),
+    (20.0, 25.0),
+    (25.0, 30.0),
+    (30.0, 35.0),
+    (35.0, 40.0),
+)
 # Largest gap between two commands of a stream that opens the brakes [s].
 _MAX_COMMAND_GAP_S = 0.02
 
@@ -49,7 +55,10 @@ class Push:
 
 
 @former_names.of_attributes(
-    '0.3', like_real='with_real_effects', start='start_position', vibration='vibration_rms'
+    '0.3',
+    like_real='with_real_effects',
+    start='start_position',
+    vibration='vibration_rms',
 )
 @dataclass(frozen=True, eq=False)
 class SimulationSettings:
@@ -161,7 +170,10 @@ class ArmSimulation:
         if settings.armature and settings.elasticity is None:
             driven = arm.with_armature()
             self._armature = np.asarray(driven.simulated_armature)
-        plant, step = driven.with_payload(settings.payload), TIMESTEP_S / self._substep_count
+        plant, step = (
+            driven.with_payload(settings.payload),
+            TIMESTEP_S / self._substep_count,
+        )
         self.model = build_mujoco_model(plant, gravity=settings.gravity, dt=step, stops=True)
         self.data = self._mujoco.MjData(self.model)
         # With the gravity that an upright arm has.
@@ -270,7 +282,11 @@ class ArmSimulation:
     def read(self) -> SensorReading:
         """Return time, positions, velocities and efforts as sensors measure them, with noise."""
         settings, n = self.settings, self.description.n
-        deviations = settings.position_noise, settings.velocity_noise, settings.effort_noise
+        deviations = (
+            settings.position_noise,
+            settings.velocity_noise,
+            settings.effort_noise,
+        )
         # Without noise no number is drawn, so that the others stay as they are.
         noises = [each and each * self._rng.standard_normal(n) for each in deviations]
         speed = self.data.qvel if self._elastic_drive is None else self._elastic_drive.velocity
@@ -288,7 +304,11 @@ class ArmSimulation:
         share = np.where(np.isfinite(limit), limit / largest, 1.0)
         phase = rng.uniform(0.0, 2.0 * np.pi, frequency.shape)
         amplitude = np.sqrt(2.0) * self.settings.vibration_rms * share
-        return 2.0 * np.pi * frequency, phase, np.broadcast_to(amplitude, frequency.shape)
+        return (
+            2.0 * np.pi * frequency,
+            phase,
+            np.broadcast_to(amplitude, frequency.shape),
+        )
 
     def _vibration_torque(self) -> Array | float:
         """Return the vibration torque at the simulated time, (n,) [N m], or 0."""
@@ -358,7 +378,10 @@ class ArmSimulation:
         push, model, data = self.push, self.model, self.data
         data.qfrc_applied[:] = 0.0
         if push.is_active(self.time):
-            body, place = model.site_bodyid[self.flange_site], data.site_xpos[self.flange_site]
+            body, place = (
+                model.site_bodyid[self.flange_site],
+                data.site_xpos[self.flange_site],
+            )
             if push.link:
                 body = model.jnt_bodyid[push.link - 1]
                 place = data.xpos[body] + data.xmat[body].reshape(3, 3) @ np.array(push.point)

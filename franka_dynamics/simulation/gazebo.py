@@ -25,7 +25,10 @@ from ..urdf.writer import urdf_text, xml_text
 
 WORLD_NAME = 'franka'  # in config/gazebo_world.sdf
 MODEL_NAME = 'franka'  # of the arm
-_STATE_PLUGIN = ('gz-sim-joint-state-publisher-system', 'gz::sim::systems::JointStatePublisher')
+_STATE_PLUGIN = (
+    'gz-sim-joint-state-publisher-system',
+    'gz::sim::systems::JointStatePublisher',
+)
 _FORCE_PLUGIN = ('gz-sim-apply-joint-force-system', 'gz::sim::systems::ApplyJointForce')
 
 
@@ -50,7 +53,10 @@ def _shifted_joint(joint: Joint, q0: float) -> Joint:
 
 
 def gazebo_urdf(
-    arm: ArmDescription, start_q: ArrayLike, *, shapes: Mapping[int, Sequence[Shape]] | None = None
+    arm: ArmDescription,
+    start_q: ArrayLike,
+    *,
+    shapes: Mapping[int, Sequence[Shape]] | None = None,
 ) -> str:
     """
     Return a URDF of an arm fixed to the world, with Gazebo's joint state and force systems.
@@ -60,7 +66,10 @@ def gazebo_urdf(
     """
     text = urdf_text(shift_joint_zeros(arm, start_q), root='world', shapes=shapes)
     robot = ElementTree.fromstring(text)
-    systems = [(_STATE_PLUGIN, None), *((_FORCE_PLUGIN, name) for name in arm.joint_names)]
+    systems = [
+        (_STATE_PLUGIN, None),
+        *((_FORCE_PLUGIN, name) for name in arm.joint_names),
+    ]
     for (filename, name), joint in systems:
         gazebo = ElementTree.SubElement(robot, 'gazebo')
         plugin = ElementTree.SubElement(gazebo, 'plugin', filename=filename, name=name)
@@ -106,13 +115,29 @@ def bridge_configuration(joint_names: Sequence[str] = ()) -> list[dict[str, str]
     if joint_names:
         # gz-sim's JointStatePublisher publishes joint_state, its ApplyJointForce reads cmd_force.
         published = f'/world/{WORLD_NAME}/model/{MODEL_NAME}/joint_state'
-        state = 'gazebo/joint_states', published, 'sensor_msgs/msg/JointState', 'gz.msgs.Model'
+        state = (
+            'gazebo/joint_states',
+            published,
+            'sensor_msgs/msg/JointState',
+            'gz.msgs.Model',
+        )
         rows.append((*state, 'GZ_TO_ROS'))
     for joint in joint_names:
         taken = f'/model/{MODEL_NAME}/joint/{joint}/cmd_force'
-        force = f'gazebo/{joint}/cmd_force', taken, 'std_msgs/msg/Float64', 'gz.msgs.Double'
+        force = (
+            f'gazebo/{joint}/cmd_force',
+            taken,
+            'std_msgs/msg/Float64',
+            'gz.msgs.Double',
+        )
         rows.append((*force, 'ROS_TO_GZ'))
-    names = ('ros_topic_name', 'gz_topic_name', 'ros_type_name', 'gz_type_name', 'direction')
+    names = (
+        'ros_topic_name',
+        'gz_topic_name',
+        'ros_type_name',
+        'gz_type_name',
+        'direction',
+    )
     return [dict(zip(names, row)) for row in rows]
 
 

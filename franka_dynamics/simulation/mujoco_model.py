@@ -43,7 +43,10 @@ def _ideal_mjcf(arm: ArmDescription) -> str:
 
 
 def build_mujoco_model(
-    arm: ArmDescription, gravity: ArrayLike = GRAVITY, dt: float = TIMESTEP_S, stops: bool = False
+    arm: ArmDescription,
+    gravity: ArrayLike = GRAVITY,
+    dt: float = TIMESTEP_S,
+    stops: bool = False,
 ) -> 'mujoco.MjModel':
     """
     Return the MuJoCo model of an arm, compiled from its MJCF (`mjcf_text`).

@@ -142,7 +142,11 @@ class TorqueReceiver:
             return self._count_refusal(TorqueRefusal.NOT_FINITE)
         if (np.abs(given) > self._effort_limit).any():
             return self._count_refusal(TorqueRefusal.OUT_OF_BOUNDS)
-        self._accepted_torque, self._sequence_number, self._silence = given, sequence_number, 0.0
+        self._accepted_torque, self._sequence_number, self._silence = (
+            given,
+            sequence_number,
+            0.0,
+        )
         self.state = ReceiverState.FOLLOWING
         return None
 

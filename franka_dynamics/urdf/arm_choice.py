@@ -30,7 +30,13 @@ _MAX_LISTED_CHAINS = 12  # chains that an error message shows
 # Endings of a flange's name, the first one that a link has counts: by REP 199, of MuJoCo
 # Menagerie's sites, of Kinova, KUKA (lbr-stack) and UFACTORY; then Franka's link n + 1, and the
 # other frame of REP 199.
-_FLANGE_NAME_ENDINGS = ('tool0', 'attachment_site', 'end_effector_link', 'link_ee', 'link_eef')
+_FLANGE_NAME_ENDINGS = (
+    'tool0',
+    'attachment_site',
+    'end_effector_link',
+    'link_ee',
+    'link_eef',
+)
 _MAX_SAME_ORIGIN_DISTANCE_M = 1e-3  # of frames with different origins
 _MIN_OUTWARD_COSINE = 0.7  # between the z axis of a flange and the direction away from the arm
 _MIN_AXIAL_TO_OFFSET = 0.3  # of the way to the flange, along the last joint's axis
@@ -196,7 +202,11 @@ def find_flange(chain: SerialChain, requested: str | None = None) -> FlangeChoic
         If `requested` is not fixed to the last moving link.
 
     """
-    document, words, last = chain.document, chain.document.wording, chain.joints[-1].child
+    document, words, last = (
+        chain.document,
+        chain.document.wording,
+        chain.joints[-1].child,
+    )
     links = [*filter(document.is_link_of_file, chain.tool_links)] or [*chain.tool_links]
     if requested is not None:
         if requested not in chain.tool_links:
@@ -238,7 +248,10 @@ def _outward_axis(chain: SerialChain, flange_pose: Array) -> str:
     Away is the way to the flange from the last joint's frame or, if that has the same origin, from
     the frame of the joint before; unless it is small, its part along the last joint's axis.
     """
-    frames = [chain.mount_pose, *(chain.link_poses[joint.child] for joint in chain.joints)]
+    frames = [
+        chain.mount_pose,
+        *(chain.link_poses[joint.child] for joint in chain.joints),
+    ]
     back, last = inverse_transform(flange_pose), chain.joints[-1]
     ways = [-(back @ frame[:, 3])[:3] for frame in (frames[-1], frames[-2])]
     away = ways[float(np.linalg.norm(ways[0])) < _MAX_SAME_ORIGIN_DISTANCE_M]

@@ -21,7 +21,12 @@ from .arm_choice import find_flange
 from .serial_chain import SerialChain
 from ..arm.arm_fields import Joint, JointLimits, UrdfProvenance
 from ..arm.bodies import FixedFrame
-from ..arm.denavit_hartenberg import Convention, DHRow, to_modified_rows, to_standard_rows
+from ..arm.denavit_hartenberg import (
+    Convention,
+    DHRow,
+    to_modified_rows,
+    to_standard_rows,
+)
 from ..arm.description import ArmDescription
 from ..arrays import Array
 from ..spatial import inverse_transform, JointKind, rpy_from_rotation, snapped_angle
@@ -49,7 +54,10 @@ class JointAxis(NamedTuple):
 
 
 def dh_rows_from_axes(
-    axes: Sequence[JointAxis], preferred_base: Array, flange_pose: Array, convention: Convention
+    axes: Sequence[JointAxis],
+    preferred_base: Array,
+    flange_pose: Array,
+    convention: Convention,
 ) -> tuple[Array, list[DHRow]]:
     """
     Return frame {0}'s pose (4, 4), and DH rows of joints with the given axes and of the flange.
@@ -97,7 +105,10 @@ def _common_normal(frame: Array, axis: JointAxis) -> tuple[Array, Array, float, 
     normal = x if distance <= COINCIDENT_AXES_TOLERANCE_M else across / distance
     normal = -normal if _is_normal_reversed(normal, x, y) else normal
     along_y = float(np.cross(z, normal) @ axis.direction)
-    alpha, beta = math.atan2(-along_y, cosine), math.asin(float(normal @ axis.direction))
+    alpha, beta = (
+        math.atan2(-along_y, cosine),
+        math.asin(float(normal @ axis.direction)),
+    )
     return normal, origin, float(across @ normal), alpha, beta
 
 
@@ -123,7 +134,10 @@ def description_from_chain(
         If `flange_link` is not fixed to the last link.
 
     """
-    arm, links = _dh_arm(chain, convention, flange_link), [one.child for one in chain.joints]
+    arm, links = (
+        _dh_arm(chain, convention, flange_link),
+        [one.child for one in chain.joints],
+    )
     frames = arm.frames(np.zeros(arm.n))
     backs = [inverse_transform(frame) for frame in frames]
     placed = zip(arm.links, backs, links)
@@ -144,23 +158,38 @@ def _dh_arm(chain: SerialChain, convention: Convention, flange_link: str | None)
     document, tool, axes = chain.document, find_flange(chain, flange_link), []
     for joint in chain.joints:
         pose = chain.link_poses[joint.child]
-        direction, point = pose[:3, :3] @ joint.axis, pose[:3, :3] @ joint.axis_point + pose[:3, 3]
+        direction, point = (
+            pose[:3, :3] @ joint.axis,
+            pose[:3, :3] @ joint.axis_point + pose[:3, 3],
+        )
         axes.append(JointAxis(direction, point, joint.joint_kind is JointKind.PRISMATIC))
     tool_pose = chain.link_poses[tool.link_name]
     base, (*rows, flange) = dh_rows_from_axes(axes, chain.mount_pose, tool_pose, convention)
     standing = chain.inertia(document.root_link).expressed_in(inverse_transform(base))
-    names, held = tuple(one.name for one in chain.joints), tuple(chain.held_positions.items())
+    names, held = (
+        tuple(one.name for one in chain.joints),
+        tuple(chain.held_positions.items()),
+    )
     others = tuple(
         (one.name, one.child)
         for one in document.joints.values()
         if one.name not in names and not (document.mjcf_source and one.type == 'fixed')
     )
-    mjcf, read = document.mjcf_source, (document.source_name, document.text, names, held)
+    mjcf, read = (
+        document.mjcf_source,
+        (document.source_name, document.text, names, held),
+    )
     return ArmDescription(
         name=document.robot_name or 'arm',
         convention=convention,
         joints=tuple(
-            Joint(one.name, one.joint_kind, row, one.limits or JointLimits(), link=one.child)
+            Joint(
+                one.name,
+                one.joint_kind,
+                row,
+                one.limits or JointLimits(),
+                link=one.child,
+            )
             for one, row in zip(chain.joints, rows)
         ),
         links=tuple(chain.inertia(joint.child) for joint in chain.joints),

@@ -68,7 +68,10 @@ def hands_macro_text() -> str:
     add_tag(joint, 'child', link='${prefix}${stem}hand')
     link = add_tag(macro, 'link', name='${prefix}${stem}hand')
     shaped = [name for name in names if load_hand_shapes(name)]
-    add_shapes(_add_xacro_condition(link, 'if', f'hand in {shaped}'), load_hand_shapes(shaped[0]))
+    add_shapes(
+        _add_xacro_condition(link, 'if', f'hand in {shaped}'),
+        load_hand_shapes(shaped[0]),
+    )
     for name in names:
         add_inertial(_add_xacro_condition(link, 'if', f"hand == '{name}'"), load_hand(name))
     return _xacro_file_text(macro)
@@ -106,7 +109,13 @@ def _add_choice_check(macro: Element, variable: str, choices: Sequence[str], lab
 def _add_xacro_property(parent: Element, name: str, value: str) -> None:
     """Add an xacro property, which xacro evaluates even if nothing uses it."""
     # xacro evaluates an unused property, such as `refusal`, only with lazy_eval='false'.
-    add_tag(parent, f'{{{_XACRO_NAMESPACE}}}property', name=name, value=value, lazy_eval='false')
+    add_tag(
+        parent,
+        f'{{{_XACRO_NAMESPACE}}}property',
+        name=name,
+        value=value,
+        lazy_eval='false',
+    )
 
 
 def _add_xacro_condition(parent: Element, tag: str, condition: str) -> Element:
@@ -122,7 +131,12 @@ def _xacro_file_text(macro: Element) -> str:
 
 
 def robot_file_text(
-    arm: ArmDescription, format: str, *, user_file: str = '', prefix: str = '', ideal: bool = False
+    arm: ArmDescription,
+    format: str,
+    *,
+    user_file: str = '',
+    prefix: str = '',
+    ideal: bool = False,
 ) -> str:
     """
     Return the text of an arm's URDF or MJCF, as `format` says, with a comment on top.

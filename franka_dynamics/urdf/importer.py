@@ -141,7 +141,11 @@ def _with_simulation_values(arm: ArmDescription, document: UrdfDocument) -> ArmD
         return np.array([stated.get(one, {}).get(key, 0.0) for one in arm.joint_names])
 
     has_home, notes = any('home' in one for one in stated.values()), arm.notes
-    lower, upper, home = arm.limit('lower'), arm.limit('upper'), values_of_joints('home')
+    lower, upper, home = (
+        arm.limit('lower'),
+        arm.limit('upper'),
+        values_of_joints('home'),
+    )
     # A home of no file keeps a distance from the limits, where no motion could begin to and fro.
     room = 0.0 if has_home else np.minimum(_HOME_LIMIT_MARGIN, (upper - lower) / 2.0)
     inside = np.clip(home, lower + room, upper - room)
@@ -195,7 +199,9 @@ class ArmWithJointNames(NamedTuple):
 
 
 def arms_with_joints(
-    joint_names: Collection[str], arm: ArmDescription | None = None, prefix: str | None = None
+    joint_names: Collection[str],
+    arm: ArmDescription | None = None,
+    prefix: str | None = None,
 ) -> list[ArmWithJointNames]:
     """
     Return each shipped arm, or only `arm`, per prefix by which `joint_names` has all its joints.

@@ -27,7 +27,11 @@ from ..spatial import exp6, joint_twist, JointKind
 
 # Names of what has none in the MJCF, with its number there.
 UNNAMED_BODY, UNNAMED_JOINT = 'unnamed_body', 'unnamed_joint'
-_SIMULATED_ATTRIBUTES = ('armature', 'damping', 'frictionloss')  # of a joint, as MuJoCo names them
+_SIMULATED_ATTRIBUTES = (
+    'armature',
+    'damping',
+    'frictionloss',
+)  # of a joint, as MuJoCo names them
 _CUBE_CORNERS_M = 0.01 * document.CUBE_CORNERS
 
 
@@ -91,7 +95,10 @@ def _spec_and_model(mujoco: Any, text: str, name: str, path: Path | None) -> tup
         if 'opening file' not in str(error):
             raise
     models = []
-    for size in (1.0, 2.0):  # an inertia that depends on a missing mesh depends on its size
+    for size in (
+        1.0,
+        2.0,
+    ):  # an inertia that depends on a missing mesh depends on its size
         missing = _put_cubes_for_meshes(mujoco, spec := read_spec(), path, size)
         models.append(spec.compile())
     first, second = models
@@ -113,7 +120,11 @@ def _put_cubes_for_meshes(mujoco: Any, spec: Any, path: Path | None, scale: floa
         folder = (path or Path()).parent / spec.compiler.meshdir
         if mesh.file and not (path and os.path.isfile(folder / mesh.file)):
             missing.append(mesh.file)
-            mesh.file, mesh.content_type, mesh.uservert = '', '', (scale * _CUBE_CORNERS_M).ravel()
+            mesh.file, mesh.content_type, mesh.uservert = (
+                '',
+                '',
+                (scale * _CUBE_CORNERS_M).ravel(),
+            )
             mesh.scale = (1.0, 1.0, 1.0)
     fields = [one for one in spec.geoms if one.type == mujoco.mjtGeom.mjGEOM_HFIELD]
     for one in (*spec.geoms, *spec.sites, *spec.tendons, *spec.meshes):
@@ -140,10 +151,17 @@ class _LinkTreeBuilder:
 
     def __init__(self, mujoco: Any, model: Any) -> None:
         """Read the links, joints and named sites of a compiled model."""
-        self._mujoco, self._model, joints = mujoco, model, map(model.joint, range(model.njnt))
+        self._mujoco, self._model, joints = (
+            mujoco,
+            model,
+            map(model.joint, range(model.njnt)),
+        )
         self.body_names = [model.body(k).name or f'{UNNAMED_BODY}{k}' for k in range(model.nbody)]
         self.joint_names = [one.name or f'{UNNAMED_JOINT}{k}' for k, one in enumerate(joints)]
-        self._links, self._urdf_joints = dict[str, UrdfInertial](), dict[str, UrdfJoint]()
+        self._links, self._urdf_joints = (
+            dict[str, UrdfInertial](),
+            dict[str, UrdfJoint](),
+        )
         self._unique_link_name = document.UniqueNames(*self.body_names)
         self._unique_joint_name = document.UniqueNames(*self.joint_names)
         self._links[self.body_names[0]] = self._body_inertial(0)
@@ -158,7 +176,12 @@ class _LinkTreeBuilder:
                 self._add_fixed_joint(carrier, name, _pose_from_quaternion(site.pos, site.quat))
 
     def build_document(
-        self, text: str, source: str, mjcf: str, tensors: Mapping[str, str], notes: document.Notes
+        self,
+        text: str,
+        source: str,
+        mjcf: str,
+        tensors: Mapping[str, str],
+        notes: document.Notes,
     ) -> UrdfDocument:
         """Return the UrdfDocument of the links and joints."""
         model = self._model
@@ -198,9 +221,16 @@ class _LinkTreeBuilder:
 
     def _add_moving_joint(self, joint_id: int, parent: str, child: str, pose: Array) -> None:
         """Add a joint, 0 where MuJoCo's qpos is 0, not at `ref`; a ball or free one floats."""
-        model, name, kinds = self._model, self.joint_names[joint_id], self._mujoco.mjtJoint
+        model, name, kinds = (
+            self._model,
+            self.joint_names[joint_id],
+            self._mujoco.mjtJoint,
+        )
         slides = model.jnt_type[joint_id] == kinds.mjJNT_SLIDE
-        axis, point = np.array(model.jnt_axis[joint_id]), np.array(model.jnt_pos[joint_id])
+        axis, point = (
+            np.array(model.jnt_axis[joint_id]),
+            np.array(model.jnt_pos[joint_id]),
+        )
         if not slides and model.jnt_type[joint_id] != kinds.mjJNT_HINGE:
             self._urdf_joints[name] = UrdfJoint(name, 'floating', parent, child, pose, axis)
             return
@@ -224,7 +254,10 @@ class _LinkTreeBuilder:
                 continue
             at, other = (model.qpos0[model.jnt_qposadr[j]] for j in (joint_id, model.eq_obj2id[e]))
             offset, slope, *_ = model.eq_data[e]  # both joints counted from their `ref`
-            law = {'multiplier': float(slope), 'offset': float(at + offset - slope * other)}
+            law = {
+                'multiplier': float(slope),
+                'offset': float(at + offset - slope * other),
+            }
             return {'leader': self.joint_names[model.eq_obj2id[e]], **law}
         return {}
 
@@ -272,7 +305,11 @@ class _LinkTreeBuilder:
 
     def _simulation_values(self, joint_id: int) -> dict[str, float]:
         """Return armature, damping and friction of a joint, and its home position if stated."""
-        model, joint, names = self._model, self._model.joint(joint_id), _SIMULATED_ATTRIBUTES
+        model, joint, names = (
+            self._model,
+            self._model.joint(joint_id),
+            _SIMULATED_ATTRIBUTES,
+        )
         values = {name: float(np.ravel(getattr(joint, name))[0]) for name in names}
         for key in map(model.key, range(model.nkey)):
             if key.name == 'home':

@@ -30,8 +30,14 @@ def notes_on_left_out_parts(
     mujoco: Any, spec: Any, model: Any, bodies: Sequence[str], joints: Sequence[str]
 ) -> Notes:
     """Return notes on parts of an MJCF that no arm model has, and on changes by its compiler."""
-    of_torque = [*_gravity_notes(mujoco, model, bodies), *_compiler_notes(spec, model, bodies)]
-    return Notes(of_torque, [*_joint_notes(model, joints), *_unmodelled_part_notes(mujoco, model)])
+    of_torque = [
+        *_gravity_notes(mujoco, model, bodies),
+        *_compiler_notes(spec, model, bodies),
+    ]
+    return Notes(
+        of_torque,
+        [*_joint_notes(model, joints), *_unmodelled_part_notes(mujoco, model)],
+    )
 
 
 def _gravity_notes(mujoco: Any, model: Any, body_names: Sequence[str]) -> Iterator[str]:
@@ -61,7 +67,10 @@ def _compiler_notes(spec: Any, model: Any, body_names: Sequence[str]) -> Iterato
         ratio = mass / body.mass if body.mass else 1.0
         if abs(ratio - 1.0) > _MAX_ROUNDING_RATIO:
             masses.append(f'{name} from {body.mass:g} to {mass:g} kg')
-        moments, compiled = _stated_principal_moments(body), np.sort(model.body_inertia[body.id])
+        moments, compiled = (
+            _stated_principal_moments(body),
+            np.sort(model.body_inertia[body.id]),
+        )
         # A mass that boundmass raises leaves the tensor as it is; settotalmass scales both.
         bound = _MAX_ROUNDING_RATIO * compiled.max()
         if all(np.abs(compiled - k * moments).max() > bound for k in (1.0, ratio)):

@@ -138,7 +138,13 @@ def _add_bodies(
             _add_joint(body, *one)
         place, waiting = np.eye(4), []
         own = inertia.expressed_in(back)
-        add_tag(body, 'inertial', pos=own.center_of_mass, mass=own.mass, **_tensor_attributes(own))
+        add_tag(
+            body,
+            'inertial',
+            pos=own.center_of_mass,
+            mass=own.mass,
+            **_tensor_attributes(own),
+        )
         _add_geoms(body, [one.expressed_in(back) for one in shapes.get(link.carrier_joint, ())])
     return bodies[1:]
 
@@ -190,7 +196,10 @@ def _add_joint(body: Element, joint: Joint, axis_pose: Array, friction: Sequence
     known |= zip(('damping', 'frictionloss'), friction)
     kind = _MJCF_JOINT_TYPES[joint.kind]
     turns = joint.kind is JointKind.REVOLUTE
-    place = {'pos': axis_pose[:3, 3] if turns else np.zeros(3), 'axis': axis_pose[:3, 2]}
+    place = {
+        'pos': axis_pose[:3, 3] if turns else np.zeros(3),
+        'axis': axis_pose[:3, 2],
+    }
     add_tag(body, 'joint', name=joint.name, type=kind, **place, **known)
 
 
@@ -201,5 +210,8 @@ def _add_geoms(body: Element, shapes: Sequence[Shape]) -> None:
         size = 0.5 * np.array(shape.size)
         if shape.kind is not ShapeKind.BOX:
             size[0] = shape.size[0]
-        place, untouched = _pose_attributes(shape.pose), {'contype': '0', 'conaffinity': '0'}
+        place, untouched = (
+            _pose_attributes(shape.pose),
+            {'contype': '0', 'conaffinity': '0'},
+        )
         add_tag(body, 'geom', type=shape.kind.value, size=size, **place, **untouched)

@@ -127,7 +127,10 @@ def find_implausible_values(
             if not any(map(_tensor_problem, group)):
                 found += _too_compact_links(heaviest, model.inertias[k])
             if shown and meshed.issuperset(shown) and unread.keys().isdisjoint(shown):
-                mass, solids = sum(link.mass for link in group), [shapes[name] for name in shown]
+                mass, solids = (
+                    sum(link.mass for link in group),
+                    [shapes[name] for name in shown],
+                )
                 found += _odd_density(heaviest, mass, [*map(np.vstack, solids)])
     moving = {link.name for link in links}
     for name, link in document.links.items():
@@ -160,7 +163,11 @@ def _links_with_mass(
         next_lengths = [[lengths[i] for i in children] for children in model.children]
         behind = (lengths[j] + max(next_lengths[j], default=0.0) for j in model.children[joint_id])
         span = lengths[model.parents[joint_id]] + lengths[joint_id] + max(behind, default=0.0)
-        span = max(span, *np.linalg.norm(places, axis=1), _MIN_SPAN_TO_ARM_LENGTH * sum(lengths))
+        span = max(
+            span,
+            *np.linalg.norm(places, axis=1),
+            _MIN_SPAN_TO_ARM_LENGTH * sum(lengths),
+        )
         enclosing = CUBE_CORNERS * (span or _FALLBACK_REACH_M)
         if span:
             least = _MIN_REACH_TO_ARM_LENGTH * sum(lengths)

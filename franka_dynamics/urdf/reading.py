@@ -13,7 +13,13 @@ from .document import UrdfDocument
 from .mjcf import is_mjcf_text, read_mjcf
 from .urdf_parser import parse_urdf_text
 from ..arm.arm_file import is_xml_text
-from ..errors import DescriptionError, list_text, NoLinksError, unreadable_file_message, UrdfError
+from ..errors import (
+    DescriptionError,
+    list_text,
+    NoLinksError,
+    unreadable_file_message,
+    UrdfError,
+)
 from ..files import expanded_path, read_text, utf16_advice
 
 _XACRO_LOCK = Lock()  # xacro's search for packages is one for the process
@@ -53,7 +59,9 @@ def read_robot_text(path: Path, arguments: Mapping[str, object] | None = None) -
 
 
 def read_document(
-    urdf: str | Path, source_name: str | None = None, arguments: Mapping[str, object] | None = None
+    urdf: str | Path,
+    source_name: str | None = None,
+    arguments: Mapping[str, object] | None = None,
 ) -> UrdfDocument:
     """
     Read links and joints of a URDF or MJCF (text or path) or of a xacro file (path).

@@ -132,7 +132,9 @@ def read_chain(
 
 
 def _link_poses_and_carriers(
-    document: UrdfDocument, joint_names: Sequence[str], held_positions: Mapping[str, float]
+    document: UrdfDocument,
+    joint_names: Sequence[str],
+    held_positions: Mapping[str, float],
 ) -> tuple[dict[str, Array], dict[str, str], tuple[str, ...]]:
     """
     Return each link's pose with the arm at q = 0, the arm's link that carries it, and tool links.
@@ -183,7 +185,9 @@ def _tilted_mount_note(document: UrdfDocument, base: str, poses: Mapping[str, Ar
 
 
 def _require_chain(
-    document: UrdfDocument, joint_names: tuple[str, ...], held_positions: Mapping[str, float]
+    document: UrdfDocument,
+    joint_names: tuple[str, ...],
+    held_positions: Mapping[str, float],
 ) -> list[UrdfJoint]:
     """Return the named joints; UrdfError unless independent, a chain, on a fixed or held base."""
     if not joint_names:

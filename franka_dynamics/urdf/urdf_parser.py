@@ -52,7 +52,10 @@ def parse_urdf_text(text: str, source_name: str) -> UrdfDocument:
         notes.append(f'{list_text(rubbing)}: damping and friction of <dynamics> are in no model.')
     notes += [*_rotor_inertia_notes(robot.element), *_gravity_off_notes(robot.element)]
     order = tuple(_order_links(robot, links, joints.values()))
-    name, said = robot.element.get('name', ''), (tuple(notes), tuple(robot.notes.torque_notes))
+    name, said = (
+        robot.element.get('name', ''),
+        (tuple(notes), tuple(robot.notes.torque_notes)),
+    )
     return UrdfDocument(name, source_name, text, links, joints, order, *said)
 
 
@@ -256,7 +259,10 @@ def _parse_joint(name: str, joint: _Element) -> UrdfJoint:
     parent, child = ('' if end is None else end.element.get('link', '') for end in ends)
     if not (parent and child):
         raise joint.error(f' names no {"child" if parent else "parent"} link.')
-    origin, axis = parts['origin'].pose() if 'origin' in parts else np.eye(4), np.eye(3)[0]
+    origin, axis = (
+        parts['origin'].pose() if 'origin' in parts else np.eye(4),
+        np.eye(3)[0],
+    )
     if 'axis' in parts and kind != 'fixed':
         axis = parts['axis'].vector('xyz', '1 0 0')
         length = float(np.linalg.norm(axis))

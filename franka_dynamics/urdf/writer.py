@@ -21,7 +21,12 @@ from .urdf_parser import UNLIMITED_JOINT_LIMIT
 from .. import former_names
 from ..arm.arm_fields import Joint, link_names
 from ..arm.description import ArmDescription
-from ..arm.frames import fixed_frame_placements, FramePlacement, link_placements, ROOT_LINK
+from ..arm.frames import (
+    fixed_frame_placements,
+    FramePlacement,
+    link_placements,
+    ROOT_LINK,
+)
 from ..arm.friction import Friction, LinearFriction
 from ..arm.inertia import elements_from_tensor, LinkInertia, TENSOR_ORDER
 from ..arm.shapes import Shape, ShapeKind
@@ -161,7 +166,10 @@ def number_text(*values: float, keep_digits: bool = True) -> str:
 
 
 def _add_link(
-    robot: Element, name: str, inertia: LinkInertia | None = None, shapes: Sequence[Shape] = ()
+    robot: Element,
+    name: str,
+    inertia: LinkInertia | None = None,
+    shapes: Sequence[Shape] = (),
 ) -> None:
     """Add a <link> with shapes and, if `inertia` is neither None nor zero, an <inertial>."""
     link = add_tag(robot, 'link', name=name)
@@ -189,7 +197,11 @@ def add_inertial(link: Element, inertia: LinkInertia) -> None:
     _add_origin(inertial, center)
     add_tag(inertial, 'mass', value=inertia.mass)
     six = number_text(*elements_from_tensor(inertia.inertia_at_center_of_mass)).split()
-    add_tag(inertial, 'inertia', **{f'i{axes}': text for axes, text in zip(TENSOR_ORDER, six)})
+    add_tag(
+        inertial,
+        'inertia',
+        **{f'i{axes}': text for axes, text in zip(TENSOR_ORDER, six)},
+    )
 
 
 def _add_fixed_joint(robot: Element, name: str, parent: str, child: str, pose: Array) -> Element:
@@ -209,7 +221,11 @@ def _add_motion(element: Element, joint: Joint, axis: Array, friction: Sequence[
     add_tag(element, 'axis', xyz=axis)
     # URDF requires effort and velocity limits, so unknown limits are written as
     # UNLIMITED_JOINT_LIMIT.
-    add_tag(element, 'limit', **{key: finite_limits(getattr(joint.limits, key)) for key in stated})
+    add_tag(
+        element,
+        'limit',
+        **{key: finite_limits(getattr(joint.limits, key)) for key in stated},
+    )
     if friction:
         add_tag(element, 'dynamics', **dict(zip(('damping', 'friction'), friction)))
 
@@ -227,7 +243,10 @@ def sliding_friction(friction: Friction | None, n: int) -> tuple[Sequence[tuple[
     if not (friction.offset.any() or friction.slip.any()):
         return held, ''
     offsets = number_text(*friction.offset)
-    return held, f' Left out of friction: presliding, and offsets of efforts [N m]: {offsets} '
+    return (
+        held,
+        f' Left out of friction: presliding, and offsets of efforts [N m]: {offsets} ',
+    )
 
 
 def has_position_limits(joint: Joint) -> bool:
@@ -268,7 +287,11 @@ class LinksToWrite(NamedTuple):
 
 
 def links_to_write(
-    arm: ArmDescription, unique_name: UniqueNames, *, root: str = ROOT_LINK, on_axes: bool = False
+    arm: ArmDescription,
+    unique_name: UniqueNames,
+    *,
+    root: str = ROOT_LINK,
+    on_axes: bool = False,
 ) -> LinksToWrite:
     """
     Return the links to write for an arm, with names that `unique_name` makes unique.

@@ -250,7 +250,11 @@ def arm_of_chain(chain: SerialChain, reference: ArmDescription) -> ArmDescriptio
     changed = reference.shared_fields()
     changed |= {name: getattr(reference, name) for name in ('hand', 'payload', 'carried_mass')}
     changed |= {name: getattr(chain, name) for name in ('notes', 'torque_notes')}
-    changed |= {'joints': tuple(joints), 'flange': arm.flange, 'fixed_frames': arm.fixed_frames}
+    changed |= {
+        'joints': tuple(joints),
+        'flange': arm.flange,
+        'fixed_frames': arm.fixed_frames,
+    }
     return replace(arm, **changed, inertial_set='as written', file=arm.source)
 
 

@@ -15,7 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .torque_effect import ParameterDifference, SpaceFrameArm, TorqueEffect, TorqueSensitivity
+from .torque_effect import (
+    ParameterDifference,
+    SpaceFrameArm,
+    TorqueEffect,
+    TorqueSensitivity,
+)
 from .. import former_names
 from ..arm import ArmDescription, JointLimits, LinkInertia
 from ..arm.inertia import elements_from_tensor, TENSOR_ORDER
@@ -100,7 +105,11 @@ class _DifferenceCollector:
 
     def __init__(self, first: ArmDescription, second: ArmDescription, gravity: ArrayLike) -> None:
         """Place both arms in {S}, and compute the effect of all differences at once."""
-        self.first, self.second, self.differences = first, second, list[ParameterDifference]()
+        self.first, self.second, self.differences = (
+            first,
+            second,
+            list[ParameterDifference](),
+        )
         text = second.urdf is not None
         self._value_bound = MAX_TEXT_ROUNDING if text else _EQUALITY_TOLERANCE
         self._axis_bound = MAX_GEOMETRY_ROUNDING if text else _EQUALITY_TOLERANCE
@@ -111,7 +120,11 @@ class _DifferenceCollector:
         self.total_effect = self._probe.effect(self.second_space, self.first_space, other=second)
 
     def _add_differing(
-        self, kind: str, owner: str, pairs: list[_ValuePair], changed: SpaceFrameArm | None = None
+        self,
+        kind: str,
+        owner: str,
+        pairs: list[_ValuePair],
+        changed: SpaceFrameArm | None = None,
     ) -> bool:
         """
         Add a ParameterDifference for each pair that differs; return whether there are any.
@@ -139,7 +152,11 @@ class _DifferenceCollector:
 
     def add_joint_differences(self, i: int) -> None:
         """Add the differences of joint i and its link between the two arms."""
-        name, joint, its = self.first.joint_names[i], self.first.joints[i], self.second.joints[i]
+        name, joint, its = (
+            self.first.joint_names[i],
+            self.first.joints[i],
+            self.second.joints[i],
+        )
         here, there = self.first_space, self.second_space
         against = False
         if joint.kind is not its.kind:
@@ -199,14 +216,20 @@ class _DifferenceCollector:
 
     def add_friction_differences(self) -> None:
         """Add the differences of friction coefficients by joint, or of the types of models."""
-        frictions, names = (self.first.friction, self.second.friction), self.first.joint_names
+        frictions, names = (
+            (self.first.friction, self.second.friction),
+            self.first.joint_names,
+        )
         one, other = map(_friction_model_name, frictions)
         kinds = [_ValuePair('friction model', '', one, other)]
         if self._add_differing('friction', 'arm', kinds) or frictions[0] is None:
             return
         found = dict[str, list[_ValuePair]]()
         for part in fields(frictions[0]):  # type: ignore[arg-type]
-            if part.init and part.name not in ('covariance', 'reach'):  # reach: in the model
+            if part.init and part.name not in (
+                'covariance',
+                'reach',
+            ):  # reach: in the model
                 values = [np.asarray(getattr(each, part.name)) for each in frictions]
                 for at in np.ndindex(values[0].shape):  # columns are joints, rows slip elements
                     element = ''.join(f'[{k + 1}]' for k in at[:-1])

@@ -182,7 +182,11 @@ class CrosscheckResult:
 
 
 def compare_formulations(
-    description: ArmLike, *, gravity: ArrayLike = GRAVITY, count: int = 300, seed: int = 0
+    description: ArmLike,
+    *,
+    gravity: ArrayLike = GRAVITY,
+    count: int = 300,
+    seed: int = 0,
 ) -> CrosscheckResult:
     """
     Compare all formulations of an arm's dynamics at random states within its limits.
@@ -218,7 +222,11 @@ def compare_formulations(
 
 
 def crosscheck(
-    description: ArmLike, *, gravity: ArrayLike = GRAVITY, count: int = 300, seed: int = 0
+    description: ArmLike,
+    *,
+    gravity: ArrayLike = GRAVITY,
+    count: int = 300,
+    seed: int = 0,
 ) -> CrosscheckResult:
     """
     Compare an arm's frames, M, C dq, g, torques by Pinocchio, Newton-Euler and, if any, its file.
@@ -230,7 +238,12 @@ def crosscheck(
 
 
 def _compare_models(
-    arm: ArmDescription, gravity: ArrayLike, count: int, seed: int, *, node_only: bool = False
+    arm: ArmDescription,
+    gravity: ArrayLike,
+    count: int,
+    seed: int,
+    *,
+    node_only: bool = False,
 ) -> CrosscheckResult:
     """Return the CrosscheckResult of all formulations; if `node_only`, of two in fewer terms."""
     names = list(FORMULATIONS)[: 2 if node_only else None]

@@ -131,12 +131,21 @@ def compare_with_robot(
     base = np.array(state.O_ddP_O)
     q, dq, _ = sample_states(arm, COMPARED_STATE_COUNT)
     mass, coriolis, gravity, jacobian = _terms_of_robot(state, robot_model, q, dq)
-    own, known = model.gravity(q), f'g by the load the robot knows ({state.m_total:.3g} kg)'
+    own, known = (
+        model.gravity(q),
+        f'g by the load the robot knows ({state.m_total:.3g} kg)',
+    )
     compared: tuple[tuple[str, str, Any, Array, Array], ...] = (
         ('M', 'kg m^2', None, mass, model.mass_matrix(q)),
         ('C dq', 'N m', None, coriolis, model.coriolis(q, dq)),
         ('g', 'N m', MAX_GRAVITY_TORQUE_DIFFERENCE_NM, gravity, own),
-        ('Jacobian', 'm', MAX_JACOBIAN_DIFFERENCE, jacobian, _jacobian_of_tool(model, q, tool)),
+        (
+            'Jacobian',
+            'm',
+            MAX_JACOBIAN_DIFFERENCE,
+            jacobian,
+            _jacobian_of_tool(model, q, tool),
+        ),
         # With the load that is set on the robot, then with hand and payload.
         (known, 'N m', MAX_GRAVITY_TORQUE_DIFFERENCE_NM, loaded.gravity(q), own),
     )
@@ -147,7 +156,11 @@ def compare_with_robot(
         f'the robot reports {np.round(base, 2).tolist()} m/s^2',
         not base.any() or bool(np.abs(base - GRAVITY).max() <= MAX_GRAVITY_DIFFERENCE_M_S2),
     )
-    return [*(_largest_difference(arm, *terms) for terms in compared), pose, base_gravity]
+    return [
+        *(_largest_difference(arm, *terms) for terms in compared),
+        pose,
+        base_gravity,
+    ]
 
 
 def _terms_of_robot(state: Any, robot_model: Any, q: Array, dq: Array) -> tuple[Array, ...]:
@@ -163,18 +176,31 @@ def _terms_of_robot(state: Any, robot_model: Any, q: Array, dq: Array) -> tuple[
     finally:
         state.q, state.dq, state.O_ddP_O = unchanged
     mass, coriolis, gravity, jacobian = map(np.array, zip(*rows))
-    return mass.reshape(-1, n, n), coriolis, gravity, jacobian.reshape(-1, n, 6).swapaxes(1, 2)
+    return (
+        mass.reshape(-1, n, n),
+        coriolis,
+        gravity,
+        jacobian.reshape(-1, n, 6).swapaxes(1, 2),
+    )
 
 
 def _jacobian_of_tool(model: PinocchioModel, q: Array, tool_pose: Array) -> Array:
     """Return the Jacobians of an end effector at `tool_pose` in the flange, (S, 6, n)."""
-    jacobian, lever = model.jacobian(q), model.frames(q)[:, -1, :3, :3] @ tool_pose[:3, 3]
+    jacobian, lever = (
+        model.jacobian(q),
+        model.frames(q)[:, -1, :3, :3] @ tool_pose[:3, 3],
+    )
     jacobian[:, :3] += np.cross(jacobian[:, 3:], lever[..., None], axis=1)
     return jacobian
 
 
 def _largest_difference(
-    arm: ArmDescription, subject: str, unit: str, bound: Any, robot_term: Array, model_term: Array
+    arm: ArmDescription,
+    subject: str,
+    unit: str,
+    bound: Any,
+    robot_term: Array,
+    model_term: Array,
 ) -> RobotDifference:
     """Return a term's RobotDifference, at the entry where it is largest relative to the bound."""
     if bound is None:

@@ -104,7 +104,9 @@ class FileDifference(NamedTuple):
 
 
 def compare_with_urdf(
-    description: ArmDescription, gravity: ArrayLike = GRAVITY, states: JointStates | None = None
+    description: ArmDescription,
+    gravity: ArrayLike = GRAVITY,
+    states: JointStates | None = None,
 ) -> tuple[FileDifference, ...]:
     """
     Compare an arm's flange pose, M, C dq, g with its file's by Pinocchio or MuJoCo; () if no file.
@@ -119,7 +121,10 @@ def compare_with_urdf(
     q, dq, _ = states
     ours = NewtonEulerModel(description, gravity)
     frames = ours.frames(q)
-    mass, fastest = sum(link.mass for link in description.links), float(np.abs(dq).max())
+    mass, fastest = (
+        sum(link.mass for link in description.links),
+        float(np.abs(dq).max()),
+    )
     terms_of_file = pinocchio_terms
     if description.urdf.mjcf_text:
         bare = description.with_payload(LinkInertia.zero() - description.urdf.added_payload)

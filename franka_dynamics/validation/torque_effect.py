@@ -183,7 +183,11 @@ class TorqueSensitivity:
         self._rounding_torque = MAX_TORQUE_ROUNDING_RATIO * float(largest)
 
     def effect(
-        self, changed: SpaceFrameArm, arm: SpaceFrameArm, *, other: ArmDescription | None = None
+        self,
+        changed: SpaceFrameArm,
+        arm: SpaceFrameArm,
+        *,
+        other: ArmDescription | None = None,
     ) -> TorqueEffect:
         """Return the TorqueEffect from `arm` to `changed`, with friction's to `other` if given."""
         rigid = self._rigid_body_torque(changed) - self._rigid_body_torque(arm)

@@ -55,7 +55,10 @@ class ArmMeshes:
 
 def arm_meshes(arm: ArmDescription) -> ArmMeshes:
     """Return an arm's meshes by franka_description if installed; else, and of a hand, shapes."""
-    folder, shares = f'franka_description/meshes/robot_arms/{arm.name}', ros_share_folders()
+    folder, shares = (
+        f'franka_description/meshes/robot_arms/{arm.name}',
+        ros_share_folders(),
+    )
     installed = any((share / folder).is_dir() for share in shares)
     shapes = {} if installed else load_shapes(arm.name)
     hand = (shape.expressed_in(arm.flange_transform()) for shape in load_hand_shapes(arm.hand))
@@ -101,7 +104,10 @@ def _read_meshes(urdf: str, joint_names: Sequence[str], folders: Sequence[Path])
         urdf = ElementTree.tostring(urdf_for_pinocchio(urdf), encoding='unicode')
         model = pin.buildModelFromXML(urdf)
         visual = pin.buildGeomFromUrdfString(
-            model, urdf, pin.GeometryType.VISUAL, package_dirs=[str(folder) for folder in folders]
+            model,
+            urdf,
+            pin.GeometryType.VISUAL,
+            package_dirs=[str(folder) for folder in folders],
         )
     except (ValueError, RuntimeError, ElementTree.ParseError) as error:
         raise MeshesError(f'the meshes cannot be read: {_coal_error_text(error)}.') from error

@@ -154,7 +154,10 @@ class ArmPage:
         self.arm = arm
         gui = self.server.gui
         gui.configure_theme(control_width='large', show_logo=False, show_share_button=False)
-        self.status_handle, self.error_handle = gui.add_markdown(''), gui.add_markdown('')
+        self.status_handle, self.error_handle = (
+            gui.add_markdown(''),
+            gui.add_markdown(''),
+        )
         self._table_handle = gui.add_html('')
         self._model = NewtonEulerModel(arm)
         self._draw_arm()

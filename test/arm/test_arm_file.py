@@ -16,7 +16,13 @@ import yaml
 
 import franka_dynamics as fd
 from franka_dynamics import errors
-from franka_dynamics.arm import Convention, DHRow, JointKind, MaxwellSlipFriction, strict_yaml
+from franka_dynamics.arm import (
+    Convention,
+    DHRow,
+    JointKind,
+    MaxwellSlipFriction,
+    strict_yaml,
+)
 from franka_dynamics.arm.arm_fields import Joint, JointLimits
 from franka_dynamics.arm.arm_file import arm_file_text
 from franka_dynamics.arm.friction import SigmoidFriction, ViscousCoulombFriction
@@ -63,7 +69,10 @@ REMOVED = object()
 def changed(path, value=REMOVED):
     """Return a copy of VALID with the field at a dotted path set to a value, or removed."""
     content = deepcopy(VALID)
-    place, keys = content, path.replace('LINK', 'inertial_sets.guess.links.0').split('.')
+    place, keys = (
+        content,
+        path.replace('LINK', 'inertial_sets.guess.links.0').split('.'),
+    )
     for key in keys[:-1]:
         place = place[int(key) if key.isdigit() else key]
     last = int(keys[-1]) if keys[-1].isdigit() else keys[-1]
@@ -85,7 +94,10 @@ def write(tmp_path, content, name='arm.yaml'):
 def test_given_a_valid_file_when_loaded_then_every_field_arrives(tmp_path):
     arm = fd.load(write(tmp_path, VALID), prefix='left_')
     assert arm.joint_names == ('left_shoulder', 'left_slide')
-    assert [joint.kind for joint in arm.joints] == [JointKind.REVOLUTE, JointKind.PRISMATIC]
+    assert [joint.kind for joint in arm.joints] == [
+        JointKind.REVOLUTE,
+        JointKind.PRISMATIC,
+    ]
     assert (arm.joints[0].row.d, arm.joints[1].row.alpha) == (0.3, -np.pi / 2)
     assert (arm.joints[0].limits.lower, arm.joints[1].limits.lower) == (-1.0, -np.inf)
     np.testing.assert_array_equal(arm.home, [0.5, 0.0])
@@ -107,7 +119,12 @@ def test_a_refusal_says_the_line_and_a_changed_file_is_read_anew(tmp_path):
 
 @pytest.mark.parametrize(
     ('text', 'expected'),
-    [('pi', np.pi), ('-pi/2', -np.pi / 2), ('3*pi/4', 3 * np.pi / 4), ('- .5 pi', -np.pi / 2)],
+    [
+        ('pi', np.pi),
+        ('-pi/2', -np.pi / 2),
+        ('3*pi/4', 3 * np.pi / 4),
+        ('- .5 pi', -np.pi / 2),
+    ],
 )
 def test_given_an_angle_when_read_then_it_is_in_radians(text, expected, tmp_path):
     arm = fd.load(write(tmp_path, changed('joints.1.dh.alpha', text)))
@@ -161,7 +178,10 @@ def test_a_shipped_arms_limits_are_frankas(arm, published):
 @pytest.mark.parametrize('arm', ['fer', 'fr3'])
 def test_states_fill_an_arms_limits_and_stay_within(arm):
     description = fd.load(arm)
-    velocity, acceleration = description.limit('velocity'), description.limit('acceleration')
+    velocity, acceleration = (
+        description.limit('velocity'),
+        description.limit('acceleration'),
+    )
     low = [description.limit('lower'), -velocity, -acceleration]
     high = [description.limit('upper'), velocity, acceleration]
     states = np.swapaxes(fd.sample_states(description, 2000, 0), 0, 1)
@@ -227,7 +247,10 @@ UNSURE = {'width': 0.0375, 'covariance': random_covariance(3, N, 3)}
 FRICTIONS_AND_LIMITS = [
     (None, JointLimits()),
     (SigmoidFriction(*random(1, 0.1, 9.0, 3, N)), JointLimits(lower=-1.25)),
-    (ViscousCoulombFriction(*random(2, -1.0, 1.0, 3, N), **UNSURE), JointLimits(upper=0.1)),
+    (
+        ViscousCoulombFriction(*random(2, -1.0, 1.0, 3, N), **UNSURE),
+        JointLimits(upper=0.1),
+    ),
     (
         MaxwellSlipFriction(
             *random(4, -1.0, 1.0, 3, N),
@@ -261,13 +284,28 @@ def test_a_turned_base_returns_from_a_saved_arm(rpy, tmp_path):
 def test_names_that_yaml_could_take_for_something_else_are_read_back(name, tmp_path):
     arm = replace(with_joint(fd.load('rpr'), 0, name=name), inertial_set=name, source=name)
     found = written_and_read(arm, tmp_path)
-    assert (found.inertial_set, found.source, found.joint_names[0]) == (name, name, name)
+    assert (found.inertial_set, found.source, found.joint_names[0]) == (
+        name,
+        name,
+        name,
+    )
 
 
 FER_TEXT = (share_directory() / 'config/arms/fer.yaml').read_text(encoding='utf-8')
 NO_MASS = {'mass': 0.0, 'first_moment': [0.1, 0, 0], 'inertia': [0] * 6}
-SIGMOID_OF_ONE = {'model': 'sigmoid', 'amplitude': [1.0], 'slope': [1.0], 'offset': [0.0]}
-CYLINDER = {'shape': 'cylinder', 'radius': 0.1, 'length': 0.5, 'axis': 'z', 'density': 100.0}
+SIGMOID_OF_ONE = {
+    'model': 'sigmoid',
+    'amplitude': [1.0],
+    'slope': [1.0],
+    'offset': [0.0],
+}
+CYLINDER = {
+    'shape': 'cylinder',
+    'radius': 0.1,
+    'length': 0.5,
+    'axis': 'z',
+    'density': 100.0,
+}
 RAGGED = [[1, 0, 0], [0, 1], [0, 0, 1]]
 
 
@@ -282,9 +320,18 @@ WRONG_FIELDS = [
     ('joints.1.name', 'shoulder', "names two joints 'shoulder'"),
     ('joints.0.dh.a', float('inf'), '(shoulder).dh.a is inf; it must be finite'),
     ('joints.0.limits.position', [1.0], 'limits.position must be a list of 2 numbers'),
-    ('joints.1.dh.alpha', -90, 'joints[2] (slide).dh.alpha is -90 rad, more than a turn'),
+    (
+        'joints.1.dh.alpha',
+        -90,
+        'joints[2] (slide).dh.alpha is -90 rad, more than a turn',
+    ),
     ('joints.1.dh.alpha', 'pi/0', "alpha is 'pi/0', which divides by zero"),
-    ('joints.1.dh.alhpa', 0.1, 'alhpa is not a known field', 'a, alpha, beta, d, theta'),
+    (
+        'joints.1.dh.alhpa',
+        0.1,
+        'alhpa is not a known field',
+        'a, alpha, beta, d, theta',
+    ),
     ('joints.0.limits.position', [1.0, -1.0], 'lower limit 1.0'),
     ('joints.0.limits.velocity_offset', 0.1, 'velocity_deceleration, or neither'),
     ('joints.0.limits.effort', 1e9, 'effort limit of shoulder is 1e+09 N m', 'N mm'),
@@ -297,7 +344,11 @@ WRONG_FIELDS = [
     ('LINK.inertia', RAGGED, 'LINK.inertia has rows of different len'),
     ('LINK.first_moment', [0.1, 0, 0], 'and first_moment: give exactly one of the two'),
     ('LINK', NO_MASS, 'LINK.first_moment is not zero although the mass is'),
-    ('LINK', {'primitive': CYLINDER, 'mass': 1.0}, 'LINK.mass stands beside a primitive'),
+    (
+        'LINK',
+        {'primitive': CYLINDER, 'mass': 1.0},
+        'LINK.mass stands beside a primitive',
+    ),
     ('joints.0.kind', REMOVED, 'joints[1] (shoulder).kind is missing'),
     ('inertial_sets.guess.inertia_about', REMOVED, 'say which with inertia_about'),
 ]
@@ -311,11 +362,26 @@ TEXTS = [
     (mapping, 'a: [1, 2\n', 'cannot be read as YAML', 'may be cut short'),
     (mapping, '', 'holds no mapping (it is empty or a bare NoneType)'),
     (mapping, '[' * 1200, 'cannot be read as YAML'),
-    (fd.load, FER_TEXT.replace('87.0', '1' * 5000), 'effort must be a number', '5002 characters'),
+    (
+        fd.load,
+        FER_TEXT.replace('87.0', '1' * 5000),
+        'effort must be a number',
+        '5002 characters',
+    ),
     (mapping, 'a: 2024-02-30\n', 'cannot be read as YAML'),
     (mapping, 'a: !!bool x\n', 'cannot be read as YAML'),
-    (fd.load, FER_TEXT.replace('87.0', '87000.0', 1), 'fer_joint1', '87000 N m', 'N mm'),
-    (fd.load_hand, HAND.replace('inertia: [0.001', 'inertia: [0.1'), 'body that cannot exist'),
+    (
+        fd.load,
+        FER_TEXT.replace('87.0', '87000.0', 1),
+        'fer_joint1',
+        '87000 N m',
+        'N mm',
+    ),
+    (
+        fd.load_hand,
+        HAND.replace('inertia: [0.001', 'inertia: [0.1'),
+        'body that cannot exist',
+    ),
     (fd.load_hand, HAND.replace('0.5', '800.0'), 'Are these grams'),
     (fd.load_hand, HAND.replace('0.0, 0.1]', '0.0, 100.0]'), 'Are these millimetres'),
     (read_payload, '{}', 'names no node'),
@@ -327,22 +393,36 @@ DESK = [
     ('mass: 1', 'cannot be read as JSON'),
     ('[' * 200_000, 'cannot be read as JSON', 'recursion'),
     (json.dumps({**EXAMPLE, 'mass': '0.9'}, indent='\t'), 'mass must be a number'),
-    (json.dumps(EXAMPLE).replace('"mass": 0.9', '"mass": 0.9, "mass": 2.0'), 'mass is given'),
+    (
+        json.dumps(EXAMPLE).replace('"mass": 0.9', '"mass": 0.9, "mass": 2.0'),
+        'mass is given',
+    ),
     ('{"inertia": [{"a": 1, "a": 2}]}', 'a is given twice; keep one of the two'),
     *(
-        (json.dumps({k: v for k, v in {**EXAMPLE, **change}.items() if v is not None}), *names)
+        (
+            json.dumps({k: v for k, v in {**EXAMPLE, **change}.items() if v is not None}),
+            *names,
+        )
         for change, *names in (
             ({'mass': None}, 'mass is missing'),
             ({'mass': 0}, 'mass is 0; leave the file out for no end effector.'),
             ({'mass': 900}, 'Are these grams'),
-            ({'inertia': [1, 1e-4, 0, 1.0001e-4, 1, 0, 0, 0, 1]}, 'inertia is not symmetric'),
+            (
+                {'inertia': [1, 1e-4, 0, 1.0001e-4, 1, 0, 0, 0, 1]},
+                'inertia is not symmetric',
+            ),
             ({'inertia': [0.9, 0, 0, 0, 0.1, 0, 0, 0, 0.1]}, 'belongs to no real body'),
         )
     ),
 ]
 IN_FILES = [
     *(
-        (fd.load, 'arm.yaml', changed(path, value), [name.replace('LINK', LINK) for name in names])
+        (
+            fd.load,
+            'arm.yaml',
+            changed(path, value),
+            [name.replace('LINK', LINK) for name in names],
+        )
         for path, value, *names in WRONG_FIELDS
     ),
     *((read, 'a.yaml', text, names) for read, text, *names in TEXTS),
@@ -363,13 +443,23 @@ def body(*parameters):
 
 
 UNWRITABLE = [
-    (with_joint(FER, 0, limits=JointLimits(effort=87e3)), 'fer_joint1 is 87000 N m', 'N mm'),
+    (
+        with_joint(FER, 0, limits=JointLimits(effort=87e3)),
+        'fer_joint1 is 87000 N m',
+        'N mm',
+    ),
     (body(*[1.0] * 3, *[0.0] * 6, -1.0), 'links[1].mass is -1', 'negative'),
-    (body(*[1.0] * 3, *[0.0] * 3, 0.1, 0.0, 0.0, 0.0), 'first_moment is not zero altho'),
+    (
+        body(*[1.0] * 3, *[0.0] * 3, 0.1, 0.0, 0.0, 0.0),
+        'first_moment is not zero altho',
+    ),
     (with_joint(FER, 0, name=''), "name must be a string, not ''"),
     (with_joint(FER, 0, row=DHRow(alpha=7.0)), 'alpha is 7 rad, more than a turn'),
     (replace(FER, rated_load=0.0), 'rated_load is 0', 'positive'),
-    (replace(FER, home=np.full(7, 9.0)), 'home position 9 rad of fer_joint1 is outside'),
+    (
+        replace(FER, home=np.full(7, 9.0)),
+        'home position 9 rad of fer_joint1 is outside',
+    ),
 ]
 
 
@@ -417,7 +507,11 @@ CALLS = {
         (lambda: fd.load('/no.yaml'), '/no.yaml does not exist'),
         (lambda: mapping('/'), '/ cannot be read'),
         *((lambda f=f: read_payload(f), f) for f in ('/no.yaml', '/no.json')),
-        (lambda: arm_file_text(replace(FER, friction=Sticky())), 'Sticky has no', KNOWN),
+        (
+            lambda: arm_file_text(replace(FER, friction=Sticky())),
+            'Sticky has no',
+            KNOWN,
+        ),
         (lambda: toy(1, 'a', 'b'), '2 joints and 1 links', 'one link per joint'),
         (lambda: toy(0), 'toy has 0 joints'),
         (lambda: JointLimits(velocity_offset=0.1, velocity_deceleration=-5.0), '-5.0'),
@@ -441,25 +535,49 @@ CALLS = {
             )
         ),
         *(
-            (lambda m=m, i=i: fd.load('fer', payload=fd.LinkInertia(m, np.zeros(3), i)), named)
-            for m, i, named in ((-1.0, np.eye(3), 'negative'), (1.0, -np.eye(3) / 9, 'no real'))
+            (
+                lambda m=m, i=i: fd.load('fer', payload=fd.LinkInertia(m, np.zeros(3), i)),
+                named,
+            )
+            for m, i, named in (
+                (-1.0, np.eye(3), 'negative'),
+                (1.0, -np.eye(3) / 9, 'no real'),
+            )
         ),
         (lambda: fd.LinkInertia(np.inf, np.zeros(3), np.eye(3)), 'must be finite'),
         (lambda: fd.LinkInertia(1.0, np.zeros(3), LOPSIDED), 'symmetric'),
-        (lambda: fd.LinkInertia.zero().expressed_in(np.diag([1, 1, -1, 1])), 'R a rotation'),
+        (
+            lambda: fd.LinkInertia.zero().expressed_in(np.diag([1, 1, -1, 1])),
+            'R a rotation',
+        ),
         (lambda: rounded('franka_description'), 'behind fer_joint4', 'add `rounding`'),
     ],
     errors.FrictionError: [
-        (lambda: SigmoidFriction(D, SLOPE[:6], D), 'slope of a friction model', 'of shape (7,)'),
-        (lambda: SigmoidFriction(AMPLITUDE, SLOPE, [*D[:6], np.nan]), 'offset of a friction'),
+        (
+            lambda: SigmoidFriction(D, SLOPE[:6], D),
+            'slope of a friction model',
+            'of shape (7,)',
+        ),
+        (
+            lambda: SigmoidFriction(AMPLITUDE, SLOPE, [*D[:6], np.nan]),
+            'offset of a friction',
+        ),
         (lambda: friction_of_ones(width=0.0), 'width of 0.0 rad/s'),
         (lambda: SigmoidFriction(*[RAGGED] * 3), 'must be finite'),
         (lambda: ViscousCoulombFriction(*[RAGGED] * 3), 'must be finite'),
         (lambda: MaxwellSlipFriction(*[RAGGED] * 5), 'must be finite'),
         (lambda: replace(MODEL, reach=[0.004, -0.3]), 'reach ', 'must be positive'),
         (lambda: replace(MODEL, reach=[0.3, 0.3]), 'have the same reach'),
-        (lambda: replace(MODEL, covariance=[np.eye(4)] * 2), 'covariance ', '(2, 5, 5)'),
-        (lambda: friction_of_ones(covariance=-np.ones((1, 3, 3))), 'joint 1', 'semidefinite'),
+        (
+            lambda: replace(MODEL, covariance=[np.eye(4)] * 2),
+            'covariance ',
+            '(2, 5, 5)',
+        ),
+        (
+            lambda: friction_of_ones(covariance=-np.ones((1, 3, 3))),
+            'joint 1',
+            'semidefinite',
+        ),
     ],
     errors.JointVectorError: [
         (lambda dq=dq: FER.friction.torque(dq), 'dq ')

@@ -124,7 +124,9 @@ def in_millimetres(arm):
 def in_grams(arm):
     return arm.map_links(
         lambda one: fd.LinkInertia.from_center_of_mass(
-            1e3 * one.mass, one.center_of_mass, elements_from_tensor(one.inertia_at_center_of_mass)
+            1e3 * one.mass,
+            one.center_of_mass,
+            elements_from_tensor(one.inertia_at_center_of_mass),
         )
     )
 
@@ -501,7 +503,10 @@ def test_solids_have_the_textbooks_inertias(axis):
     box, heavy = Box(size=size, **given), density * size.prod()
     for found, expected in (
         (solid, fd.LinkInertia.from_center_of_mass(mass, center, np.diag(moments))),
-        (box, fd.LinkInertia.from_center_of_mass(heavy, center, np.diag(BOX @ size**2) * heavy)),
+        (
+            box,
+            fd.LinkInertia.from_center_of_mass(heavy, center, np.diag(BOX @ size**2) * heavy),
+        ),
     ):
         parameters = found.link_inertia().parameters()
         np.testing.assert_allclose(parameters, expected.parameters(), rtol=1e-12, atol=1e-14)
@@ -513,7 +518,15 @@ KKT = 1e-6  # relative; the solver's tolerance is 1e-8 of the rounding
 
 def test_only_link_2_of_the_table_has_a_margin_below_zero():
     links = fd.load('fer', 'ledezma2021').links
-    assert [link.is_physical() for link in links] == [True, False, True, True, True, True, True]
+    assert [link.is_physical() for link in links] == [
+        True,
+        False,
+        True,
+        True,
+        True,
+        True,
+        True,
+    ]
     np.testing.assert_allclose(links[1].consistency_margin(), -1.8e-5, rtol=0.0, atol=5e-7)
 
 
@@ -591,7 +604,10 @@ TWISTS = (
 
 
 def test_gazs_links_and_a_hand_are_those_of_the_table_of_2021():
-    gaz, table = fd.load('fer', 'gaz2019', hand='none').links, fd.load('fer', 'ledezma2021').links
+    gaz, table = (
+        fd.load('fer', 'gaz2019', hand='none').links,
+        fd.load('fer', 'ledezma2021').links,
+    )
     flange = np.eye(4)
     flange[2, 3] = 0.107
     last = gaz[6] + fd.load_hand('hand_ledezma2021').expressed_in(flange)

@@ -125,7 +125,11 @@ def installed(monkeypatch, cache):
     core = Core()
     cuda = ModuleType('cuda')
     cuda.core = core
-    for name, module in {'cuda': cuda, 'cuda.core': core, 'cupy': cupy_module(core)}.items():
+    for name, module in {
+        'cuda': cuda,
+        'cuda.core': core,
+        'cupy': cupy_module(core),
+    }.items():
         monkeypatch.setitem(sys.modules, name, module)
     monkeypatch.delitem(sys.modules, 'franka_dynamics.batch.cupy_arrays', raising=False)
     monkeypatch.setenv('XDG_CACHE_HOME', str(cache))

@@ -93,7 +93,10 @@ def test_every_method_of_any_arm_agrees_with_pinocchio(name, kind, engine):
         found, expected = (np.asarray(getattr(x, method)(*states[:count])) for x in (own, model))
         assert_close(found, expected, bound)
     for frame in (1, description.joint_names[-1], description.n + 1):
-        calls = [('frame_pose', states.q, frame), ('bias_acceleration', *states[:2], frame)]
+        calls = [
+            ('frame_pose', states.q, frame),
+            ('bias_acceleration', *states[:2], frame),
+        ]
         calls += [('jacobian', states.q, frame, axes) for axes in REFERENCE_FRAMES]
         for method, *given in calls:
             assert_close(*(getattr(one, method)(*given) for one in (own, model)), RTOL)
@@ -129,7 +132,11 @@ def test_any_value_that_is_not_finite_makes_its_torques_nan_alone(bad, engine):
     clean = model.inverse_dynamics(*states)
     for row in range(count):
         states[row % 3, row, row // 3] = bad
-    for one in (model, fd.Model(description, TILTED), fd.TracedModel(description, np, TILTED)):
+    for one in (
+        model,
+        fd.Model(description, TILTED),
+        fd.TracedModel(description, np, TILTED),
+    ):
         with np.errstate(invalid='ignore'):  # NumPy warns of what it traces
             found = one.inverse_dynamics(*states)
         assert np.isnan(found[:count]).all()
@@ -190,7 +197,10 @@ class Exchanged:
     """An array of a library that NumPy reads by DLPack alone."""
 
     def __init__(self, held):
-        self.__dlpack__, self.__dlpack_device__ = held.__dlpack__, held.__dlpack_device__
+        self.__dlpack__, self.__dlpack_device__ = (
+            held.__dlpack__,
+            held.__dlpack_device__,
+        )
 
 
 def test_memory_layout_and_real_type_do_not_change_the_result(fer):
@@ -340,7 +350,10 @@ def test_float32_stays_float32_within_the_pages_bounds(quantity):
 
 
 def test_operational_space_inertia_in_float32_has_the_digits_that_a_posture_leaves():
-    model, q = fd.BatchModel('fr3'), fd.sample_states(fd.load('fr3'), 1000).q.astype(np.float32)
+    model, q = (
+        fd.BatchModel('fr3'),
+        fd.sample_states(fd.load('fr3'), 1000).q.astype(np.float32),
+    )
     found, expected = (model.operational_space_inertia(x) for x in (q, q.astype(float)))
     error = np.abs(found - expected).max(axis=(1, 2)) / np.abs(expected).max(axis=(1, 2))
     # Measured 1.4e-5 and 3e-4: the mobility's condition times half a unit in the last place.
@@ -380,7 +393,10 @@ def test_operational_space_inertia_at_a_frame_is_nan_where_a_posture_is_singular
     assert np.isnan(found[3]).all()
     # The mobility's condition is up to 1e5 here; measured 3e-13.
     np.testing.assert_allclose(
-        np.delete(found, 3, 0), np.delete(expected, 3, 0), rtol=0.0, atol=1e-10 * expected.max()
+        np.delete(found, 3, 0),
+        np.delete(expected, 3, 0),
+        rtol=0.0,
+        atol=1e-10 * expected.max(),
     )
 
 
@@ -441,7 +457,10 @@ def test_sine_and_cosine_are_within_an_ulp_over_many_turns(kind):
     exact = angles.astype(np.longdouble)
     assert pose.dtype == kind
     # 0.55 ulp of 1 was measured in float32, 0.53 in float64.
-    for found, expected in ((pose[:, 0, 0], np.cos(exact)), (pose[:, 1, 0], np.sin(exact))):
+    for found, expected in (
+        (pose[:, 0, 0], np.cos(exact)),
+        (pose[:, 1, 0], np.sin(exact)),
+    ):
         assert np.abs(found - expected).max() < 0.75 * np.finfo(kind).eps
 
 

@@ -148,7 +148,10 @@ def test_float32_is_computed_in_float32_within_bounds(library, name):
 
 
 def test_rows_that_are_not_finite_are_nan_alone(library):
-    states, others = [np.array(x) for x in fd.sample_states(ARM, 40)], np.arange(40) != 3
+    states, others = (
+        [np.array(x) for x in fd.sample_states(ARM, 40)],
+        np.arange(40) != 3,
+    )
 
     def pulled_back():
         given = [*map(library.tensor, states)]
@@ -218,7 +221,8 @@ def test_cupy_arrays_stay_on_their_gpu_and_stream(core):
 
 
 @pytest.mark.parametrize(
-    'method', ['mass_matrix', 'jacobian', 'kinetic_energy', 'potential_energy', 'center_of_mass']
+    'method',
+    ['mass_matrix', 'jacobian', 'kinetic_energy', 'potential_energy', 'center_of_mass'],
 )
 def test_cupy_arrays_have_the_methods_of_a_model(core, method):
     given = STATES[: 2 if method == 'kinetic_energy' else 1]
@@ -338,12 +342,19 @@ def test_jax_buffers_on_a_gpu_are_read_and_written_on_jaxs_stream(core, monkeypa
             return 2, 1
 
     def buffer_callback(call, result, **options):
-        assert options == {'vmap_method': 'broadcast_all', 'command_buffer_compatible': True}
+        assert options == {
+            'vmap_method': 'broadcast_all',
+            'command_buffer_compatible': True,
+        }
 
         def called(*arrays):
             assert core.compiled  # before XLA calls back
             out = Buffer(np.full(result.shape, np.nan, result.dtype))
-            call(SimpleNamespace(stream=5), out, *(Buffer(np.array(one)) for one in arrays))
+            call(
+                SimpleNamespace(stream=5),
+                out,
+                *(Buffer(np.array(one)) for one in arrays),
+            )
             return jax.numpy.asarray(out.held)
 
         return called

@@ -142,7 +142,10 @@ def test_a_urdf_is_checked_as_an_arm_file_is(urdf, tmp_path, answered):
 
 def test_two_arms_are_compared_of_whichever_files(urdf, tmp_path, answered):
     # Given an FR3 whose elbow is 1 cm too wide.
-    wide, sound = urdf(with_row_shifted(load('fr3'), 3, a=0.01)), urdf(load('fr3'), 'sound.urdf')
+    wide, sound = (
+        urdf(with_row_shifted(load('fr3'), 3, a=0.01)),
+        urdf(load('fr3'), 'sound.urdf'),
+    )
     for words in (('fr3', wide), (wide, 'fr3'), (sound, wide)):
         status, said = answered('arm compare', *words)
         assert status == 1 and 'fr3_joint4: position x is 0.0925 instead of 0.0825' in said
@@ -194,7 +197,10 @@ def test_a_written_arm_and_hand_are_recognised_by_the_check(tmp_path, answered):
     command = 'arm export --arm fr3 --hand franka_hand --arm-prefix left_ --output'
     assert answered(command, path) == (0, f'written: {path}')
     _, verdict = checked_arm_from_urdf(path.read_text('utf-8'), load('fr3', prefix='left_'))
-    assert (verdict.inertial_set, verdict.hand_in_urdf) == ('franka_description', 'franka_hand')
+    assert (verdict.inertial_set, verdict.hand_in_urdf) == (
+        'franka_description',
+        'franka_hand',
+    )
 
 
 def test_an_exported_mjcf_is_the_shipped_one_printed_or_by_its_ending(tmp_path, capsys, refused):
@@ -287,7 +293,9 @@ def test_a_mismatch_leaves_no_file_unless_it_is_forced(tmp_path, answered, monke
     assert fd.load(file).n == 6
 
 
-def test_a_gripper_is_carried_by_the_last_link_and_a_wrist_that_carries_one_is_the_arms(imported):
+def test_a_gripper_is_carried_by_the_last_link_and_a_wrist_that_carries_one_is_the_arms(
+    imported,
+):
     arm, said = imported(six_axes(extra=TOOL + FINGER))
     assert 'note: drive at 0.01 (taken for a gripper)' in said
     np.testing.assert_allclose(arm.links[-1].mass, 2.25, rtol=0.0, atol=1e-14)
@@ -299,9 +307,17 @@ def test_a_gripper_is_carried_by_the_last_link_and_a_wrist_that_carries_one_is_t
 @pytest.mark.parametrize(
     ('pattern', 'text', 'note'),
     [
-        ('revolute(.*?)<limit.*?/>', r'continuous\1', 'joint axis3 has no limits; none are'),
+        (
+            'revolute(.*?)<limit.*?/>',
+            r'continuous\1',
+            'joint axis3 has no limits; none are',
+        ),
         ('iyy="', 'iyy="9', "link 'link1', <inertia>: i"),
-        ('<inertial>.*?</inertial>', '', "'link1': neither the link nor what is fixed to it has"),
+        (
+            '<inertial>.*?</inertial>',
+            '',
+            "'link1': neither the link nor what is fixed to it has",
+        ),
     ],
 )
 def test_what_is_missing_in_a_urdf_is_noted(pattern, text, note, imported):
@@ -329,7 +345,9 @@ def test_joints_and_a_tip_choose_the_part_of_the_chain(imported):
     np.testing.assert_allclose(np.linalg.norm(tool - tip), 0.1, rtol=0.0, atol=1e-14)
 
 
-def test_a_urdfs_efforts_in_newton_millimetres_count_as_none_masses_in_grams_are_asked(imported):
+def test_a_urdfs_efforts_in_newton_millimetres_count_as_none_masses_in_grams_are_asked(
+    imported,
+):
     fer = urdf_text(fd.load('fer'))
     arm, said = imported(fer.replace('effort="12"', 'effort="12000"'))
     assert said.count('They are left out') == 1 and 'limit of fer_joint5 is 12000 N m' in said
@@ -391,7 +409,12 @@ def test_doubtful_numbers_are_a_table_and_data(file, told, text, entry, verdict)
 
 def test_files_and_folders_are_checked_one_after_another(tmp_path, told, refused):
     folder = tmp_path / 'some'
-    texts = {'a/own.urdf': OWN, 'heavy.urdf': HEAVY, 'no.urdf': IMPOSSIBLE, 'cut.urdf': OWN[:99]}
+    texts = {
+        'a/own.urdf': OWN,
+        'heavy.urdf': HEAVY,
+        'no.urdf': IMPOSSIBLE,
+        'cut.urdf': OWN[:99],
+    }
     texts['part.urdf.xacro'] = '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" name="a"/>'
     for name, text in texts.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -421,7 +444,8 @@ def test_each_command_warns_once_of_what_changes_torques(file, capsys, command):
 
 
 @pytest.mark.parametrize(
-    ('words', 'link'), [(['--set', 'franka_description'], 'fer_joint4'), ([], 'axis3_link')]
+    ('words', 'link'),
+    [(['--set', 'franka_description'], 'fer_joint4'), ([], 'axis3_link')],
 )
 def test_c_code_of_an_impossible_link_says_so(file, tmp_path, capsys, words, link):
     arm = 'fer' if words else file(IMPOSSIBLE)

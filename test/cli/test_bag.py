@@ -82,8 +82,19 @@ def run(monkeypatch, tmp_path, answered, capsys):
             {'elapsed': 3.0, 'first_state_age': 1.5, 'state_count': 100},
             True,
         ),  # perhaps of another arm
-        ({'elapsed': 3.0, 'first_state_age': 2.5, 'state_count': 100}, False),  # of another arm
-        ({'elapsed': 3.0, 'first_state_age': 2.5, 'state_count': 9, 'has_arm_state': True}, True),
+        (
+            {'elapsed': 3.0, 'first_state_age': 2.5, 'state_count': 100},
+            False,
+        ),  # of another arm
+        (
+            {
+                'elapsed': 3.0,
+                'first_state_age': 2.5,
+                'state_count': 9,
+                'has_arm_state': True,
+            },
+            True,
+        ),
     ],
 )
 def test_the_time_that_starting_takes_does_not_count(progress, goes_on, run):
@@ -133,7 +144,10 @@ def recorded(monkeypatch, run):
         def record(path, names, *arguments):
             fd.write_recording(replace(recording, joint_names=tuple(names)), path)
             play, problems = arguments[-1], ['/joint_states has been silent for 7 s']
-            more = {'problems': problems, 'motion_end_text': play(print) if play else ''}
+            more = {
+                'problems': problems,
+                'motion_end_text': play(print) if play else '',
+            }
             return RecordingProgress(12.0, 12.0, len(recording), 0.0, '/joint_states', **more)
 
         monkeypatch.setattr(bag_record, 'record_bag', record)
@@ -170,7 +184,10 @@ COLUMNS = '--stamp t --position q{} --velocity dq{} --effort tau{}'
 def log(simulate, tmp_path):
     """Return the CSV of an arm with friction."""
     made = simulate(FER, duration=3.0, rate=100.0, friction=FER.friction)
-    path, rows = tmp_path / 'log.csv', np.column_stack([made.time, made.q, made.dq, made.effort])
+    path, rows = (
+        tmp_path / 'log.csv',
+        np.column_stack([made.time, made.q, made.dq, made.effort]),
+    )
     np.savetxt(path, rows, fmt='%.17e', delimiter=',', header=HEADER_STAMP, comments='')
     return path
 

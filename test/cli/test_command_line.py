@@ -15,7 +15,12 @@ import pytest
 
 import franka_dynamics as fd
 from franka_dynamics.cli._options import new_bag_path, picture_path
-from franka_dynamics.cli.main import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, EXIT_INVALID_INPUT, main
+from franka_dynamics.cli.main import (
+    EXIT_BROKEN_PIPE,
+    EXIT_INTERRUPTED,
+    EXIT_INVALID_INPUT,
+    main,
+)
 from franka_dynamics.errors import OutputError
 from franka_dynamics.files import writable_folder, writable_path
 from franka_dynamics.urdf.writer import urdf_text
@@ -30,7 +35,16 @@ ENVIRONMENT = {**os.environ, 'PYTHONPATH': PYTHONPATH}
 
 def test_help_and_completion_import_nothing_that_computes():
     words = [*dict(commands()), '', 'arm', 'bag', 'identify', 'node']
-    heavy = ['numpy', 'pinocchio', 'scipy', 'pandas', 'matplotlib', 'rich', 'yaml', 'rclpy']
+    heavy = [
+        'numpy',
+        'pinocchio',
+        'scipy',
+        'pandas',
+        'matplotlib',
+        'rich',
+        'yaml',
+        'rclpy',
+    ]
     said = printed(
         '-c',
         'import sys\n'
@@ -75,7 +89,14 @@ def test_no_traceback_follows_when_a_verbs_reader_stops_and_its_file_is_there(tm
 @pytest.mark.parametrize('words', ['--help', 'arm show fr3', 'arm show --arm rpr --json'])
 def test_an_output_that_takes_nothing_is_named_in_one_line(words):
     for redirection in ('>/dev/full', '>&-'):
-        command = ['sh', '-c', f'exec "$@" {redirection}', 'sh', sys.executable, *PROCESS]
+        command = [
+            'sh',
+            '-c',
+            f'exec "$@" {redirection}',
+            'sh',
+            sys.executable,
+            *PROCESS,
+        ]
         command += words.split()
         done = subprocess.run(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
         assert (done.returncode, done.stderr.count('\n')) == (EXIT_INVALID_INPUT, 1), done.stderr
@@ -143,7 +164,10 @@ def test_where_ros_is_missing_one_sentence_of_each_action_says_so():
 
 
 def test_completion_offers_the_shipped_arms_and_hands(capsys, monkeypatch):
-    cases = {'arm show --arm fr3v': ['fr3v2', 'fr3v2_1'], 'sim --hand ro': ['robotiq_arg85']}
+    cases = {
+        'arm show --arm fr3v': ['fr3v2', 'fr3v2_1'],
+        'sim --hand ro': ['robotiq_arg85'],
+    }
     for words, offered in cases.items():
         monkeypatch.setenv('_FRANKA_DYNAMICS_COMPLETE', 'bash_complete')
         monkeypatch.setenv('COMP_WORDS', f'franka-dynamics {words}')
@@ -209,7 +233,10 @@ PLAN = 'identify plan --draws 3 --iterations 2 --period 8 --repetitions 400'
 # A command, and what its answer names: the value, and what to write instead.
 MISTAKES = [
     ('arm show --hand franka', ("'franka'", 'did you mean franka_hand?')),
-    ('arm show --arm fr3 --q 90,0,0,-90,0,90,45', ('fr3_joint1', '90 rad', '--q 1.5708,0,0,-1.5')),
+    (
+        'arm show --arm fr3 --q 90,0,0,-90,0,90,45',
+        ('fr3_joint1', '90 rad', '--q 1.5708,0,0,-1.5'),
+    ),
     ('arm show --arm --json', ("'--json'",)),
     ('arm check --gravity 0,0', ("'--gravity'", "'0,0'", '3')),
     ('node state --node /a//b', ('--node', "'/a//b'", 'no ROS name')),
@@ -218,11 +245,23 @@ MISTAKES = [
     ('arm show --arm fer --q nan,0,0,0,0,0,0', ('fer_joint1', 'nan')),
     ('codegen --package --arm fr3', ('--arm', 'arm export --format controller')),
     ('codegen --package', ('--output FOLDER',)),
-    ('bag import log.csv', ('--position q{}', '--velocity dq{}', '--effort tau{}', '--stamp t')),
-    ('bag import log.csv --stamp t --position q{}', ('velocity is missing', 't, q1, q2')),
+    (
+        'bag import log.csv',
+        ('--position q{}', '--velocity dq{}', '--effort tau{}', '--stamp t'),
+    ),
+    (
+        'bag import log.csv --stamp t --position q{}',
+        ('velocity is missing', 't, q1, q2'),
+    ),
     (f'bag import log.csv {MOTION}', ('stamp column', 'rate')),
-    (f'bag import log.csv --stamp t {MOTION} --effort-scale 1,2', ('[1.0, 2.0]', 'one number')),
-    (f'bag import log.csv --arm rpr --stamp t {MOTION} --joint-names a', ('--joint-names', '1')),
+    (
+        f'bag import log.csv --stamp t {MOTION} --effort-scale 1,2',
+        ('[1.0, 2.0]', 'one number'),
+    ),
+    (
+        f'bag import log.csv --arm rpr --stamp t {MOTION} --joint-names a',
+        ('--joint-names', '1'),
+    ),
     ('node set payload -1,0,0,0', ('-1,0,0,0', 'negative')),
     ('bag replay log.csv', ('log.csv', '`bag import`')),
     # Numbers and names.
@@ -234,24 +273,39 @@ MISTAKES = [
     ('bag import .', ('overwritten',)),
     # Two descriptions.
     ('arm compare fr3 fer --arm-prefix left_', ('--arm-prefix', 'arm compare --help')),
-    ('arm compare fr3.urdf fr3.urdf --hand none', ('--hand has no meaning with two URDFs',)),
+    (
+        'arm compare fr3.urdf fr3.urdf --hand none',
+        ('--hand has no meaning with two URDFs',),
+    ),
     ('arm compare fr3 fr3.urdf --set gaz2019', ('fr3', 'gaz2019')),
     ('arm export --arm-prefix a&b', ('--arm-prefix', "'a&b'", 'letters, digits')),
     ('arm compare fr3 fr3.urdf --arm-prefix x_', ("'x_fr3_joint1'",)),
     # Recordings.
-    (f'bag import log.csv --arm fr3 {MOTION} --stamp t', ('--position-unit deg', 'fr3_joint')),
+    (
+        f'bag import log.csv --arm fr3 {MOTION} --stamp t',
+        ('--position-unit deg', 'fr3_joint'),
+    ),
     ('bag replay --arm fer bag --joint-names a,b', ('2 names', 'fer has 7')),
     ('bag replay --arm fer bag --set gaz2020', ("'gaz2020'", 'gaz2019')),
     ('bag replay --arm fer millis', ('--effort-scale', 'mN m')),
-    ('bag replay --arm fer degrees', ('--position-unit deg', 'correct what publishes them')),
+    (
+        'bag replay --arm fer degrees',
+        ('--position-unit deg', 'correct what publishes them'),
+    ),
     ('bag replay --arm fer bag --external out.h5', ('out.h5', '.csv')),
     ('bag replay both', ('left_fr3_joint1', 'right_fr3_joint1', '--arm-prefix')),
     ('identify arm --arm fer bag panda', ('fer_joint7', 'panda_joint1')),
     ('identify arm --arm fer bag --test same', ('same holds the same recording',)),
     ('identify arm --arm fer bag --workers 0', ("'0'", 'tcp://')),
     ('identify arm --arm fer bag --output .', ('folder', 'name of a file')),
-    ('identify payload --arm fer --without bag --with same --output p.yaml', ('mass', 'swapped')),
-    ('identify payload --without bag --with same --known-mass 0', ('--known-mass', 'range')),
+    (
+        'identify payload --arm fer --without bag --with same --output p.yaml',
+        ('mass', 'swapped'),
+    ),
+    (
+        'identify payload --without bag --with same --known-mass 0',
+        ('--known-mass', 'range'),
+    ),
     # Motions and meshes.
     (f'{PLAN} --period 0 --output x.yaml', ('0.0 s', 'positive')),
     ('payload-from-mesh tool.stl --mass -2', ('--mass', '-2')),
@@ -316,7 +370,10 @@ def here(folder, monkeypatch):
     return folder
 
 
-EVERY = [*MISTAKES, *((command, ()) for command in WITHOUT_MEANING.strip().splitlines())]
+EVERY = [
+    *MISTAKES,
+    *((command, ()) for command in WITHOUT_MEANING.strip().splitlines()),
+]
 
 
 @pytest.mark.parametrize(('command', 'names'), EVERY, ids=[one for one, _ in EVERY])

@@ -163,7 +163,10 @@ def test_unseen_bags_decide_and_those_of_one_name_are_told_apart(recorded, recor
     assert len(data['torque_errors'][0]['fold_errors']) == 1
     assert 'On 1 unseen bag, learnt from 1, the identified arm has E =' in printed
     assert 'fitted to all 2 bags' in printed and HAND_QUESTION not in printed
-    assert set(data['residual_of_recordings']) == {'monday/recording', 'tuesday/recording'}
+    assert set(data['residual_of_recordings']) == {
+        'monday/recording',
+        'tuesday/recording',
+    }
 
 
 def test_the_mounted_hand_is_suggested_where_another_was_named(bag, verb):
@@ -312,7 +315,14 @@ def test_given_bags_are_complemented_by_the_motion(simulate, tmp_path, answered)
     names = tuple(f'axis{k}' for k in range(7))
     recording = replace(simulate(fd.load('fer'), duration=10.0), joint_names=names)
     fd.write_recording(replace(recording, topic='/measured'), tmp_path / 'bag')
-    given = ['--given', tmp_path / 'bag', '--joint-names', ','.join(names), '--topic', '/measured']
+    given = [
+        '--given',
+        tmp_path / 'bag',
+        '--joint-names',
+        ','.join(names),
+        '--topic',
+        '/measured',
+    ]
     status, said = answered(f'{OFTEN} --gravity 0,0,-9.81 --output', tmp_path / 'a.yaml', *given)
     assert status == 0
     assert '400 repetitions of 8 s (53.3 minutes), and the 1 given bags' in said
@@ -407,7 +417,10 @@ def test_a_bar_on_the_flange_prints_the_textbook_payload(payload, weight):
 
 
 def test_a_mount_on_the_hand_adds_its_turn_and_its_length(payload):
-    center, half = payload('--mass 1 --mount hand_tcp --xyz 0.1,0,0')[1:4], 0.1 * np.sqrt(0.5)
+    center, half = (
+        payload('--mass 1 --mount hand_tcp --xyz 0.1,0,0')[1:4],
+        0.1 * np.sqrt(0.5),
+    )
     np.testing.assert_allclose(center, [half, -half, 0.1034], rtol=0.0, atol=1e-8)
 
 

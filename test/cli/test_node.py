@@ -22,7 +22,12 @@ from franka_dynamics.cli.node_requests import parse_payload, send_motion
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.messages import stamp_to_seconds
 from franka_dynamics.ros.node_group import NodeEndedError, NodeGroup
-from franka_dynamics.ros.status import DiagnosticSubject, NodeSnapshot, NodeStatus, TERM_HEADINGS
+from franka_dynamics.ros.status import (
+    DiagnosticSubject,
+    NodeSnapshot,
+    NodeStatus,
+    TERM_HEADINGS,
+)
 from franka_dynamics.ros.topic_listener import TopicListener
 
 
@@ -93,11 +98,23 @@ def test_a_slow_simulation_is_not_shown_as_old_states():
 
 
 @pytest.mark.parametrize(
-    'joints', [['shoulder_pan_joint', 'elbow_joint'], ['lift'], ['turn', 'turn_2'], ['a_1', 'a_2']]
+    'joints',
+    [
+        ['shoulder_pan_joint', 'elbow_joint'],
+        ['lift'],
+        ['turn', 'turn_2'],
+        ['a_1', 'a_2'],
+    ],
 )
 def test_every_joint_has_a_label_of_its_own_whatever_its_name(joints):
     view = NodeSnapshot('feedforward')
-    told(view, DiagnosticSubject.TORQUE_LIMITS, 'OK', 'ur10e', **dict.fromkeys(joints, '87'))
+    told(
+        view,
+        DiagnosticSubject.TORQUE_LIMITS,
+        'OK',
+        'ur10e',
+        **dict.fromkeys(joints, '87'),
+    )
     told(view, 'Command', 'OK', 'torques are sent')
     rows = [line.split() for line in rendered(state_view([view], 1.0), 80).splitlines()]
     labels = [row[0] for row in rows if row[1:] == ['87']]
@@ -161,7 +178,8 @@ def started(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ('told', 'status'), [([FAULT], 1), ([FAULT, CLEARED], 0), ([FAULT, CLEARED, FAULT], 1)]
+    ('told', 'status'),
+    [([FAULT], 1), ([FAULT, CLEARED], 0), ([FAULT, CLEARED, FAULT], 1)],
 )
 def test_a_fault_that_is_not_cleared_exits_with_1(told, status, started, capsys):
     started(status=status, statuses=[HELD, *({**HELD, NODE: one} for one in told)])

@@ -10,7 +10,14 @@ import subprocess
 import tempfile
 
 COMPILER = shutil.which('g++')
-STRICT = ('-std=c++17', '-Wall', '-Wextra', '-Wconversion', '-Wno-unused-function', '-Werror')
+STRICT = (
+    '-std=c++17',
+    '-Wall',
+    '-Wextra',
+    '-Wconversion',
+    '-Wno-unused-function',
+    '-Werror',
+)
 WORDS = Path(__file__).with_name('cuda_words.hpp')
 
 

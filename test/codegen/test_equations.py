@@ -164,11 +164,18 @@ LOADED = fd.load('rpr').with_payload(LOAD)
         ('scemi', {}, ['rpr and scemi']),
         ('rpr', {'gravity': TILTED}, ['gravity', '-9.81', '-9.0']),
         (LOADED, {}, ['inertias']),
-        ('rpr', {'quantity': 'coriolis', 'parameters': 'run_time'}, ['baked and run_time']),
+        (
+            'rpr',
+            {'quantity': 'coriolis', 'parameters': 'run_time'},
+            ['baked and run_time'],
+        ),
     ],
 )
 def test_equations_that_differ_in_more_than_quantity_are_refused(arm, options, names, write):
-    mixed = [fd.customised_equations('rpr', 'gravity'), fd.customised_equations(arm, **options)]
+    mixed = [
+        fd.customised_equations('rpr', 'gravity'),
+        fd.customised_equations(arm, **options),
+    ]
     with refuses(OutputError, *names):
         write(mixed)
 

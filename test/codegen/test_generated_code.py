@@ -56,7 +56,10 @@ def test_written_c_and_python_give_all_pinocchios_quantities(tmp_path):
     states = fd.sample_states(description, STATES, seed=0)
     outputs = [np.full((STATES, *shape), np.nan) for shape in ((7,), (7,), (7,), (7, 7))]
     run(STATES, *states, *outputs)
-    names, model = ('inverse_dynamics', 'gravity', 'coriolis'), fd.Model(description, TILTED)
+    names, model = (
+        ('inverse_dynamics', 'gravity', 'coriolis'),
+        fd.Model(description, TILTED),
+    )
     expected = [getattr(model, name)(*states[:count]) for name, count in zip(names, (3, 1, 2))]
     for found, reference in zip(outputs, [*expected, model.mass_matrix(states.q)]):
         np.testing.assert_allclose(found, reference, rtol=0.0, atol=ATOL)
@@ -80,7 +83,13 @@ void run(const float *q, const float *dq, const float *ddq, const float *X, floa
         source += """  fer_inverse_dynamics_parameters p;
   fer_prepare_inverse_dynamics(X, &p); fer_inverse_dynamics(q, dq, ddq, &p, tau);\n}\n"""
     (tmp_path / 'run.c').write_text(source)
-    options = [*STRICT, '-Wno-unused-function', '-Wdouble-promotion', '-fPIC', '-shared']
+    options = [
+        *STRICT,
+        '-Wno-unused-function',
+        '-Wdouble-promotion',
+        '-fPIC',
+        '-shared',
+    ]
     subprocess.run([COMPILER, *options, '-o', 'run.so', 'run.c', '-lm'], check=True, cwd=tmp_path)
     run = ctypes.CDLL(str(tmp_path / 'run.so')).run
     run.argtypes = [np.ctypeslib.ndpointer(dtype=np.float32, flags='C_CONTIGUOUS')] * 5
@@ -163,7 +172,14 @@ def test_run_time_parameters_set_another_arm_in_compiled_code(tmp_path):
 def test_a_frame_of_the_command_line_may_be_a_number(tmp_path):
     texts = set()
     for frame in ('3', 'fer_joint3'):
-        given = ('--quantity', 'jacobian', '--frame', frame, '--output', str(tmp_path / frame))
+        given = (
+            '--quantity',
+            'jacobian',
+            '--frame',
+            frame,
+            '--output',
+            str(tmp_path / frame),
+        )
         assert main([*COMMAND, '--language', 'c', *given]) == 0
         texts.add((tmp_path / frame / 'fer_dynamics.h').read_text().replace(f'frame {frame}', ''))
     assert len(texts) == 1
@@ -287,7 +303,15 @@ def test_nvrtc_compiles_every_quantity_and_hardly_spills(arch, capsys):
 
 
 def test_the_command_writes_cuda_code_and_refuses_parameters_at_run_time(tmp_path):
-    command = ['codegen', '--arm', 'rpr', '--language', 'cuda', '--output', str(tmp_path)]
+    command = [
+        'codegen',
+        '--arm',
+        'rpr',
+        '--language',
+        'cuda',
+        '--output',
+        str(tmp_path),
+    ]
     assert main([*command, '--precision', 'float', '--name', 'my arm']) == 0
     text = (tmp_path / 'my_arm_dynamics.cuh').read_text()
     assert 'my_arm_gravity_states(' in text and 'double' not in text

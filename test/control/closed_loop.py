@@ -25,14 +25,24 @@ GRAVITY = NewtonEulerModel(FER).gravity(HOME)
 
 def payload(mass):
     """Return the ten numbers of a body 0.1 m before the flange."""
-    return (mass, 0.0, 0.0, 0.1, *[0.003 * mass * one for one in (1.0, 0.0, 0.0, 1.0, 0.0, 1.0)])
+    return (
+        mass,
+        0.0,
+        0.0,
+        0.1,
+        *[0.003 * mass * one for one in (1.0, 0.0, 0.0, 1.0, 0.0, 1.0)],
+    )
 
 
 def core(settings=MUJOCO, *, arm=FER, applied_when_silent=False, limits=None, **options):
     """Return a core that takes states without age; by default one of a node."""
     limits = limits or StateLimits(max_state_age=0.0)
     return Feedforward(
-        arm, limits=limits, applied_when_silent=applied_when_silent, **options, **vars(settings)
+        arm,
+        limits=limits,
+        applied_when_silent=applied_when_silent,
+        **options,
+        **vars(settings),
     )
 
 
@@ -124,7 +134,13 @@ class Loop:
     """A controller and a simulated arm, stepped in turn."""
 
     def __init__(
-        self, settings=MUJOCO, *, description=FER, controller=None, measures=True, **simulation
+        self,
+        settings=MUJOCO,
+        *,
+        description=FER,
+        controller=None,
+        measures=True,
+        **simulation,
     ):
         simulation.setdefault('brake_release_after', 0.1)
         self.arm = ArmSimulation(description, SimulationSettings(**simulation))

@@ -60,7 +60,10 @@ def pushed(force, seconds):
 
 
 NO_EFFORT = {'measures': False, 'friction': True}
-BARE, LOADED = {**NO_EFFORT, 'gravity_compensation': True}, {**NO_EFFORT, 'payload': body(3.0)}
+BARE, LOADED = (
+    {**NO_EFFORT, 'gravity_compensation': True},
+    {**NO_EFFORT, 'payload': body(3.0)},
+)
 
 
 # The last number is the peak speed [rad/s].
@@ -122,7 +125,10 @@ def test_an_effort_that_is_missing_or_one_of_the_last_commands_stops_nothing(eff
 
 @pytest.mark.parametrize('bumps', [0, 10])
 def test_short_unexplained_torques_stop_nothing_but_a_lasting_one_does(bumps):
-    controller, stamp = core(FCI, limits=StateLimits(max_state_age=0.0, state_timeout=0.2)), 1.0
+    controller, stamp = (
+        core(FCI, limits=StateLimits(max_state_age=0.0, state_timeout=0.2)),
+        1.0,
+    )
 
     def give(gap, more=0.0):
         nonlocal stamp
@@ -234,7 +240,10 @@ def test_a_held_arm_that_is_pushed_stays_held():
 
 @pytest.mark.parametrize('gains', [{}, {'kp': (60.0,) * 7, 'kd': (10.0,) * 4 + (2.0,) * 3}])
 def test_other_gains_do_not_move_an_arm_that_is_held_under_an_unknown_load(gains):
-    firm = {'kp': (500.0,) * 4 + (100.0, 50.0, 20.0), 'kd': (40.0,) * 4 + (4.0, 4.0, 1.0)}
+    firm = {
+        'kp': (500.0,) * 4 + (100.0, 50.0, 20.0),
+        'kd': (40.0,) * 4 + (4.0, 4.0, 1.0),
+    }
     loop = Loop(Settings(target='mujoco', **gains), friction=True).run(0.5)
     loop.arm.set_payload(LinkInertia.from_center_of_mass(2.5, (0.1, 0.0, 0.1), np.zeros(6)))
     loop.run(1.0)
@@ -311,7 +320,11 @@ def test_a_brake_takes_energy_from_the_first_cycle_on():
 
 @pytest.mark.parametrize(
     ('taken', 'falls', 'state'),
-    [(0.4, False, State.RUNNING), (2.0, False, State.HOLDING), (0.4, True, State.BRAKING)],
+    [
+        (0.4, False, State.RUNNING),
+        (2.0, False, State.HOLDING),
+        (0.4, True, State.BRAKING),
+    ],
 )
 def test_a_receiver_may_take_the_first_torque_late_while_brakes_hold_the_arm(taken, falls, state):
     # Given an arm that measures only noise until its receiver takes torques.
@@ -330,7 +343,10 @@ def test_a_receiver_may_take_the_first_torque_late_while_brakes_hold_the_arm(tak
 
 @pytest.mark.parametrize(
     ('plant', 'row', 'stops'),
-    [('other', 'mujoco, brakes stay closed', False), ('other', 'fci, somebody adds g(q)', True)],
+    [
+        ('other', 'mujoco, brakes stay closed', False),
+        ('other', 'fci, somebody adds g(q)', True),
+    ],
 )
 def test_the_beginning_of_rows_of_the_guards_bench(plant, row, stops, monkeypatch):
     monkeypatch.syspath_prepend(Path(franka_dynamics.__file__).parents[1] / 'benchmarks')

@@ -23,7 +23,19 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.simulation.arm_simulation import Push
 
 from . import closed_loop
-from .closed_loop import core, FER, GRAVITY, HOME, Loop, MOVING, MUJOCO, payload, PD, Script, STILL
+from .closed_loop import (
+    core,
+    FER,
+    GRAVITY,
+    HOME,
+    Loop,
+    MOVING,
+    MUJOCO,
+    payload,
+    PD,
+    Script,
+    STILL,
+)
 from ..agreement import refuses
 
 FCI = Settings(target='fci')
@@ -60,10 +72,20 @@ PAGE = {'kp': (40.0,) * 4 + (10.0, 10.0, 5.0), 'kd': (2.0,) * 4 + (0.3, 0.2, 0.0
     ('period', 'drives', 'gains', 'names'),
     [
         (0.003, False, PAGE, ''),
-        (0.004, False, PAGE, 'velocities decay at 440 1/s'),  # joint 7 alone has 1e-4 kg m^2
+        (
+            0.004,
+            False,
+            PAGE,
+            'velocities decay at 440 1/s',
+        ),  # joint 7 alone has 1e-4 kg m^2
         (0.01, True, PAGE, ''),
         (0.005, True, {'kp': PAGE['kp']}, 'use a kd of at least (.*), or'),
-        (0.002, False, {'kp': PAGE['kp'], 'kd': (0.05,) * 7}, 'use a kd of at least (.*), or'),
+        (
+            0.002,
+            False,
+            {'kp': PAGE['kp'], 'kd': (0.05,) * 7},
+            'use a kd of at least (.*), or',
+        ),
         (0.05, False, {}, 'period.*range.5.*by 0.01 s'),
     ],
 )
@@ -147,7 +169,10 @@ def test_a_stop_ends_at_the_torque_that_the_receiver_needs(settings, end, stoppe
 
 def test_a_fault_is_cleared_by_a_start_at_rest_and_a_final_one_by_nothing():
     script = Script().stop(Stop.HOLD).give(100)  # before the first torque
-    assert (script.sent, script.core.state) == ([], State.SILENT) and script.core.status.faulty
+    assert (script.sent, script.core.state) == (
+        [],
+        State.SILENT,
+    ) and script.core.status.faulty
     assert script.start().give().give(3, MOVING).core.state is State.RUNNING
     script.stop(Stop.HOLD)
     with pytest.raises(errors.StartRefusedError):  # while the arm is braked
@@ -273,7 +298,8 @@ OUTCOMES = {
 
 
 @pytest.mark.parametrize(
-    ('outcome', 'scene'), [(end, scene) for end, scenes in OUTCOMES.items() for scene in scenes]
+    ('outcome', 'scene'),
+    [(end, scene) for end, scenes in OUTCOMES.items() for scene in scenes],
 )
 def test_what_is_done_with_a_core_ends_in_a_state_for_a_reason(outcome, scene):
     script, (state, faulty, why) = Script(), outcome
@@ -402,7 +428,10 @@ def test_silence_is_counted_by_the_clock_of_the_caller():
     script.core.tick(script.time + 10.0, silence=0.1)
     assert script.core.state is State.STOPPING
     # Three periods of slow states are allowed, though a gap in their stamps may be shorter.
-    slow = core(MUJOCO, limits=StateLimits(min_input_rate=50, max_state_age=0, state_timeout=0.02))
+    slow = core(
+        MUJOCO,
+        limits=StateLimits(min_input_rate=50, max_state_age=0, state_timeout=0.02),
+    )
     closed_loop.sent_at_rest(slow, 60, period=0.015)
     for silence, running in ((0.044, True), (0.046, False)):
         slow.tick(10.0, silence)
@@ -476,7 +505,9 @@ def test_a_receiver_that_pauses_gets_no_torque_until_it_is_known_again(wrong, sp
 
 
 @pytest.mark.parametrize('stopped', [True, False])
-def test_after_a_pause_the_law_begins_at_the_torque_that_carries_the_arm_unless_stopped(stopped):
+def test_after_a_pause_the_law_begins_at_the_torque_that_carries_the_arm_unless_stopped(
+    stopped,
+):
     script = Script(MUJOCO, applied_when_silent=True).running().give(200)
     if stopped:
         script.stop().give(100)
@@ -515,7 +546,9 @@ def test_the_arm_of_a_loop_does_not_fall_through_a_reset(measures):
 
 
 @pytest.mark.parametrize('then', [Stop.PAUSE, Stop.TO_ZERO])
-def test_after_a_pause_the_gravity_torque_comes_to_a_falling_arm_by_the_rate_alone(then):
+def test_after_a_pause_the_gravity_torque_comes_to_a_falling_arm_by_the_rate_alone(
+    then,
+):
     script = Script(MUJOCO).running()
     script.core.blocked = 'the receiver is not known'
     script.stop(then).give(100, MOVING)
@@ -549,7 +582,9 @@ def test_an_arm_that_moves_during_a_pause_is_no_fault(target, in_loop):
 
 
 @pytest.mark.parametrize('in_loop', [False, True])
-def test_an_arm_that_is_to_be_held_again_is_not_while_its_receiver_is_not_known(in_loop):
+def test_an_arm_that_is_to_be_held_again_is_not_while_its_receiver_is_not_known(
+    in_loop,
+):
     script = Script(Settings(target='fci'), applied_when_silent=in_loop).holding().tick(200)
     script.core.blocked = 'receivers are being checked'
     before = script.sent[-1]
@@ -829,7 +864,11 @@ def test_a_simulation_started_again_is_commanded_again_though_it_holds_the_last_
 def test_a_loop_that_waits_long_for_its_first_torque_logs_why_once(caplog):
     arm = load('fr3')
     for q, time, why in (
-        (np.zeros(7), lambda k: 1e-3 * k, 'of fr3_joint6 is 0, and can be 0.2398 to 4.822'),
+        (
+            np.zeros(7),
+            lambda k: 1e-3 * k,
+            'of fr3_joint6 is 0, and can be 0.2398 to 4.822',
+        ),
         (arm.home, lambda k: 1.0, 'does not go on'),
         (arm.home, lambda k: float(k), 'its time in seconds'),
     ):

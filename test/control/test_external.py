@@ -21,7 +21,11 @@ from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.dynamics import external_torque
 from franka_dynamics.dynamics.external_torque import MomentumObserver
 from franka_dynamics.errors import SettingsError
-from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
+from franka_dynamics.simulation.arm_simulation import (
+    ArmSimulation,
+    Push,
+    SimulationSettings,
+)
 
 from .closed_loop import core, FER, Loop, payload, sent_at_rest
 from .closed_loop import KD as WEAK_KD
@@ -101,7 +105,11 @@ STEADY = ViscousCoulombFriction(np.zeros(7), np.full(7, 0.6), np.zeros(7), width
 
 
 def largest_residual(friction, states):
-    followed, observer, largest = (FrictionState(friction), MomentumObserver(fd.Model(FER)), 0.0)
+    followed, observer, largest = (
+        FrictionState(friction),
+        MomentumObserver(fd.Model(FER)),
+        0.0,
+    )
     for time, q, dq, effort in states:
         followed.update(time, q)
         external = observer.update(time, q, dq, effort - followed.torque(dq))
@@ -128,7 +136,12 @@ def test_friction_is_taken_out_and_slip_elements_are_followed(true, wrong, shown
 
 @pytest.mark.parametrize(
     ('choice', 'target', 'taken_out'),
-    [('auto', 'fci', 1), ('auto', 'mujoco', 0), ('included', 'mujoco', 1), ('excluded', 'fci', 0)],
+    [
+        ('auto', 'fci', 1),
+        ('auto', 'mujoco', 0),
+        ('included', 'mujoco', 1),
+        ('excluded', 'fci', 0),
+    ],
 )
 def test_friction_in_effort_is_the_arm_files_or_none_by_choice(choice, target, taken_out):
     found = options.friction_in_measured_effort(choice, FER, RECEIVER_PROFILES[target])
@@ -142,7 +155,10 @@ def test_effort_friction_of_an_arm_without_friction_is_refused():
 
 # The wrench. ----------------------------------------------------------------------------------
 
-FORCE, MOMENT = np.array([12.0, -8.0, 10.0]), np.array([1.0, 1.5, -0.8])  # amplitudes [N], [N m]
+FORCE, MOMENT = (
+    np.array([12.0, -8.0, 10.0]),
+    np.array([1.0, 1.5, -0.8]),
+)  # amplitudes [N], [N m]
 KP = np.array([600.0] * 4 + [100.0, 100.0, 30.0])
 KD = np.array([30.0] * 4 + [1.0, 1.0, 0.2])
 SWING_RATES = np.linspace(1.1, 2.3, 7)  # [rad/s]
@@ -161,7 +177,10 @@ def test_known_wrenches_in_mujoco_are_told_along_a_motion():
         fd.Model(arm),
         2.0 * external_torque.OBSERVER_DAMPING_RATIO / external_torque.OBSERVER_BANDWIDTH_RAD_S,
     )
-    observer, estimator = MomentumObserver(model), external_torque.WrenchEstimator(model)
+    observer, estimator = (
+        MomentumObserver(model),
+        external_torque.WrenchEstimator(model),
+    )
 
     def law(simulation, at):
         s, c = 0.4 * np.sin(w * at.time), 0.4 * np.cos(w * at.time)

@@ -204,8 +204,14 @@ ARM = load('fr3')
 TRUE = ARM.simulated_friction
 GAINS = {
     'none': {},
-    'gentle': {'kp': (60.0,) * 4 + (15.0, 15.0, 5.0), 'kd': (6.0,) * 4 + (1.0, 1.0, 0.3)},
-    'firm': {'kp': (600.0,) * 4 + (250.0, 100.0, 20.0), 'kd': (50.0,) * 4 + (6.0, 3.0, 1.0)},
+    'gentle': {
+        'kp': (60.0,) * 4 + (15.0, 15.0, 5.0),
+        'kd': (6.0,) * 4 + (1.0, 1.0, 0.3),
+    },
+    'firm': {
+        'kp': (600.0,) * 4 + (250.0, 100.0, 20.0),
+        'kd': (50.0,) * 4 + (6.0, 3.0, 1.0),
+    },
 }
 
 
@@ -267,7 +273,13 @@ def run(make, gains, factor, wrong=None, moves=swing):
         if core.reference.motion is not None:
             errors.append(core.reference.motion.at(reading.time).q - places[-1])
     rest = np.ptp(places[-500:], axis=0).max()
-    return max(speeds), max(speeds[-500:]), rest, np.sqrt(np.mean(np.square(errors))), core.state
+    return (
+        max(speeds),
+        max(speeds[-500:]),
+        rest,
+        np.sqrt(np.mean(np.square(errors))),
+        core.state,
+    )
 
 
 @pytest.mark.parametrize(
@@ -304,7 +316,11 @@ def test_at_rest_and_led_by_hand_nothing_is_added(gains):
     for step in range(400):
         led = 0.3 * np.sin(0.02 * step) * (gains == 'none') * (step > 200)
         q = q + 1e-3 * led
-        state = q + 1e-6 * rng.normal(size=7), led + 4e-3 * rng.normal(size=7), 1e-3 * step
+        state = (
+            q + 1e-6 * rng.normal(size=7),
+            led + 4e-3 * rng.normal(size=7),
+            1e-3 * step,
+        )
         one, other = (core.step(*state) for core in cores)
         np.testing.assert_array_equal(one, other)
     assert cores[1].state is State.RUNNING
@@ -329,7 +345,10 @@ def hold_radius(linear, kp, kd, period, age=0.0):
     def flow(time):
         """Return the effect of a state and of a constant feedback after a time."""
         rates = np.zeros((4 * n, 4 * n))
-        rates[: 2 * n, : 2 * n], rates[n : 2 * n, 2 * n :] = linear.A, -per_torque @ gain
+        rates[: 2 * n, : 2 * n], rates[n : 2 * n, 2 * n :] = (
+            linear.A,
+            -per_torque @ gain,
+        )
         whole = expm(rates * time)
         return whole[: 2 * n, : 2 * n], whole[: 2 * n, 2 * n :]
 
@@ -381,7 +400,11 @@ def test_default_gains_decay_one_joint_alone_at_the_stated_rate():
 @pytest.mark.parametrize('held', [0.05, 0.1])
 def test_firmer_gains_bear_torques_held_as_long_as_stated(held, name, hand):
     arm = load(name, hand=hand)
-    model, home, gains = NewtonEulerModel(arm), arm.home_position, default_gains(arm, held)
+    model, home, gains = (
+        NewtonEulerModel(arm),
+        arm.home_position,
+        default_gains(arm, held),
+    )
     linear = linearize(BodyTree.from_description(arm), home, np.zeros(arm.n), model.gravity(home))
     for share in (0.1, 0.5, 1.0):
         assert hold_radius(linear, *gains, share * held) < 1.0
@@ -398,7 +421,10 @@ def test_gains_scaled_by_the_inertia_suit_every_arm(arm):
     assert np.linalg.eigvals(inverse * kd).real.max() * 1e-3 < 0.5 and (kp > 0.0).all()
 
 
-KP, KD = np.array([600.0] * 4 + [250.0, 150.0, 50.0]), np.array([30.0] * 4 + [10.0, 10.0, 5.0])
+KP, KD = (
+    np.array([600.0] * 4 + [250.0, 150.0, 50.0]),
+    np.array([30.0] * 4 + [10.0, 10.0, 5.0]),
+)
 
 
 def halves(recording):
@@ -434,7 +460,11 @@ def test_on_a_real_arm_friction_takes_a_third_of_what_is_left(fixture, request):
     found = tracking.predict_tracking(left_out, arm, 'franka_ros2')
     rows = dict(zip(found.feedforward_names, found.errors))
     expected = independent(left_out, arm)
-    names = 'PD that damps to rest', 'PD with velocity reference', '+ C dq + M ddq, identified'
+    names = (
+        'PD that damps to rest',
+        'PD with velocity reference',
+        '+ C dq + M ddq, identified',
+    )
     np.testing.assert_allclose([rows[name] for name in names], expected, rtol=0.02)
     total = dict(zip(found.feedforward_names, found.total_errors))
     assert total['+ C dq + M ddq, identified'] > 3.0 * total['+ friction, identified']

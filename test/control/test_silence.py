@@ -13,7 +13,18 @@ from franka_dynamics.control.settings import Settings as Settings
 from franka_dynamics.control.stopping import BrakingController
 from franka_dynamics.errors import JointVectorError
 
-from .closed_loop import core, FER, HOME, KD, KP, Loop, MUJOCO, payload, sent_at_rest, STILL
+from .closed_loop import (
+    core,
+    FER,
+    HOME,
+    KD,
+    KP,
+    Loop,
+    MUJOCO,
+    payload,
+    sent_at_rest,
+    STILL,
+)
 
 LOOP = {'applied_when_silent': True}
 CARRIED = {'gravity_compensation': True, 'friction': True}
@@ -240,7 +251,9 @@ def test_a_joint_that_sticks_while_its_torque_hardly_changes_stays_running():
 
 
 @pytest.mark.parametrize('push', [-30.0, 0.0, 30.0])
-def test_a_change_of_load_leaves_the_torque_of_a_held_arm_whatever_pushed_it_before(push):
+def test_a_change_of_load_leaves_the_torque_of_a_held_arm_whatever_pushed_it_before(
+    push,
+):
     terms, brake = core(MUJOCO).requested_law.terms, BrakingController(FER)
     brake.begin(push * np.eye(7)[1])
     state = terms.terms_at(0.0, HOME, STILL, None)
@@ -260,7 +273,11 @@ def test_a_change_of_load_leaves_the_torque_of_a_held_arm_whatever_pushed_it_bef
 def test_after_an_unusable_state_the_rate_counts_from_its_torque():
     loop, turned = core(MUJOCO, **LOOP), HOME + 0.5 * np.eye(7)[1]
     sent_at_rest(loop, 100, begin=6.0)
-    states = (HOME, 1.0), (turned, 5.0), (turned + 1e-7, 5.001)  # the clock was set back
+    states = (
+        (HOME, 1.0),
+        (turned, 5.0),
+        (turned + 1e-7, 5.001),
+    )  # the clock was set back
     states += (np.nan * turned, 5.0015), (turned, 5.002)
     torques = [loop.step(q, STILL, stamp) for q, stamp in states]
     steps = np.abs(np.diff(torques[-3:], axis=0)).max(axis=1)
@@ -323,7 +340,10 @@ def test_the_velocity_of_a_joint_without_limits_makes_no_stop_send_nan(target, a
     for k in range(1, 101):
         dq, age = (0.0, 0.0) if k < 50 else (1e308, 1.0)  # impossible, and too old
         with np.errstate(all='ignore'):
-            torques = loop.step(HOME, np.full(7, dq), 1e-3 * k, age=age), loop.tick(1e-3 * k)
+            torques = (
+                loop.step(HOME, np.full(7, dq), 1e-3 * k, age=age),
+                loop.tick(1e-3 * k),
+            )
         assert np.isfinite(torques).all()
         assert k != 49 or loop.state is State.RUNNING
 

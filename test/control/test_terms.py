@@ -31,7 +31,18 @@ from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.validation.source_models import compare_with_urdf
 from franka_dynamics.validation.urdf_check import checked_arm_from_urdf
 
-from .closed_loop import core, FER, GRAVITY, HOME, KD, KP, Loop, MUJOCO, sent_at_rest, STILL
+from .closed_loop import (
+    core,
+    FER,
+    GRAVITY,
+    HOME,
+    KD,
+    KP,
+    Loop,
+    MUJOCO,
+    sent_at_rest,
+    STILL,
+)
 from ..agreement import assert_near, refuses
 
 STATES = fd.sample_states(FER, 50, seed=5)
@@ -76,7 +87,10 @@ def test_scale_leaves_gravity_whole_and_the_other_terms_are_at_the_measured_stat
 
 
 def test_torques_along_a_motion_are_those_of_its_states():
-    law, independent = (ControlLaw(FER, Settings('mujoco', payload=LOAD)), models(payload=LOAD)[1])
+    law, independent = (
+        ControlLaw(FER, Settings('mujoco', payload=LOAD)),
+        models(payload=LOAD)[1],
+    )
     motion = Trajectory(np.arange(50.0), np.stack([0.1 * rows for rows in STATES], axis=1))
     expected = independent.inverse_dynamics(*(0.1 * rows for rows in STATES))
     limit = FER.limit('effort')
@@ -100,8 +114,13 @@ def test_fci_on_a_tilted_base_leaves_true_minus_assumed_gravity():
 
 
 @pytest.mark.parametrize('added', [0.0, 0.7])
-def test_a_load_that_the_arm_was_loaded_with_is_commanded_where_the_robot_lacks_it(added):
-    arm, more = fd.load('fer', payload=(0.5, 0.0, 0.01, 0.1)), (added, 0.0, 0.0, added and 0.1)
+def test_a_load_that_the_arm_was_loaded_with_is_commanded_where_the_robot_lacks_it(
+    added,
+):
+    arm, more = (
+        fd.load('fer', payload=(0.5, 0.0, 0.01, 0.1)),
+        (added, 0.0, 0.0, added and 0.1),
+    )
     settings = Settings(payload=more, payload_known_to_robot=False)
     law, bare = ControlLaw(arm, settings), fd.NewtonEulerModel(FER)
     whole = fd.NewtonEulerModel(arm.with_payload(payload_from_array(np.array([*more, *[0] * 6]))))
@@ -115,7 +134,11 @@ def test_a_load_that_the_arm_was_loaded_with_is_commanded_where_the_robot_lacks_
 
 ATOL = 1e-9
 FR3 = fd.load('fr3')
-RPY = {'wall': '1.5707963267948966 0 0', 'ceiling': '3.141592653589793 0 0', 'any': '0.4 -0.7 1.9'}
+RPY = {
+    'wall': '1.5707963267948966 0 0',
+    'ceiling': '3.141592653589793 0 0',
+    'any': '0.4 -0.7 1.9',
+}
 UPRIGHT = urdf_text(FR3)
 
 
@@ -191,12 +214,21 @@ TURNED_BASE[:3, :3] = Rotation.from_euler('y', 90.0, degrees=True).as_matrix()
 # An arm that lies on its back, given in each of the ways there are.
 ON_A_WALL = {
     'gravity_vector': (FR3, {'gravity_vector': (9.81, 0.0, 0.0)}),
-    'a little': (FR3, {'gravity_vector': (9.81 * np.sin(0.01), 0.0, -9.81 * np.cos(0.01))}),
+    'a little': (
+        FR3,
+        {'gravity_vector': (9.81 * np.sin(0.01), 0.0, -9.81 * np.cos(0.01))},
+    ),
     'upside down': (FR3, {'gravity_vector': (0.0, 0.0, 9.81)}),
     'of another length': (FR3, {'gravity_vector': (9.78, 0.0, 0.0)}),
     'base': (replace(FR3, base=TURNED_BASE), {}),
-    'base and vector': (replace(FR3, base=TURNED_BASE), {'gravity_vector': (9.81, 0.0, 0.0)}),
-    'longer vector': (replace(FR3, base=TURNED_BASE), {'gravity_vector': (9.82, 0.0, 0.0)}),
+    'base and vector': (
+        replace(FR3, base=TURNED_BASE),
+        {'gravity_vector': (9.81, 0.0, 0.0)},
+    ),
+    'longer vector': (
+        replace(FR3, base=TURNED_BASE),
+        {'gravity_vector': (9.82, 0.0, 0.0)},
+    ),
 }
 
 
@@ -248,10 +280,16 @@ PAYLOAD = (1.0, 0.0, 0.0, 0.05, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3)
     ('changes', 'sentence'),
     [
         ({'target': 'ur'}, r"target is 'ur', not one of fci, franka_gazebo, "),
-        ({'payload': (np.nan, *PAYLOAD[1:])}, r'payload .* must be finite .*; got nan at \[0\]'),
+        (
+            {'payload': (np.nan, *PAYLOAD[1:])},
+            r'payload .* must be finite .*; got nan at \[0\]',
+        ),
         ({'payload': (-1.0, *PAYLOAD[1:])}, r"The payload's mass is -1.0 kg"),
         ({'payload': (0.0, *PAYLOAD[1:])}, r'payload has no mass but a centre of mass'),
-        ({'payload': (*PAYLOAD[:9], 5e-3)}, r'0.005\] .* belongs to no real body: .* by 0.003'),
+        (
+            {'payload': (*PAYLOAD[:9], 5e-3)},
+            r'0.005\] .* belongs to no real body: .* by 0.003',
+        ),
         (
             {'gravity_vector': (0, 0, np.nan)},
             r'gravity_vector must be finite .*; got nan at \[2\]',
@@ -266,20 +304,44 @@ PAYLOAD = (1.0, 0.0, 0.0, 0.05, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3)
         ({'kp': ('40',) * 7}, r'kp .* must be finite numbers'),
         ({'kd': (-1.0,)}, r'kd must be within 0 and 261 at fer_joint1 .*; got -1'),
         ({'kp': (1e308,)}, r'0 and 2175 at fer_joint1 \(25 times its torque limit'),
-        ({'kp': (0.0,) * 6 + (301.0,)}, r'kp must be within 0 and 300 at fer_joint7 .*; got 301'),
-        ({'payload': (3.5, *PAYLOAD[1:])}, r'3.5 kg, more than the rated load of fer \(3 kg\)'),
-        ({'payload': (*PAYLOAD[:4], 2.0, 0.0, 0.0, 2.0, 0.0, 2.0)}, r'inertia 2 kg m\^2; 1 kg'),
+        (
+            {'kp': (0.0,) * 6 + (301.0,)},
+            r'kp must be within 0 and 300 at fer_joint7 .*; got 301',
+        ),
+        (
+            {'payload': (3.5, *PAYLOAD[1:])},
+            r'3.5 kg, more than the rated load of fer \(3 kg\)',
+        ),
+        (
+            {'payload': (*PAYLOAD[:4], 2.0, 0.0, 0.0, 2.0, 0.0, 2.0)},
+            r'inertia 2 kg m\^2; 1 kg',
+        ),
         ({'payload': (1e9, *PAYLOAD[1:])}, r'Are these grams'),
-        ({'payload': (1.0, 0.0, 0.0, 150.0, *PAYLOAD[4:])}, r'150 m .* Are these millimetres'),
+        (
+            {'payload': (1.0, 0.0, 0.0, 150.0, *PAYLOAD[4:])},
+            r'150 m .* Are these millimetres',
+        ),
         ({'scale': 1.5}, r'scale is 1.5, not 0 to 1'),
         ({'scale': np.nan}, r'scale must be finite numbers; got nan'),
         ({'scale': '1'}, r'scale must be finite numbers'),
-        ({'mount_tilt_compensated_by': 'me'}, r"by is 'me', not one of empty, robot, node"),
-        ({'payload_known_to_robot': 1}, r'payload_known_to_robot must be True or False; got 1'),
+        (
+            {'mount_tilt_compensated_by': 'me'},
+            r"by is 'me', not one of empty, robot, node",
+        ),
+        (
+            {'payload_known_to_robot': 1},
+            r'payload_known_to_robot must be True or False; got 1',
+        ),
         # A target without gravity of its own has nobody else to compensate.
-        ({'mount_tilt_compensated_by': 'node', 'target': 'mujoco'}, 'tilt_compensated_by.*mujoco'),
+        (
+            {'mount_tilt_compensated_by': 'node', 'target': 'mujoco'},
+            'tilt_compensated_by.*mujoco',
+        ),
         ({'terms': fd.Terms(friction=True)}, r'fr3\.yaml has no friction model'),
-        ({'terms': fd.Terms(friction=1)}, r'terms.friction must be True or False; got 1'),
+        (
+            {'terms': fd.Terms(friction=1)},
+            r'terms.friction must be True or False; got 1',
+        ),
     ],
 )
 def test_given_a_value_at_fault_when_validated_then_it_is_named(changes, sentence):
@@ -297,7 +359,11 @@ def test_given_a_value_at_fault_when_validated_then_it_is_named(changes, sentenc
         ('x', {'target': 'mujoco'}, (0.0, -9.81 * np.sin(0.3), -9.81 * np.cos(0.3))),
         ('x', {'mount_tilt_compensated_by': 'robot'}, (0.0, 0.0, 0.0)),
         ('z', {}, (0.0, 0.0, 0.0)),
-        ('z', {'gravity_vector': (1.0, 0.0, -9.75), 'target': 'mujoco'}, (1.0, 0.0, -9.75)),
+        (
+            'z',
+            {'gravity_vector': (1.0, 0.0, -9.75), 'target': 'mujoco'},
+            (1.0, 0.0, -9.75),
+        ),
     ],
 )
 def test_a_base_that_the_arm_file_rotates_is_a_mount_as_that_of_a_urdf(axis, changes, down):
@@ -364,7 +430,10 @@ def test_gains_are_one_number_or_one_for_each_joint(gain):
 @pytest.mark.parametrize(('gain', 'refused'), [(1e4, False), (1.1e4, True), (1e300, True)])
 def test_a_gain_is_bounded_also_where_no_torque_limit_is_known(gain, refused):
     joints = tuple(replace(one, limits=replace(one.limits, effort=np.inf)) for one in FER.joints)
-    unlimited, settings = replace(FER, joints=joints), Settings(target='mujoco', kp=(gain,))
+    unlimited, settings = (
+        replace(FER, joints=joints),
+        Settings(target='mujoco', kp=(gain,)),
+    )
     if not refused:
         return settings.validate(unlimited)
     with pytest.raises(SettingsError, match='kp must be within 0 and 10000 at fer_joint1'):
@@ -383,7 +452,15 @@ def test_without_a_previous_torque_only_the_torque_limit_cuts():
 
 @pytest.mark.parametrize(
     ('elapsed', 'step'),
-    [(-1.0, 0.0), (np.nan, 0.0), (0.0, 0.0), (0.4e-3, 0.4), (1e-3, 1.0), (5e-3, 1.0), (1e3, 1.0)],
+    [
+        (-1.0, 0.0),
+        (np.nan, 0.0),
+        (0.0, 0.0),
+        (0.4e-3, 0.4),
+        (1e-3, 1.0),
+        (5e-3, 1.0),
+        (1e3, 1.0),
+    ],
 )
 @pytest.mark.parametrize(
     ('limits', 'torque'),
@@ -420,7 +497,10 @@ def test_a_joint_may_be_as_fast_as_its_reference_allows(share, since, exceeds):
 
 
 ONE_KG = (1.0, 0.02, 0.0, 0.08, 0.003, 0.0, 0.0, 0.003, 0.0, 0.003)
-TILTED_LOADED = {'gravity_vector': (9.81 * 0.5, 0.0, -9.81 * np.sqrt(0.75)), 'payload': ONE_KG}
+TILTED_LOADED = {
+    'gravity_vector': (9.81 * 0.5, 0.0, -9.81 * np.sqrt(0.75)),
+    'payload': ONE_KG,
+}
 GAINS = {'kp': KP, 'kd': KD}
 
 

@@ -16,7 +16,15 @@ from franka_dynamics.cpp_package.package import controller_arm_text
 from .vectors import TILTS
 
 COMPILER = shutil.which('g++') or shutil.which('c++')
-STRICT = ('-std=c++17', '-Wall', '-Wextra', '-Wpedantic', '-Wconversion', '-Wshadow', '-Werror')
+STRICT = (
+    '-std=c++17',
+    '-Wall',
+    '-Wextra',
+    '-Wpedantic',
+    '-Wconversion',
+    '-Wshadow',
+    '-Werror',
+)
 DOUBLES = np.ctypeslib.ndpointer(dtype=float, flags='C_CONTIGUOUS')
 # Enumerators of settings.hpp, in the same order.
 COMMANDS = ('motion', 'torque', 'total_torque')
@@ -51,7 +59,11 @@ def compiled(folder):
     for name, types in {
         'read_arm': [ctypes.c_char_p],
         'drop_arm': [made],
-        'vectors': [made, ctypes.c_char_p, *map(ctypes.POINTER, (number, ctypes.c_double))],
+        'vectors': [
+            made,
+            ctypes.c_char_p,
+            *map(ctypes.POINTER, (number, ctypes.c_double)),
+        ],
         'refusal': [made, DOUBLES],
         'friction': [made, number, *[DOUBLES] * 6],
         'terms': [made, number, *[DOUBLES] * 9],
@@ -99,7 +111,11 @@ class Core:
         (folder / 'vectors.csv').write_text(text)
         cycles, largest = ctypes.c_int(), ctypes.c_double()
         path = str(folder / 'vectors.csv').encode()
-        return self.library.vectors(self.made, path, cycles, largest), cycles.value, largest.value
+        return (
+            self.library.vectors(self.made, path, cycles, largest),
+            cycles.value,
+            largest.value,
+        )
 
 
 def read(library, path):

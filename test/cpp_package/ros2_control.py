@@ -52,7 +52,10 @@ def driving(arm, folder, what, *words, parameters, joints=None):
     command = [folder / 'tool' / 'drive', what, *joints, *words]
     return (
         [*map(str, command), '--ros-args', '--params-file', str(file)],
-        {**environment(folder / 'install'), 'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'},
+        {
+            **environment(folder / 'install'),
+            'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
+        },
     )
 
 
@@ -109,7 +112,11 @@ class Senders:
         self._output, self._errors = map(self._open.enter_context, files)
         parameters = received(timeout)
         command, env = driving(arm, folder, 'receiver', mock_urdf(arm), parameters=parameters)
-        streams = {'stdin': subprocess.PIPE, 'stdout': self._output, 'stderr': self._errors}
+        streams = {
+            'stdin': subprocess.PIPE,
+            'stdout': self._output,
+            'stderr': self._errors,
+        }
         self._manager = subprocess.Popen(command, env=env, **streams)
         self._probe = self._open.enter_context(closing(Probe('listener')))
         kind, topic = DiagnosticStatus, '/receiver/status'
@@ -144,7 +151,10 @@ class Senders:
         while not (self.said and all(word in self.said[-1] for word in words)):
             self._spin(0.01)
             assert time.monotonic() < end, f'never {words}: {self.said}'
-            assert self._manager.poll() is None, (self._errors.seek(0), self._errors.read())
+            assert self._manager.poll() is None, (
+                self._errors.seek(0),
+                self._errors.read(),
+            )
 
     def _time_outs(self):
         return self.said[-1].partition('time-outs ')[2].partition(',')[0]

@@ -28,7 +28,16 @@ from franka_dynamics.simulation.receiver import ReceiverState, TorqueRefusal
 from franka_dynamics.urdf.writer import urdf_text
 
 from . import cpp_core
-from .cpp_core import ATOL, compiled, compiled_program, Core, PACKAGE, PAYLOAD, read, Receiver
+from .cpp_core import (
+    ATOL,
+    compiled,
+    compiled_program,
+    Core,
+    PACKAGE,
+    PAYLOAD,
+    read,
+    Receiver,
+)
 from .vectors import controller_test_vectors
 from .. import scripts
 from ..agreement import refuses
@@ -182,7 +191,10 @@ def test_it_has_the_python_controllers_torques_and_states_in_every_script(core, 
         # For both targets the rows hold a braked arm that gets faster, and a braked arm at a
         # position beyond its limits.
         assert list(pairwise(states)).count(('braking', 'fault')) == 4
-        assert {row[2] for row in rows if row[0] == 'message'} == {'heard', *TorqueRefusal}
+        assert {row[2] for row in rows if row[0] == 'message'} == {
+            'heard',
+            *TorqueRefusal,
+        }
     different, count, largest = core.played(text, tmp_path)
     assert not different
     torques = np.array([row[state + 1 :] for row in cycles], dtype=float)
@@ -197,7 +209,11 @@ def test_it_has_the_python_controllers_torques_and_states_in_every_script(core, 
 
 
 def test_an_infinite_position_of_a_joint_without_limits_is_a_fault(core):
-    settings, still, q = (Settings(target='mujoco'), np.zeros(7), OTHERS['turned'].home_position)
+    settings, still, q = (
+        Settings(target='mujoco'),
+        np.zeros(7),
+        OTHERS['turned'].home_position,
+    )
     controller = Receiver(core('turned'), settings, 'motion')
     assert controller.cycle(q, still)[1] == 'following'
     for _ in range(50):
@@ -212,7 +228,10 @@ def test_an_infinite_position_of_a_joint_without_limits_is_a_fault(core):
 def test_a_moving_arm_that_is_seen_again_is_slowed_until_it_rests(built, target, bad):
     arm, core = built
     q, still, dq = np.array(arm.home), np.zeros(arm.n), np.full(arm.n, 0.3)
-    controller, gravity = (Receiver(core, Settings(target=target), 'motion'), target == 'mujoco')
+    controller, gravity = (
+        Receiver(core, Settings(target=target), 'motion'),
+        target == 'mujoco',
+    )
     controller.cycle(q, dq)
     controller.cycle(np.where(np.arange(arm.n) == 1, bad, q), dq)
     for _ in range(18):  # torques change at their rate
@@ -227,7 +246,9 @@ def test_a_moving_arm_that_is_seen_again_is_slowed_until_it_rests(built, target,
         np.testing.assert_allclose(torque, gravity * model.gravity(q), rtol=0.0, atol=ATOL)
 
 
-def test_gains_that_change_while_a_position_is_held_begin_by_a_ramp_and_pull_no_guided_arm(built):
+def test_gains_that_change_while_a_position_is_held_begin_by_a_ramp_and_pull_no_guided_arm(
+    built,
+):
     arm, core = built
     still, effort = np.zeros(arm.n), arm.limit('effort')
     stiff = Settings(target='fci', kp=tuple(0.5 * effort), kd=tuple(0.02 * effort))
@@ -263,7 +284,10 @@ def test_a_held_arm_keeps_the_gains_with_which_it_was_braked(built):
 
 
 def test_a_wrist_that_is_pushed_while_hardly_any_torque_brakes_it_is_not_let_go(core):
-    receiver, q = (Receiver(core('bare'), Settings(target='mujoco'), 'motion'), ARMS['bare'].home)
+    receiver, q = (
+        Receiver(core('bare'), Settings(target='mujoco'), 'motion'),
+        ARMS['bare'].home,
+    )
     states = []
     for k in range(600):
         dq = min(0.01 * max(0, k - 20), 4.0) * np.eye(7)[6]
@@ -356,28 +380,61 @@ FILE = controller_arm_text(ARMS['fr3'])
         (FILE.replace('rated_load: ', 'rated: '), 'has no rated_load'),
         (FILE + 'colour: [1.0]\n', 'colour'),
         (FILE + 'name: again\n', 'name twice'),
-        (FILE.replace('rated_load: 3.0', 'rated_load: 3,0'), 'rated_load has 2 numbers'),
+        (
+            FILE.replace('rated_load: 3.0', 'rated_load: 3,0'),
+            'rated_load has 2 numbers',
+        ),
         (FILE.replace('rated_load: 3.0', 'rated_load: nan'), 'rated_load has nan'),
         (FILE.replace('rated_load: 3.0', 'rated_load: three'), 'rated_load has three'),
         (FILE.replace('[fr3_joint1, ', '['), 'links has 168 numbers instead of 144'),
-        (FILE.replace(', 87.0, 1000.0', ', .inf, 1000.0', 1), 'fr3_joint1 of fr3 has no torque'),
-        (FILE.replace('-2.9007, 2.9007', '2.9007, -2.9007', 1), 'fr3_joint1 of fr3 has limits'),
+        (
+            FILE.replace(', 87.0, 1000.0', ', .inf, 1000.0', 1),
+            'fr3_joint1 of fr3 has no torque',
+        ),
+        (
+            FILE.replace('-2.9007, 2.9007', '2.9007, -2.9007', 1),
+            'fr3_joint1 of fr3 has limits',
+        ),
         (FILE.replace('friction_elements: 2', 'friction_elements: 9'), 'friction'),
         (FILE.replace('friction_elements: 2', 'friction_elements: 1.5'), 'friction'),
-        (FILE.replace('[0.0, 1.0, 0.0', '[0.0, 1.1, 0.0', 1), 'fr3_joint1 of fr3 has a placement'),
-        (FILE.replace('2.9274653454', '-2.9274653454', 1), 'fr3_joint1 of fr3 moves a link'),
-        (FILE.replace('0.029251667870215825', '0.9', 1), 'fr3_joint1 of fr3 moves a link'),
+        (
+            FILE.replace('[0.0, 1.0, 0.0', '[0.0, 1.1, 0.0', 1),
+            'fr3_joint1 of fr3 has a placement',
+        ),
+        (
+            FILE.replace('2.9274653454', '-2.9274653454', 1),
+            'fr3_joint1 of fr3 moves a link',
+        ),
+        (
+            FILE.replace('0.029251667870215825', '0.9', 1),
+            'fr3_joint1 of fr3 moves a link',
+        ),
         (FILE.replace('friction: linear', 'friction: grease'), 'friction'),
-        (FILE.replace('friction_width: 0.01', 'friction_width: .inf'), 'friction_width has .inf'),
+        (
+            FILE.replace('friction_width: 0.01', 'friction_width: .inf'),
+            'friction_width has .inf',
+        ),
         (FILE.replace('friction_reach:\n  - [', 'friction_reach:\n  - [-'), 'friction'),
-        (FILE.replace('friction_covariance:\n  - [', 'friction_covariance:\n  - [-'), 'friction'),
+        (
+            FILE.replace('friction_covariance:\n  - [', 'friction_covariance:\n  - [-'),
+            'friction',
+        ),
         (FILE.replace('0.0, 0.0, 0.333,', '0.0, 0.0, 1e300,', 1), 'links has 1e300'),
         (FILE.replace('payload:\n  - [0.0', 'payload:\n  - [-1.0'), 'payload'),
         (FILE.replace('rated_load: 3.0', 'rated_load: -3.0'), 'rated load'),
-        (FILE.replace('fr3_joint2', 'fr3_joint1', 1), 'fr3_joint1 of fr3 is there twice'),
-        (FILE.replace('1000.0, 0.0]', '1000.0, 9.0]', 1), 'fr3_joint1 of fr3 has a home'),
+        (
+            FILE.replace('fr3_joint2', 'fr3_joint1', 1),
+            'fr3_joint1 of fr3 is there twice',
+        ),
+        (
+            FILE.replace('1000.0, 0.0]', '1000.0, 9.0]', 1),
+            'fr3_joint1 of fr3 has a home',
+        ),
         (FILE.replace('name: fr3', 'name: fr3 left'), 'name has more than one word'),
-        (FILE.replace('rated_load: 3.0', 'rated_load: ' + 5000 * '9'), 'rated_load has 999'),
+        (
+            FILE.replace('rated_load: 3.0', 'rated_load: ' + 5000 * '9'),
+            'rated_load has 999',
+        ),
     ],
 )
 def test_a_file_that_is_no_arm_is_refused_by_what_is_wrong(library, tmp_path, text, named):
@@ -413,7 +470,10 @@ def test_links_that_are_points_or_rods_or_nothing_are_taken(library, tmp_path):
     ('arm', 'named'),
     [
         (fd.load('scemi'), 'joint1 has no torque limit'),
-        (limited(random_arm(np.random.default_rng(0), joints=13), effort=1.0), '13 joints'),
+        (
+            limited(random_arm(np.random.default_rng(0), joints=13), effort=1.0),
+            '13 joints',
+        ),
         (
             replace(
                 limited(random_arm(np.random.default_rng(0), joints=1), effort=1.0),

@@ -100,7 +100,11 @@ FINGER = """<link name="finger">{inertial}</link><joint name="finger_joint" type
 RANDOM = [
     random_chain(np.random.default_rng(k), kinds)
     for k, kinds in enumerate(
-        (['revolute'] * 6, ['prismatic', 'revolute', 'continuous', 'prismatic'], ['revolute'] * 12)
+        (
+            ['revolute'] * 6,
+            ['prismatic', 'revolute', 'continuous', 'prismatic'],
+            ['revolute'] * 12,
+        )
     )
 ]
 TEXTS = {
@@ -134,15 +138,31 @@ LOOP = """<joint name="loop" type="fixed"><parent link="fr3_link3"/><child link=
     ('change', 'joints', 'named'),
     [
         ({}, ['fr3_joint1'], 'the moving joints from the root to fr3_joint1'),
-        ({}, ['fr3_joint2'], 'fr3_joint1, fr3_joint2; the parameter joints must name all'),
+        (
+            {},
+            ['fr3_joint2'],
+            'fr3_joint1, fr3_joint2; the parameter joints must name all',
+        ),
         ({}, [*ARM.joint_names[1::-1], *ARM.joint_names[2:]], 'in this order'),
         ({}, ['left_joint1'], 'there is no joint left_joint1'),
-        ({'effort="87"': 'effort="0"'}, ARM.joint_names, 'fr3_joint1 of fr3 has no torque limit'),
+        (
+            {'effort="87"': 'effort="0"'},
+            ARM.joint_names,
+            'fr3_joint1 of fr3 has no torque limit',
+        ),
         ({'<robot': '<robo'}, ARM.joint_names, 'no URDF'),
         ({'izz="': 'izz="1'}, ARM.joint_names, 'no real body'),
-        ({'<mass value="2': '<mass value="nan'}, ARM.joint_names, 'fr3_link0 is not complete'),
+        (
+            {'<mass value="2': '<mass value="nan'},
+            ARM.joint_names,
+            'fr3_link0 is not complete',
+        ),
         ({'ixx="0.02': 'iyx="0.02'}, ARM.joint_names, 'fr3_link1 is not complete'),
-        ({'velocity="2.62"': 'velocity="-2.62"'}, ARM.joint_names, 'fr3_joint1 of fr3 has limits'),
+        (
+            {'velocity="2.62"': 'velocity="-2.62"'},
+            ARM.joint_names,
+            'fr3_joint1 of fr3 has limits',
+        ),
         ({'xyz="0 -0.316': 'xyz="0 -316'}, ARM.joint_names, 'fr3_joint3 is 316 m from'),
         ({'</robot>': LOOP}, ARM.joint_names, 'form a loop'),
     ],
@@ -188,7 +208,10 @@ def test_alone_in_a_controller_manager_it_follows_its_topic(run, source):
     row = [*ARM.home, *np.zeros(ARM.n), *ddq]
     given, text = {}, None
     if source == 'robot_description':
-        given, text = {'arm_file': '', 'joints': list(ARM.joint_names)}, urdf_text(fd.load('fr3'))
+        given, text = (
+            {'arm_file': '', 'joints': list(ARM.joint_names)},
+            urdf_text(fd.load('fr3')),
+        )
     parameters = of_feedforward(PLAIN, kpp=[30.0], **given) + (
         '/controller_manager:\n  ros__parameters:\n    update_rate: 1000\n'
         '    feedforward.type: franka_dynamics_controllers/FeedforwardController\n'
@@ -250,7 +273,10 @@ def test_motions_of_a_trajectory_controller_are_followed_with_the_gains(run):
     ('joints', 'named'),
     [
         (list(ARM.joint_names[:6]), 'differ in number 7: none and fr3_joint7'),
-        ([f'{name}_' for name in ARM.joint_names], 'number 1: fr3_joint1_ and fr3_joint1'),
+        (
+            [f'{name}_' for name in ARM.joint_names],
+            'number 1: fr3_joint1_ and fr3_joint1',
+        ),
         ([ARM.joint_names[0]] * 7, 'number 2: fr3_joint1 and fr3_joint2'),
     ],
 )

@@ -36,11 +36,18 @@ from franka_dynamics.control.settings import Terms
 from franka_dynamics.control.stopping import BrakingController
 from franka_dynamics.control.terms import TermModel
 from franka_dynamics.errors import SettingsError
-from franka_dynamics.simulation.receiver import COMMAND_TIMEOUT_S, ReceiverState, TorqueReceiver
+from franka_dynamics.simulation.receiver import (
+    COMMAND_TIMEOUT_S,
+    ReceiverState,
+    TorqueReceiver,
+)
 
 TILTS = ('', 'robot', 'node')  # enumerators of Tilt in settings.hpp
 _PERIOD_S = 1e-3
-_AMPLITUDE, _SHARE = 0.05, 0.2  # of a joint's motion: [rad], at most this share of its range
+_AMPLITUDE, _SHARE = (
+    0.05,
+    0.2,
+)  # of a joint's motion: [rad], at most this share of its range
 # Cycles of the core's script: a motion begins after the ramp of the start, settings change while
 # it is followed, and states are lost during the ramp of that change.
 _MOVES, _CHANGES, _LOST = 230, 280, 330
@@ -87,7 +94,10 @@ def _rows(arm: ArmDescription) -> list[str]:
             rows += _followed(arm, settings, payload)
     if _fits(held, arm):
         rows += _braked(arm, held)
-    for settings in (Settings(target='mujoco', payload=payload), Settings(payload=payload)):
+    for settings in (
+        Settings(target='mujoco', payload=payload),
+        Settings(payload=payload),
+    ):
         if _fits(settings, arm):
             rows += _received(arm, settings)
     return rows
@@ -103,7 +113,10 @@ def _fits(settings: Settings, arm: ArmDescription) -> bool:
 
 
 def _amplitude(arm: ArmDescription) -> Array:
-    limits = arm.limit('upper') - arm.home_position, arm.home_position - arm.limit('lower')
+    limits = (
+        arm.limit('upper') - arm.home_position,
+        arm.home_position - arm.limit('lower'),
+    )
     amplitude = np.minimum(_AMPLITUDE, _SHARE * np.minimum(*limits))
     return amplitude * np.resize((1.0, -0.7, 0.5), arm.n)
 
@@ -162,7 +175,11 @@ def _braked(arm: ArmDescription, settings: Settings) -> Iterator[str]:
     yield 'begin'
     yield _settings_row('motion', settings, arm)
     q, amplitude = np.round(arm.home_position, _DIGITS), _amplitude(arm)
-    terms, brake, zero = TermModel(arm, settings), BrakingController(arm), np.zeros(arm.n)
+    terms, brake, zero = (
+        TermModel(arm, settings),
+        BrakingController(arm),
+        np.zeros(arm.n),
+    )
     limiter = TorqueLimiter(arm.limit('effort'), arm.limit('effort_rate'))
     torque = limiter.clip_torque(terms.gravity_to_command(q, terms.gravity(q)))
     yield _row('cycle', _PERIOD_S, *q, *zero, ReceiverState.FOLLOWING.status_word, *torque)
@@ -220,7 +237,12 @@ def _received(arm: ArmDescription, settings: Settings) -> Iterator[str]:
         for sender, values in _messages(k, wave, effort):
             numbers[sender] += 1
             refusal = receiver.accept(values, numbers[sender])
-            yield _row('message', sender, 'heard' if refusal is None else refusal.value, *values)
+            yield _row(
+                'message',
+                sender,
+                'heard' if refusal is None else refusal.value,
+                *values,
+            )
         measured, moving = q.copy(), dq.copy()
         if 340 <= k < 370:
             measured *= math.nan

@@ -14,7 +14,11 @@ from franka_dynamics.errors import RecordingError
 from franka_dynamics.motion.trajectory import Trajectory
 from franka_dynamics.recordings.recording import Recording
 from franka_dynamics.simulation import arm_simulation
-from franka_dynamics.simulation.arm_simulation import ArmSimulation, read_steps, SimulationSettings
+from franka_dynamics.simulation.arm_simulation import (
+    ArmSimulation,
+    read_steps,
+    SimulationSettings,
+)
 
 from ..agreement import refuses
 

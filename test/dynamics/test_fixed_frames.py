@@ -33,7 +33,12 @@ FRAMES = {
     **{name: name for name in ('fr3_hand', 'fr3_hand_tcp', 'camera', 'fr3_link5', 'fr3_link8')},
     **{name: name for name in ('base', 'fr3_link0')},
     'c': 'camera',  # a fixed joint
-    **{'flange': 'fr3_link8', 8: 'fr3_link8', 'fr3_joint3': 'fr3_link3', 3: 'fr3_link3'},
+    **{
+        'flange': 'fr3_link8',
+        8: 'fr3_link8',
+        'fr3_joint3': 'fr3_link3',
+        3: 'fr3_link3',
+    },
 }
 
 

@@ -79,7 +79,9 @@ def test_an_empty_stack_gives_an_empty_result():
 
 
 @pytest.mark.parametrize(
-    'quantity', [one for one in COMPARED_QUANTITIES if one.input_count > 1], ids=attrgetter('name')
+    'quantity',
+    [one for one in COMPARED_QUANTITIES if one.input_count > 1],
+    ids=attrgetter('name'),
 )
 def test_stacks_that_do_not_broadcast_are_refused_in_one_sentence(model, quantity):
     states = [np.zeros((rows, 7)) for rows in (2, 3, 3)[: quantity.input_count]]
@@ -98,7 +100,10 @@ def test_many_wrenches_act_on_one_state_and_must_broadcast(model):
 
 
 def test_a_link_with_a_first_moment_but_no_mass_is_computed():
-    nothing, link = fd.LinkInertia.zero(), fd.LinkInertia(0.0, (0.1, 0.2, 0.3), np.eye(3))
+    nothing, link = (
+        fd.LinkInertia.zero(),
+        fd.LinkInertia(0.0, (0.1, 0.2, 0.3), np.eye(3)),
+    )
 
     def gravity(*links):
         return fd.NewtonEulerModel(replace(FER, links=links)).gravity(FER.home)
@@ -229,7 +234,10 @@ def test_pinocchios_regressor_of_a_drawn_arm_equals_the_recursion(seed, conventi
     # Given an arm of 1 to 8 joints that turn or slide, on a turned base, under a drawn gravity.
     rng = np.random.default_rng(seed)
     arm, gravity = random_arm(rng, convention=convention), rng.uniform(-10.0, 10.0, 3)
-    states, columns = sample_states(arm, 6, seed), rng.permutation(10 * arm.n)[:7].tolist()
+    states, columns = (
+        sample_states(arm, 6, seed),
+        rng.permutation(10 * arm.n)[:7].tolist(),
+    )
     # When Pinocchio computes the regressor and moves its columns to the links' frames.
     model = PinocchioModel(arm, gravity)
     actual = model.regressor(*states)
@@ -240,7 +248,9 @@ def test_pinocchios_regressor_of_a_drawn_arm_equals_the_recursion(seed, conventi
     np.testing.assert_array_equal(model.regressor(*states, columns=columns), actual[..., columns])
 
 
-def test_a_regressor_in_blocks_equals_single_states_and_gives_chosen_columns(monkeypatch):
+def test_a_regressor_in_blocks_equals_single_states_and_gives_chosen_columns(
+    monkeypatch,
+):
     monkeypatch.setattr(regressor, '_STATES_PER_BLOCK', 4)
     description, columns = fd.load('fer'), (69, 5, 18)
     states = fd.sample_states(description, 10, 0)
@@ -303,7 +313,11 @@ INDEPENDENT = (PinocchioModel, NewtonEulerModel, ExponentialsModel)
 
 def body_of(link):
     """Return mass, centre of mass and the tensor about it, as xx, xy, xz, yy, yz, zz."""
-    return link.mass, link.center_of_mass, link.inertia_at_center_of_mass[np.triu_indices(3)]
+    return (
+        link.mass,
+        link.center_of_mass,
+        link.inertia_at_center_of_mass[np.triu_indices(3)],
+    )
 
 
 def published_bodies(description):
@@ -383,7 +397,12 @@ def assert_mujoco_agrees(description, gravity, bodies, states):
             if quantity == 'frames':
                 actual = actual[:, :-1, :3, 3]
                 assert np.abs(actual - expected).max() <= AGREEMENT  # [m], also far away
-            assert_near(actual, np.array(expected), AGREEMENT, f'{quantity}, {type(one).__name__}')
+            assert_near(
+                actual,
+                np.array(expected),
+                AGREEMENT,
+                f'{quantity}, {type(one).__name__}',
+            )
 
 
 @pytest.mark.parametrize(('arm', 'gravity'), [('fer', (0, 0, -9.81)), ('fr3', (3.0, -5.0, 7.0))])

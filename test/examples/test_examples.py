@@ -178,7 +178,11 @@ def of_menageries_kind(path):
     friction = 4 * (1.137,) + (0.763, 0.44, 0.248)
     rotors = 4 * (0.195,) + 3 * (0.074,)
     for joint, loss, rotor in zip(root.find('worldbody').iter('joint'), friction, rotors):
-        joint.attrib |= {'frictionloss': f'{loss}', 'armature': f'{rotor}', 'damping': '0.21'}
+        joint.attrib |= {
+            'frictionloss': f'{loss}',
+            'armature': f'{rotor}',
+            'damping': '0.21',
+        }
     ElementTree.ElementTree(root).write(path)
     return path
 
@@ -217,7 +221,11 @@ def test_a_solved_reach_keeps_every_limit(time_optimal_reach, planned):
     assert ((q >= arm.limit('lower')) & (q <= arm.limit('upper'))).all()
     assert ((dq >= share * low - 1e-6) & (dq <= share * high + 1e-6)).all()
     rates = np.diff(tau, axis=0) * INTERVALS / duration
-    for values, limit in ((tau, 'effort'), (rates, 'effort_rate'), (ddq, 'acceleration')):
+    for values, limit in (
+        (tau, 'effort'),
+        (rates, 'effort_rate'),
+        (ddq, 'acceleration'),
+    ):
         assert (np.abs(values) <= share * arm.limit(limit)).all()
     # Between the knots too positions and velocities are integrals; differences round the kinks.
     times = np.linspace(0.0, duration, 2001)

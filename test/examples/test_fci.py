@@ -97,7 +97,10 @@ def test_a_motion_is_fed_forward_and_ends_where_it_began(moved, robot, capsys):
     # Two quintics from rest to rest, of half the duration each: out, and back.
     time = (time[:, 0] - planned.end + SECONDS) / (0.5 * SECONDS)
     s = np.where(time < 1.0, time, 2.0 - time)
-    way, rate = ANGLE * np.eye(7)[JOINT], np.where(time < 1.0, 1.0, -1.0) / (0.5 * SECONDS)
+    way, rate = (
+        ANGLE * np.eye(7)[JOINT],
+        np.where(time < 1.0, 1.0, -1.0) / (0.5 * SECONDS),
+    )
     desired = planned.positions[-1] + np.outer(10 * s**3 - 15 * s**4 + 6 * s**5, way)
     velocity = np.outer((30 * s**2 - 60 * s**3 + 30 * s**4) * rate, way)
     acceleration = np.outer((60 * s - 180 * s**2 + 120 * s**3) * rate**2, way)

@@ -16,7 +16,13 @@ from franka_dynamics.identification import base_parameters, direct_method
 
 from ..agreement import assert_close, refuses
 from ..arms import make_random_arm, with_row
-from ..dynamics.trees import GRAVITIES, random_tree, random_tree_of_rows, TILTED, VERTICAL
+from ..dynamics.trees import (
+    GRAVITIES,
+    random_tree,
+    random_tree_of_rows,
+    TILTED,
+    VERTICAL,
+)
 
 FER = fd.load('fer')
 STATES = fd.sample_states(FER, 10, 0)
@@ -29,7 +35,12 @@ ATOL_QUOTED = 5.1e-7
 
 @pytest.mark.parametrize(
     ('name', 'counts'),
-    [('fer', (43, 45, 39)), ('fr3', (43, 45, 39)), ('scemi', (36, 38, 34)), ('rpr', (11, 13, 11))],
+    [
+        ('fer', (43, 45, 39)),
+        ('fr3', (43, 45, 39)),
+        ('scemi', (36, 38, 34)),
+        ('rpr', (11, 13, 11)),
+    ],
 )
 def test_a_known_arm_has_the_known_number_of_base_parameters(name, counts):
     found = [len(fd.base_parameters(fd.load(name), gravity)) for gravity in GRAVITIES]
@@ -112,7 +123,10 @@ def test_neither_the_unit_of_length_nor_a_distant_base_changes_rank_decisions():
     joints = tuple(replace(one, row=row) for one, row in zip(FER.joints, rows))
     pose, scemi = np.eye(4), fd.load('scemi')
     pose[:3, 3] = (3e6, -2e6, 5e6)
-    for arm, changed in ((FER, replace(FER, joints=joints)), (scemi, replace(scemi, base=pose))):
+    for arm, changed in (
+        (FER, replace(FER, joints=joints)),
+        (scemi, replace(scemi, base=pose)),
+    ):
         found = fd.base_parameters(changed)
         assert found.columns == fd.base_parameters(arm).columns
         assert found.column_gap.min_kept_norm > 1e-3
@@ -131,18 +145,33 @@ def test_a_twist_that_nearly_vanishes_shows_in_the_rank_gap():
     [
         *(
             (lambda given=given: fd.base_parameters(FER, given), ('Gravity', 'three'))
-            for given in ((0.0, -9.81), (0.0, 0.0, np.nan), np.zeros((0, 3)), 'up', [[0.0], 1.0])
+            for given in (
+                (0.0, -9.81),
+                (0.0, 0.0, np.nan),
+                np.zeros((0, 3)),
+                'up',
+                [[0.0], 1.0],
+            )
         ),
         *(
             (lambda x=x: fd.base_parameters(FER).regrouped_arm(x), ('base parameters',))
             for x in (1.0, 'text', [[0.0], 1.0], np.zeros(3))
         ),
         *(
-            (lambda x=x: fd.base_parameters(FER, 'any').regressor(*STATES, x), ('gravity vector',))
+            (
+                lambda x=x: fd.base_parameters(FER, 'any').regressor(*STATES, x),
+                ('gravity vector',),
+            )
             for x in ('up', [[0.0], 1.0], (0.0, np.nan, 0.0))
         ),
-        (lambda: fd.base_parameters(FER, 'any').regressor(*STATES), ('gravity vector',)),
-        (lambda: fd.base_parameters(FER, VERTICAL).regressor(*STATES, TILTED), ('[3.0, -5.0',)),
+        (
+            lambda: fd.base_parameters(FER, 'any').regressor(*STATES),
+            ('gravity vector',),
+        ),
+        (
+            lambda: fd.base_parameters(FER, VERTICAL).regressor(*STATES, TILTED),
+            ('[3.0, -5.0',),
+        ),
         (lambda: fd.base_parameters(FER).values(fd.load('scemi')), ('scemi', 'fer')),
     ],
 )
@@ -189,7 +218,9 @@ ATOL_MAP = 1e-12
 def test_scemi_in_symbols_is_the_papers_section_9():
     import sympy as sp  # many tests' processes do without it
 
-    from franka_dynamics.identification.symbolic_parameters import symbolic_base_parameters
+    from franka_dynamics.identification.symbolic_parameters import (
+        symbolic_base_parameters,
+    )
 
     symbols = symbolic_base_parameters(fd.load('scemi'))
     lines = symbols.as_text().splitlines()
@@ -204,7 +235,11 @@ def test_scemi_in_symbols_is_the_papers_section_9():
 KNOWN = [
     (fd.load(name), gravity, True)
     for name in ('fer', 'stanford', 'scemi')
-    for gravity in (VERTICAL, base_parameters.GRAVITY_BASIS_M_S2, base_parameters.NO_GRAVITY)
+    for gravity in (
+        VERTICAL,
+        base_parameters.GRAVITY_BASIS_M_S2,
+        base_parameters.NO_GRAVITY,
+    )
 ]
 RANDOM = [
     (make_random_arm(seed, n=5, special=(0.0, 0.5, 0.9)[seed]), gravity, None)
@@ -215,7 +250,9 @@ RANDOM = [
 
 @pytest.mark.parametrize(('arm', 'gravity', 'rotors'), [*KNOWN, *RANDOM])
 def test_symbols_with_numbers_are_an_arms_eliminations(arm, gravity, rotors):
-    from franka_dynamics.identification.symbolic_parameters import symbolic_base_parameters
+    from franka_dynamics.identification.symbolic_parameters import (
+        symbolic_base_parameters,
+    )
 
     found = fd.base_parameters(arm, gravity, rotor_inertia=rotors)
     symbols = symbolic_base_parameters(arm, gravity, rotor_inertia=rotors)
@@ -229,7 +266,9 @@ def test_symbols_with_numbers_are_an_arms_eliminations(arm, gravity, rotors):
 
 
 def test_the_text_is_python_that_gives_the_arms_values():
-    from franka_dynamics.identification.symbolic_parameters import symbolic_base_parameters
+    from franka_dynamics.identification.symbolic_parameters import (
+        symbolic_base_parameters,
+    )
 
     arm = fd.load('fer', 'ledezma2021')
     names = dict(zip(fd.parameter_names(7), fd.parameter_vector(arm)))
@@ -260,7 +299,10 @@ def test_lambda_transforms_the_energies_of_a_link_whose_joint_stands_still(seed)
     found = np.zeros((2, 10))
     found[1, 6:] = -np.asarray(TILTED) @ arm.base[:3]
     for j, (joint, row) in enumerate(zip(arm.joints, direct_method.modified_dh_rows(arm))):
-        turns, still = joint.kind is JointKind.REVOLUTE, np.where(np.arange(4) < j, dq, 0.0)
+        turns, still = (
+            joint.kind is JointKind.REVOLUTE,
+            np.where(np.arange(4) < j, dq, 0.0),
+        )
         angle = joint.row.theta + q[j] * turns
         at = row._replace(ct=np.cos(angle), st=np.sin(angle), r=row.r + q[j] * (not turns))
         expected = np.reshape(fd.energy_regressors(arm, q, still, TILTED), (2, 4, 10))[:, j]
@@ -298,7 +340,10 @@ def test_the_direct_method_gives_the_qrs_map_of_a_random_arm(seed):
     n, rotors, base = 2 + seed % 6, seed % 3 == 0, seed % 2
     arm = make_random_arm(seed, n=n, special=special, rotors=rotors, base=base)
     for gravity in GRAVITIES[seed % 2 :: 2]:
-        found, other = fd.direct_base_parameters(arm, gravity), fd.base_parameters(arm, gravity)
+        found, other = (
+            fd.direct_base_parameters(arm, gravity),
+            fd.base_parameters(arm, gravity),
+        )
         assert found.columns == other.columns
         np.testing.assert_allclose(found.matrix, other.matrix, rtol=0.0, atol=ATOL_COEFFICIENT)
 

@@ -18,7 +18,10 @@ from franka_dynamics.identification.excitation import (
     optimise_excitation,
     random_trajectory,
 )
-from franka_dynamics.identification.excitation_problem import ExcitationLimits, ExcitationProblem
+from franka_dynamics.identification.excitation_problem import (
+    ExcitationLimits,
+    ExcitationProblem,
+)
 from franka_dynamics.identification.prior import Prior
 from franka_dynamics.recordings.preprocessing import Motion, SignalOptions
 
@@ -228,10 +231,16 @@ def shipped(request):
     stamps = [point['time_from_start'] for point in points]
     times = np.array([stamp['sec'] + 1e-9 * stamp['nanosec'] for stamp in stamps])
     fields = 'positions', 'velocities', 'accelerations'
-    return arm, times, *(np.array([point[field] for point in points]) for field in fields)
+    return (
+        arm,
+        times,
+        *(np.array([point[field] for point in points]) for field in fields),
+    )
 
 
-def test_a_shipped_excitation_begins_and_ends_at_rest_at_home_within_half_the_limits(shipped):
+def test_a_shipped_excitation_begins_and_ends_at_rest_at_home_within_half_the_limits(
+    shipped,
+):
     arm, times, q, dq, ddq = shipped
     rounding = 1e-5  # of the file's six digits
     for values, rest in ((q, arm.home), (dq, 0.0), (ddq, 0.0)):
@@ -244,7 +253,9 @@ def test_a_shipped_excitation_begins_and_ends_at_rest_at_home_within_half_the_li
     np.testing.assert_allclose(np.diff(q, axis=0), moved, atol=5e-4)
 
 
-def test_a_shipped_excitation_stays_above_the_table_and_shows_all_base_parameters(shipped):
+def test_a_shipped_excitation_stays_above_the_table_and_shows_all_base_parameters(
+    shipped,
+):
     arm, _, *states = shipped
     model = fd.Model(arm)
     assert model.frames(states[0])[:, 2:, 2, 3].min() > 0.1  # [m] from elbow to flange

@@ -35,7 +35,10 @@ from ..urdf.urdf_texts import six_axes
 
 pytestmark = pytest.mark.usefixtures('remembered_regressors')
 FER, FR3 = fd.load('fer'), fd.load('fr3', hand='franka_hand')
-SLIP, SIMPLE = IdentificationOptions(), IdentificationOptions(friction='viscous_coulomb')
+SLIP, SIMPLE = (
+    IdentificationOptions(),
+    IdentificationOptions(friction='viscous_coulomb'),
+)
 SMOOTH = SignalOptions(cutoff=5.0)
 
 
@@ -219,11 +222,19 @@ def clipped(recording):
         (lambda x: [], IdentificationError, ['no recording']),
         (lambda x: [x, x.q], IdentificationError, ['path', 'ndarray']),
         (lambda x: ['/no/such/bag'], RecordingError, ['/no/such/bag']),
-        (lambda x: [to_motion(x), to_motion(x, SMOOTH)], IdentificationError, ['signal options']),
+        (
+            lambda x: [to_motion(x), to_motion(x, SMOOTH)],
+            IdentificationError,
+            ['signal options'],
+        ),
         (lambda x: [x, x], IdentificationError, ['recording 2']),
         (lambda x: [to_motion(x)] * 2, IdentificationError, ['recording 2']),
         (lambda x: [no_number(x)], RecordingError, ['row 101', 'fer_joint4', 'nan']),
-        (lambda x: [no_number(to_motion(x))], RecordingError, ['recording 1', '_joint4', 'nan']),
+        (
+            lambda x: [no_number(to_motion(x))],
+            RecordingError,
+            ['recording 1', '_joint4', 'nan'],
+        ),
         (lambda x: [x.select(slice(0, 57))], RecordingError, ['1.86 s', '10 s']),
         (lambda x: [still(x)], RecordingError, ['stands still', 'identify plan']),
         (lambda x: [still(x, 0.75)], RecordingError, ['6.', 's of motion']),
@@ -257,7 +268,12 @@ def test_what_friction_is_worth_is_said(identified):
 
 def test_the_written_friction_has_the_covariance_of_its_estimate(identified):
     estimate, friction = identified.estimate, identified.arm.friction
-    kept = [0, 1, 2, *(3 + k for k, one in enumerate(SLIP_REACHES_RAD) if one in friction.reach)]
+    kept = [
+        0,
+        1,
+        2,
+        *(3 + k for k, one in enumerate(SLIP_REACHES_RAD) if one in friction.reach),
+    ]
     start = len(estimate.model.base) + 5 * 6  # of joint 7, which has five parameters
     own = estimate.covariance[start : start + 5, start : start + 5]
     np.testing.assert_array_equal(friction.covariance[6], own[np.ix_(kept, kept)])
@@ -330,9 +346,15 @@ def test_rotors_behind_gears_are_no_part_of_a_load(tmp_path, known):
     friction = ViscousCoulombFriction(rubbing, rubbing, np.zeros(6))
     motions = []
     for seed, one in enumerate((geared, geared.with_payload(body))):
-        path, rng = smooth_motion(arm, 20.0, 100.0, seed, 0.6), np.random.default_rng(seed)
+        path, rng = (
+            smooth_motion(arm, 20.0, 100.0, seed, 0.6),
+            np.random.default_rng(seed),
+        )
         motions.append([to_motion(recorded(one, *path, friction=friction, noise=0.3, rng=rng))])
-    found, truth = identify_payload(*motions, geared if known else arm), payload_array(body)
+    found, truth = (
+        identify_payload(*motions, geared if known else arm),
+        payload_array(body),
+    )
     np.testing.assert_allclose(found.values[:4], truth[:4], rtol=0.0, atol=0.005)
     np.testing.assert_allclose(found.values[4:], truth[4:], rtol=0.0, atol=0.03)
 
@@ -392,7 +414,11 @@ SHORT_REAL = drawn_around(SHORT, 0)
 def cluster():
     distributed = pytest.importorskip('distributed')
     with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, silence_logs=50
+        n_workers=1,
+        threads_per_worker=1,
+        processes=False,
+        dashboard_address=None,
+        silence_logs=50,
     ) as running:
         yield running
 
@@ -443,7 +469,10 @@ class DeadlyBag(Bag):
 
 
 def test_a_worker_that_dies_is_told_in_a_sentence():
-    with ProcessPoolExecutor(1) as executor, refuses(ClusterError, 'memory', '--workers'):
+    with (
+        ProcessPoolExecutor(1) as executor,
+        refuses(ClusterError, 'memory', '--workers'),
+    ):
         identify([DeadlyBag('bag', SHORT.joint_names)], SHORT, executor=executor)
 
 

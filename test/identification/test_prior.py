@@ -8,7 +8,12 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import available_sets, LinkInertia, load, ViscousCoulombFriction
+from franka_dynamics.arm import (
+    available_sets,
+    LinkInertia,
+    load,
+    ViscousCoulombFriction,
+)
 from franka_dynamics.arm.bodies import load_hand
 from franka_dynamics.demo.random_plant import random_plant
 from franka_dynamics.errors import IdentificationError

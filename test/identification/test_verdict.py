@@ -309,11 +309,16 @@ def test_what_makes_a_real_arm_half_as_good_is_refused(fer_recording, change, jo
     # Its identified arm has 1.5 to 9 times E of the one by the log as it is.
     model = IdentificationOptions().torque_model(FER)
     found = judge_motion(change(loose(fer_recording)), model, [FER], 'log')
-    named = {*found.suspected_joints, *(one for cause in found.causes for one in cause.joints)}
+    named = {
+        *found.suspected_joints,
+        *(one for cause in found.causes for one in cause.joints),
+    }
     assert not found.sound and named <= {joint}
 
 
-def test_efforts_held_at_30_hz_are_sound_and_those_that_are_late_are_not(fer_1khz_recording):
+def test_efforts_held_at_30_hz_are_sound_and_those_that_are_late_are_not(
+    fer_1khz_recording,
+):
     log, model = fer_1khz_recording, IdentificationOptions().torque_model(FER)
     held = replace(log, effort=log.effort[np.arange(len(log)) // 33 * 33])
     found = judge_motion(to_motion(held), model, [FER], 'log')
@@ -509,7 +514,10 @@ def test_weak_gravity_that_is_turned_is_not_gravity_left_out():
     moon, fault = np.array([0.0, 0.0, -1.62]), torques.WrongGravity()
 
     def found(*columns):
-        values = {**dict(zip(fault.column_names, columns)), torques.EffortGain().kind: 0.0}
+        values = {
+            **dict(zip(fault.column_names, columns)),
+            torques.EffortGain().kind: 0.0,
+        }
         return fault.reported_values(values, moon)
 
     turned = found(0.2, 0.0, 0.0)

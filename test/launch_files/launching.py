@@ -110,7 +110,11 @@ def started(file, monkeypatch, returncode=0, **given) -> list[Started]:
     path = os.pathsep.join([os.environ['PATH'], os.path.dirname(sys.executable)])
     monkeypatch.setenv('PATH', path)
     from launch import LaunchContext
-    from launch.actions import ExecuteLocal, IncludeLaunchDescription, RegisterEventHandler
+    from launch.actions import (
+        ExecuteLocal,
+        IncludeLaunchDescription,
+        RegisterEventHandler,
+    )
     from launch.events.process import ProcessExited
     from launch.launch_description_sources import PythonLaunchDescriptionSource
 

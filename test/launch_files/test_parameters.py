@@ -50,7 +50,11 @@ def parameter_file(path, sections):
 @pytest.mark.parametrize(
     ('name', 'given', 'expected'),
     [
-        ('feedforward', {**LEFT, 'target': 'fci', 'use_sim_time': 'false'}, {**LEFT, **REAL}),
+        (
+            'feedforward',
+            {**LEFT, 'target': 'fci', 'use_sim_time': 'false'},
+            {**LEFT, **REAL},
+        ),
         ('franka_ros2', {**LEFT, **FORWARD}, {**LEFT, **REAL}),
         ('simulation', LEFT, {**LEFT, **SIMULATED}),
         ('two_arms', {'arm_prefix': 'a_'}, SIMULATED),
@@ -65,11 +69,19 @@ def parameter_file(path, sections):
 )
 def test_arguments_win_over_a_file_for_the_node(all_launched, tmp_path, name, given, expected):
     # As `ros2 param dump` writes it. ROS prefers an exact name to /** whatever the order.
-    wrong = {'robot_type': 'fer', 'arm_prefix': '', 'use_sim_time': not expected['use_sim_time']}
+    wrong = {
+        'robot_type': 'fer',
+        'arm_prefix': '',
+        'use_sim_time': not expected['use_sim_time'],
+    }
     wrong['target'] = 'mujoco' if expected['target'] == 'fci' else 'fci'
     arm = {'robot_type': 'fer', 'arm_prefix': '', 'publish_clock': False}
     spaces = ['/simulation', '/simulation/left', '/simulation/right']
-    names = ['/feedforward', '/left_feedforward', *(f'{one}/feedforward' for one in spaces)]
+    names = [
+        '/feedforward',
+        '/left_feedforward',
+        *(f'{one}/feedforward' for one in spaces),
+    ]
     files = {
         'params_file': parameter_file(tmp_path / 'node.yaml', OWN | dict.fromkeys(names, wrong)),
         'simulator_params_file': parameter_file(
@@ -96,7 +108,12 @@ def test_arguments_win_over_a_file_for_the_node(all_launched, tmp_path, name, gi
         # Each of two arms has a clock of its own, in the namespace of its node.
         (node,) = (node for node in nodes if node.remappings['__ns'] == one.remappings['__ns'])
         assert node.remappings['/clock'] == 'clock' and one.on_exit is not None
-        has(one, robot_type='fr3', publish_clock=True, arm_prefix=node.values['arm_prefix'])
+        has(
+            one,
+            robot_type='fr3',
+            publish_clock=True,
+            arm_prefix=node.values['arm_prefix'],
+        )
 
 
 def test_every_target_has_a_file_and_by_default_nothing_moves(launched, tmp_path, monkeypatch):
@@ -114,7 +131,10 @@ def test_what_was_not_given_is_left_to_the_file(launched, tmp_path):
         '/left/feedforward': {'target': 'gz_ros2_control'},
         '/right/feedforward': {'robot_type': 'fr3v2', 'arm_prefix': 'mine_'},
     }
-    given = {'params_file': parameter_file(tmp_path / 'both.yaml', both), 'namespace': 'right'}
+    given = {
+        'params_file': parameter_file(tmp_path / 'both.yaml', both),
+        'namespace': 'right',
+    }
     states = 'franka/joint_states'
     node = launched('feedforward', **given, robot_type='fr3', joint_states_topic=states)
     node = node['feedforward_node']
@@ -138,7 +158,11 @@ def test_two_arms_have_an_arm_and_a_prefix_each(all_launched):
     ]
     names = 'robot_type', 'arm_prefix'
     for one, row in zip(found, expected, strict=True):
-        assert (one.executable, one.remappings['__ns'], *map(one.values.get, names)) == row
+        assert (
+            one.executable,
+            one.remappings['__ns'],
+            *map(one.values.get, names),
+        ) == row
 
 
 def test_a_urdf_gives_mount_and_masses_to_arms_and_nodes(all_launched):
@@ -238,7 +262,9 @@ OF_LAUNCH, OF_RUN = (
 
 @pytest.mark.parametrize('text', OF_LAUNCH)
 def test_a_launch_command_of_a_page_gives_arguments_that_exist(text):
-    from launch.launch_description_sources import get_launch_description_from_python_launch_file
+    from launch.launch_description_sources import (
+        get_launch_description_from_python_launch_file,
+    )
 
     name, *given = [word for word in COMMANDS[text][2:] if not word.startswith('--')]
     description = get_launch_description_from_python_launch_file(str(ROOT / 'launch' / name))
@@ -304,7 +330,11 @@ def test_franka_ros2_loads_what_its_spawner_unloads(launched, controller, robot_
     assert '--unload-on-kill' in processes['spawner'].command
     name, own = loaded(processes['spawner'])
     joints = [f'{prefix}{name}' for name in load(robot_type).joint_names]
-    assert (name, own['joints'], list(own.get('gains', joints))) == (controller, joints, joints)
+    assert (name, own['joints'], list(own.get('gains', joints))) == (
+        controller,
+        joints,
+        joints,
+    )
     node = processes['feedforward_node']
     has(node, robot_type=robot_type, arm_prefix=prefix)
     assert node.remappings['__node'] == f'{prefix}feedforward'
@@ -363,7 +393,8 @@ LOAD = {'payload': [1.0, 0.0, 0.0, 0.1, *[0.0] * 6], 'payload_known_to_robot': F
 
 
 @pytest.mark.parametrize(
-    'section', ['/**', '/left/left_feedforward', '/**/left_feedforward', '/*/left_feedforward']
+    'section',
+    ['/**', '/left/left_feedforward', '/**/left_feedforward', '/*/left_feedforward'],
 )
 def test_the_controller_that_brakes_gets_the_nodes_load_and_tilt(
     launched, installed, tmp_path, section

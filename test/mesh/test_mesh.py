@@ -15,7 +15,14 @@ from ..dynamics.trees import random_link
 
 # Corner k of a unit cube has the bits of k as coordinates; faces turn left seen from outside.
 _CORNERS = np.array([[(k >> axis) & 1 for axis in range(3)] for k in range(8)], dtype=float)
-_SIDES = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]]
+_SIDES = [
+    [0, 2, 3, 1],
+    [4, 5, 7, 6],
+    [0, 1, 5, 4],
+    [2, 6, 7, 3],
+    [0, 4, 6, 2],
+    [1, 3, 7, 5],
+]
 _FACES = np.array([[a, *pair] for a, b, c, d in _SIDES for pair in ((b, c), (c, d))])
 
 
@@ -142,7 +149,10 @@ def test_the_ten_by_six_matrix_is_the_slope_of_a_moved_body(seed):
     def moved(change):
         return inertia.expressed_in(exp6(change)).parameters()
 
-    expected, actual = differences(moved, 6, 1e-3), fd.inertia_motion_derivative(inertia)
+    expected, actual = (
+        differences(moved, 6, 1e-3),
+        fd.inertia_motion_derivative(inertia),
+    )
     # 6e-12 measured for entries up to 11.
     np.testing.assert_allclose(actual, expected, rtol=0.0, atol=1e-10)
 

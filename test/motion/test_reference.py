@@ -14,7 +14,10 @@ from franka_dynamics.control.state_check import POSITION_TOLERANCE_RAD
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import LimitExceededError, ReferenceRefusedError
 from franka_dynamics.motion import planning
-from franka_dynamics.motion.planning import PLANNING_TIME_CANDIDATES_S, TrajectoryRequest
+from franka_dynamics.motion.planning import (
+    PLANNING_TIME_CANDIDATES_S,
+    TrajectoryRequest,
+)
 from franka_dynamics.motion.reference import ReferenceFollower
 
 from ..arms import limited
@@ -175,7 +178,10 @@ def test_from_beyond_a_limit_motions_lead_back_inside_alone(beyond, velocities):
     np.testing.assert_allclose(found[-1], HOME, rtol=0.0, atol=1e-12)
     assert found[:, 5].max() <= q[5] + 1e-9
     assert (np.abs(dq) <= ARM.limit('velocity') + 1e-9).all()
-    for further in (q + 0.01 * (np.arange(7) == 5), np.where(np.arange(7) == 3, upper, q) + 1e-3):
+    for further in (
+        q + 0.01 * (np.arange(7) == 5),
+        np.where(np.arange(7) == 3, upper, q) + 1e-3,
+    ):
         with pytest.raises(LimitExceededError):
             held(q=q).follow(np.array([q, further]), times)
 
@@ -270,7 +276,10 @@ def test_a_motion_under_way_is_replaced_without_a_step(count, velocities):
     before = run(reference, 0.0, 0.8)
     later = np.linspace(0.0, 3.0, count)
     phase = np.pi * later[:, None] / 3.0 * np.ones(7)
-    q, dq = before[0][-1] + 0.1 * (1.0 - np.cos(phase)), 0.1 * np.pi / 3.0 * np.sin(phase)
+    q, dq = (
+        before[0][-1] + 0.1 * (1.0 - np.cos(phase)),
+        0.1 * np.pi / 3.0 * np.sin(phase),
+    )
     reference.follow(q, later, dq if velocities else None)
     require_smooth([np.vstack(pair) for pair in zip(before, run(reference, 0.8, 2.0))])
 
@@ -471,7 +480,11 @@ def test_a_set_point_with_velocity_that_ceases_is_braked_without_a_step():
 
 @pytest.mark.parametrize(
     ('times', 'start', 'beyond_s'),
-    [([5.0], None, (5.0, 5.0)), ([5.0], 3.0, (5.0, 5.0)), ([2.0, 5.0], 1.0, (2.0, 5.0))],
+    [
+        ([5.0], None, (5.0, 5.0)),
+        ([5.0], 3.0, (5.0, 5.0)),
+        ([2.0, 5.0], 1.0, (2.0, 5.0)),
+    ],
 )
 def test_a_point_beyond_a_limit_is_told_by_its_time_since_the_start(times, start, beyond_s):
     reference = held()
@@ -545,7 +558,12 @@ def test_a_stream_counts_as_one_reference_and_a_motion_ends_it():
     reference.follow([HOME], [1.0], goal_id='m')
     reference.at(0.5)
     first = ['1 accepted s', '1 following s']
-    assert told(reference) == [*first, '2 accepted m', '1 interrupted s', '2 following m']
+    assert told(reference) == [
+        *first,
+        '2 accepted m',
+        '1 interrupted s',
+        '2 following m',
+    ]
     reference.at(9.0)
     assert told(reference) == ['2 finished m']
 
@@ -560,9 +578,19 @@ def test_each_event_has_the_mark_of_its_own_reference():
     reference.follow(rest, [0.0, 1.0], np.zeros((2, 7)), start=3.0, goal_id='e')
     reference.at(3.2)  # the states at which motions end and begin were lost
     events = told(reference)
-    assert events[:4] == ['1 accepted a', '2 refused b', '1 following a', '3 accepted c']
+    assert events[:4] == [
+        '1 accepted a',
+        '2 refused b',
+        '1 following a',
+        '3 accepted c',
+    ]
     assert events[4:7] == ['4 accepted d', '4 interrupted d', '5 accepted e']
-    assert events[7:] == ['1 interrupted a', '3 following c', '3 finished c', '5 following e']
+    assert events[7:] == [
+        '1 interrupted a',
+        '3 following c',
+        '3 finished c',
+        '5 following e',
+    ]
 
 
 def test_holding_leaves_a_motion_that_is_to_come():

@@ -49,7 +49,11 @@ def test_segments_are_the_quintics_of_their_ends(motion):
 
 
 def test_outside_its_times_a_motion_rests_at_its_ends(motion):
-    for stamp, row in ((motion.begin - 1.0, 0), (motion.end + 1e-9, -1), (motion.end + 1.0, -1)):
+    for stamp, row in (
+        (motion.begin - 1.0, 0),
+        (motion.end + 1e-9, -1),
+        (motion.end + 1.0, -1),
+    ):
         expected = motion.positions[row], np.zeros(7), np.zeros(7)
         np.testing.assert_array_equal(motion.at(stamp), expected)
     late = motion.states_at(motion.times[-1] + np.array([0.1, 9.0]))
@@ -59,7 +63,11 @@ def test_outside_its_times_a_motion_rests_at_its_ends(motion):
 
 @pytest.mark.parametrize(
     ('order', 'value', 'names'),
-    [(0, 3.0, 'position of 3 '), (1, -2.2, 'velocity of -2.2 '), (2, 15.1, 'acceleration of 15')],
+    [
+        (0, 3.0, 'position of 3 '),
+        (1, -2.2, 'velocity of -2.2 '),
+        (2, 15.1, 'acceleration of 15'),
+    ],
 )
 def test_a_state_beyond_a_limit_is_refused_with_joint_and_value(order, value, names):
     states = np.zeros((2, 3, 7))
@@ -312,7 +320,10 @@ def moved(row, joint, by):
         ({'velocities': np.full((3, 7), np.inf)}, r'velocities.* inf at \[0, 0\]'),
         ({'velocities': None}, 'accelerations needs velocities'),
         ({'positions': moved(2, 3, -2.0)}, 'fer_joint4 to a position of -3'),
-        ({'positions': moved(2, 3, 3.0)}, 'fer_joint4 to a position .* -3.072 to -0.0698'),
+        (
+            {'positions': moved(2, 3, 3.0)},
+            'fer_joint4 to a position .* -3.072 to -0.0698',
+        ),
         ({'positions': moved(slice(0, 3), 0, 0.5)}, r'fer_joint1 is 0.5 rad away'),
         ({'positions': moved(slice(0, 3), 0, 40.0)}, r'40 rad away .* degrees'),
         ({'times': np.array([0.0, 0.02, 0.04])}, 'fer_joint1 to a velocity of'),
@@ -350,7 +361,13 @@ def test_too_many_points_points_without_times_and_a_set_point_in_the_future_are_
 
 @pytest.mark.parametrize(
     'wrong',
-    [{'q': None}, {'q': [[1], [2, 3]]}, {'start': 'now'}, {'ahead': np.nan}, {'ahead': np.inf}],
+    [
+        {'q': None},
+        {'q': [[1], [2, 3]]},
+        {'start': 'now'},
+        {'ahead': np.nan},
+        {'ahead': np.inf},
+    ],
 )
 def test_what_is_no_position_and_no_time_is_refused(wrong):
     with pytest.raises(ReferenceRefusedError):

@@ -8,7 +8,11 @@ import numpy as np
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, Stop
-from franka_dynamics.errors import ReferenceRefusedError, SettingsError, StartRefusedError
+from franka_dynamics.errors import (
+    ReferenceRefusedError,
+    SettingsError,
+    StartRefusedError,
+)
 from franka_dynamics.simulation.receiver import COMMAND_TIMEOUT_S
 
 from .examples import examples

@@ -135,7 +135,11 @@ def _names_of_class(cls: type, shown: str) -> dict[str, str]:
     if not issubclass(cls, Enum):
         names |= _with_parameters(shown, cls)
     for base in _own_bases(cls):
-        for name in {*vars(base), *inspect.get_annotations(base), *_assigned_to_self(base)}:
+        for name in {
+            *vars(base),
+            *inspect.get_annotations(base),
+            *_assigned_to_self(base),
+        }:
             if name.startswith('_'):
                 continue
             thing = inspect.getattr_static(cls, name, None)

@@ -12,7 +12,11 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.errors import MissingDependencyError, RecordingError
 from franka_dynamics.recordings.log_file import read_log
-from franka_dynamics.recordings.log_import import ColumnMap, import_log, recording_from_arrays
+from franka_dynamics.recordings.log_import import (
+    ColumnMap,
+    import_log,
+    recording_from_arrays,
+)
 from franka_dynamics.recordings.recording import effort_scales
 
 from ..agreement import refuses
@@ -23,8 +27,14 @@ TIME = 0.004 * np.arange(ROWS) + 12.5
 Q = 0.5 * np.sin(3.0 * TIME[:, None] + np.arange(7))
 DQ = 1.5 * np.cos(3.0 * TIME[:, None] + np.arange(7))
 EFFORT = np.random.default_rng(0).normal(0.0, 5.0, (ROWS, 7))
-TABLE, DATA = np.column_stack([TIME, Q, DQ, EFFORT]), {'t': TIME, 'q': Q, 'dq': DQ, 'tau': EFFORT}
-HEADER_STAMP = ['t', *(f'{name}{i}' for name in ('q', 'dq', 'tau') for i in range(1, 8))]
+TABLE, DATA = (
+    np.column_stack([TIME, Q, DQ, EFFORT]),
+    {'t': TIME, 'q': Q, 'dq': DQ, 'tau': EFFORT},
+)
+HEADER_STAMP = [
+    't',
+    *(f'{name}{i}' for name in ('q', 'dq', 'tau') for i in range(1, 8)),
+]
 NAMED = ColumnMap('q{}', 'tau{}', 'dq{}', stamp='t')
 NUMBERED = ColumnMap('2-8', '16-22', '9-15', stamp='1')
 ARRAYS = ColumnMap('q', 'tau', 'dq', stamp='t')
@@ -144,8 +154,14 @@ def write_groups(path):
 
 
 FORMS = {
-    'struct.mat': (write_matlab, ColumnMap('log.q', 'log.tau', 'log.dq', stamp='log.t')),
-    'hdf5.mat': (write_matlab_73, ColumnMap('log.q', 'log.tau', 'log.dq', stamp='log.t')),
+    'struct.mat': (
+        write_matlab,
+        ColumnMap('log.q', 'log.tau', 'log.dq', stamp='log.t'),
+    ),
+    'hdf5.mat': (
+        write_matlab_73,
+        ColumnMap('log.q', 'log.tau', 'log.dq', stamp='log.t'),
+    ),
     'iso.csv': (write_iso_dates, NAMED),
     'lists.csv': (write_lists, ARRAYS),
     'two_stamps.csv': (write_two_stamps, replace(NAMED, stamp='sec,nanosec')),
@@ -157,19 +173,31 @@ FORMS = {
     'quoted.csv': (text(edit=quoted), NUMBERED),
     'spaced.csv': (text(edit=partial(quoted, note='', between=', ')), NAMED),
     'semicolon.csv': (text(';'), NAMED),
-    'trailing.csv': (text(edit=lambda one: one.strip().replace('\n', ',\n') + ','), NAMED),
+    'trailing.csv': (
+        text(edit=lambda one: one.strip().replace('\n', ',\n') + ','),
+        NAMED,
+    ),
     'tabs.tsv': (text('\t'), NAMED),
     'blanks.txt': (text(' ', comments='# '), NAMED),
     'bare.dat': (text(' ', header=()), NUMBERED),
     'matrix.npy': (lambda path: np.save(path, TABLE), NUMBERED),
     'structured.npy': (write_structured, ARRAYS),
-    'objects.npz': (lambda path: np.savez(path, **DATA, name='x', notes={'arm': 'x'}), ARRAYS),
+    'objects.npz': (
+        lambda path: np.savez(path, **DATA, name='x', notes={'arm': 'x'}),
+        ARRAYS,
+    ),
     'wider.npz': (
         lambda path: np.savez(path, **{**DATA, 'q': np.column_stack([Q, TIME])}),
         replace(ARRAYS, position='q[1-7]'),
     ),
-    'columns.npz': (lambda path: np.savez(path, **dict(zip(HEADER_STAMP, TABLE.T))), NAMED),
-    'rows.npz': (lambda path: np.savez(path, **{k: one.T for k, one in DATA.items()}), ARRAYS),
+    'columns.npz': (
+        lambda path: np.savez(path, **dict(zip(HEADER_STAMP, TABLE.T))),
+        NAMED,
+    ),
+    'rows.npz': (
+        lambda path: np.savez(path, **{k: one.T for k, one in DATA.items()}),
+        ARRAYS,
+    ),
     'arrays.h5': (write_hdf5, ARRAYS),
     'lists.parquet': (write_parquet, ARRAYS),
     'dates.parquet': (write_dates, ARRAYS),
@@ -235,26 +263,56 @@ MATRIX = {'q1': np.zeros((3, 7)), 'q2': np.zeros((3, 1))}
     ('suffix', 'content', 'columns', 'names'),
     [
         ('csv', lines(GOOD, f'x{GOOD[3:]}'), NAMED, ('row 2', 'column 1', "'x'")),
-        ('csv', lines(GOOD, '1,2'), NAMED, ('row 2', 'fer_joint2', '--skip-incomplete')),
+        (
+            'csv',
+            lines(GOOD, '1,2'),
+            NAMED,
+            ('row 2', 'fer_joint2', '--skip-incomplete'),
+        ),
         ('csv', TWO.replace(',', ';').replace('.', ','), NAMED, ('decimal comma',)),
         ('csv', lines(), NAMED, ('no rows',)),
         ('csv', 'q,q\n1,2\n', NAMED, ("'q' twice",)),
         ('csv', TWO, NAMED, ('row 2', 'stamp 0.0')),
-        ('csv', lines(GOOD, GOOD.replace('0.0', 'nan')), NAMED, ('row 2', 'stamp is nan')),
-        ('csv', lines(GOOD, f'1{21 * ",nan"}'), NAMED, ('row 2', 'position of fer_joint1')),
+        (
+            'csv',
+            lines(GOOD, GOOD.replace('0.0', 'nan')),
+            NAMED,
+            ('row 2', 'stamp is nan'),
+        ),
+        (
+            'csv',
+            lines(GOOD, f'1{21 * ",nan"}'),
+            NAMED,
+            ('row 2', 'position of fer_joint1'),
+        ),
         ('csv', lines(*['0.0' + GOOD[3:]] * 8), NAMED, ('row 2', 'of 7', 'row 8')),
         ('npz', {'q0': TIME, 'q7': TIME}, replace(NAMED, position='q{}'), ("'q{0}'",)),
-        ('csv', TWO, replace(NAMED, position='p{}'), ("'p1' for position", 't, q1, q2')),
+        (
+            'csv',
+            TWO,
+            replace(NAMED, position='p{}'),
+            ("'p1' for position", 't, q1, q2'),
+        ),
         ('csv', f'{GOOD}\n', NAMED, ('22 columns without names', '--position 2-8')),
         ('csv', TWO, replace(NUMBERED, position='2-7'), ("'2-7'", '6 columns')),
         ('csv', TWO, replace(NUMBERED, effort='17-23'), ("'23' for effort",)),
         ('csv', b'\xff\xfe\x00', NAMED, ('as csv', 'UnicodeDecodeError')),
         ('npy', b'nonsense', ARRAYS, ('as npy',)),
         ('npz', MATRIX, replace(NAMED, position='q1,q2'), ("'q1,q2'", '8 columns')),
-        ('npz', {'q': TIME, 'p': Q[1:, :6]}, replace(NAMED, position='q,p'), ('49 and 50 rows',)),
+        (
+            'npz',
+            {'q': TIME, 'p': Q[1:, :6]},
+            replace(NAMED, position='q,p'),
+            ('49 and 50 rows',),
+        ),
         ('csv', TWO, replace(NAMED, stamp=None), ('stamp', 'rate')),
         ('csv', TWO, replace(NUMBERED, position='²-³'), ("'²-³' for position",)),
-        ('npz', {'q': Q}, replace(ARRAYS, position='q[0-7]'), ("'q[0-7]' for position",)),
+        (
+            'npz',
+            {'q': Q},
+            replace(ARRAYS, position='q[0-7]'),
+            ("'q[0-7]' for position",),
+        ),
         ('xlsx', b'', ARRAYS, ("'.xlsx'", '.csv')),
     ],
 )
@@ -312,7 +370,10 @@ def test_a_last_row_that_breaks_off_is_left_out_and_said(tmp_path):
 @pytest.mark.parametrize(
     ('form', 'names'),
     [
-        ('merged.csv', ('row 2', 'position of fer_joint1', '49 of 99', '--skip-incomplete')),
+        (
+            'merged.csv',
+            ('row 2', 'position of fer_joint1', '49 of 99', '--skip-incomplete'),
+        ),
         ('episodes.parquet', ('0 to 1', '--episode N')),
         ('anew.npz', ('0 to 1', '--episode N')),
         ('groups.h5', ('0 to 1', '--episode N')),
@@ -322,7 +383,11 @@ def test_rows_that_must_be_chosen_are_not_joined_in_silence(form, names, tmp_pat
     write, columns = FORMS[form]
     write(tmp_path / form)
     with refuses(RecordingError, form, *names):
-        import_log(tmp_path / form, replace(columns, episode=None, skip_incomplete=False), NAMES)
+        import_log(
+            tmp_path / form,
+            replace(columns, episode=None, skip_incomplete=False),
+            NAMES,
+        )
     if columns.episode is not None:
         with refuses(RecordingError, form, 'no episode 2', *names):
             import_log(tmp_path / form, replace(columns, episode=2), NAMES)

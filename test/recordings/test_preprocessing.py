@@ -11,9 +11,17 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.errors import RecordingError
 from franka_dynamics.recordings.plausibility import fatal_faults, plausibility_warnings
-from franka_dynamics.recordings.preprocessing import SignalOptions, to_motion, without_idle_effort
+from franka_dynamics.recordings.preprocessing import (
+    SignalOptions,
+    to_motion,
+    without_idle_effort,
+)
 from franka_dynamics.recordings.recording import Recording
-from franka_dynamics.recordings.replay import predict_torque, rival_predictions, torque_predictions
+from franka_dynamics.recordings.replay import (
+    predict_torque,
+    rival_predictions,
+    torque_predictions,
+)
 
 from ..agreement import refuses
 
@@ -60,7 +68,10 @@ def test_uneven_stamps_leave_each_state_at_its_own_time():
 def test_half_the_amplitude_is_left_at_the_cutoff_frequency():
     motion = to_motion(sinusoid(frequency=3.0, rate=30.0))
     # Applied forwards and backwards the filter has a gain of (1 / sqrt 2)^2 at the cut-off.
-    off = motion.q - 0.5 * truth(motion, 3.0)[0], motion.effort_unfiltered - 10.0 * motion.q
+    off = (
+        motion.q - 0.5 * truth(motion, 3.0)[0],
+        motion.effort_unfiltered - 10.0 * motion.q,
+    )
     np.testing.assert_allclose(np.array(off)[:, 60:-60], 0.0, rtol=0.0, atol=2e-3)
 
 
@@ -203,13 +214,18 @@ def test_braked_seconds_are_named_and_left_out(simulate):
     np.testing.assert_allclose(motion.time, 1.0 + clean.time, rtol=0.0, atol=1e-9)
 
 
-def test_sets_as_good_as_the_best_are_those_that_differ_by_less_than_the_spread(fer_recording):
+def test_sets_as_good_as_the_best_are_those_that_differ_by_less_than_the_spread(
+    fer_recording,
+):
     arms = [load('fer', name, hand='none') for name in ('gaz2019', 'ledezma2021')]
     arms.append(load('fer', hand='franka_hand'))
     motion = to_motion(fer_recording)
     fits = torque_predictions(arms, motion)
     (other,) = rival_predictions(fits, motion)
-    assert (fits[0].arm.inertial_set, other.arm.inertial_set) == ('gaz2019', 'ledezma2021')
+    assert (fits[0].arm.inertial_set, other.arm.inertial_set) == (
+        'gaz2019',
+        'ledezma2021',
+    )
 
 
 @pytest.fixture(scope='module')
@@ -221,7 +237,11 @@ def test_nothing_is_suspected_in_sound_recordings(sound, fer_recording, fer_1khz
     # Some files have 0 where no limit is known.
     joints = tuple(replace(one, limits=replace(one.limits, effort=0.0)) for one in FER.joints)
     for recording in (sound, fer_recording, fer_1khz_recording):
-        for arm in (FER, load('fer', 'franka_description'), replace(FER, joints=joints)):
+        for arm in (
+            FER,
+            load('fer', 'franka_description'),
+            replace(FER, joints=joints),
+        ):
             assert plausibility_warnings(recording, arm) == ()
 
 
@@ -256,11 +276,20 @@ def times(field, factor, joint=slice(None)):
     ('change', 'names'),
     [
         (at('effort', 6, 0.0), ('effort of fer_joint7 is 0', '1 of 7')),
-        (at('effort', 3, -500.0, 90), ('effort of fer_joint4 is -500', '3.00 s', '87 N m', '(1 ')),
-        (times('effort', 1000.0), ('fer_joint2 is beyond 10 times', '--effort-scale', 'mN m')),
+        (
+            at('effort', 3, -500.0, 90),
+            ('effort of fer_joint4 is -500', '3.00 s', '87 N m', '(1 '),
+        ),
+        (
+            times('effort', 1000.0),
+            ('fer_joint2 is beyond 10 times', '--effort-scale', 'mN m'),
+        ),
         (times('q', 180.0 / np.pi), ('157.3 on fer_joint6', '--position-unit deg')),
         (at('q', 3, 7.0, 90), ('positions reach 7 on fer_joint4', '-0.0698')),
-        (at('q', 3, 0.0, 90), ('fer_joint4 jumps by 1.81 rad', '3.00 s', '25 times', '(2 ')),
+        (
+            at('q', 3, 0.0, 90),
+            ('fer_joint4 jumps by 1.81 rad', '3.00 s', '25 times', '(2 '),
+        ),
         (at('q', 2, 0.0), ('velocity of fer_joint3 is 0 times', '1 of 7')),
         (times('dq', -1.0, 4), ('velocity of fer_joint5 is -1 times', '1 of 7')),
     ],
@@ -282,7 +311,13 @@ def test_a_factor_of_every_velocity_is_told(sound, factor):
 
 @pytest.mark.parametrize(
     ('stamps', 'velocities', 'told'),
-    [(1.25, 1.0, 1.25), (0.8, 1.0, 0.8), (1.0, 1.08, 1.08), (1.25, 0.8, None), (1.03, 1.0, None)],
+    [
+        (1.25, 1.0, 1.25),
+        (0.8, 1.0, 0.8),
+        (1.0, 1.08, 1.08),
+        (1.25, 0.8, None),
+        (1.03, 1.0, None),
+    ],
 )
 def test_velocities_of_another_time_than_positions(fer_1khz_recording, stamps, velocities, told):
     log = fer_1khz_recording
@@ -314,7 +349,12 @@ def test_rounded_stale_and_resting_efforts_are_sound(fer_recording, fer_1khz_rec
         rest = np.full((200, 7), log.effort.max(axis=0))  # the brakes hold a constant effort
         still = np.zeros((200, 7))
         before = log.stamp_ns[0] + np.arange(-200, 0) * 10**7
-        arrays = {'q': still + log.q[0], 'dq': still, 'effort': rest, 'stamp_ns': before}
+        arrays = {
+            'q': still + log.q[0],
+            'dq': still,
+            'effort': rest,
+            'stamp_ns': before,
+        }
         rested = {k: np.concatenate([rows, getattr(log, k)]) for k, rows in arrays.items()}
         assert fatal_faults(replace(log, **rested), FER) == ()
 
@@ -356,7 +396,11 @@ def test_a_stuck_encoder_is_found_by_the_integral_of_its_velocity(sound, wander,
 
 @pytest.mark.parametrize(
     ('times', 'factor', 'option'),
-    [(1, 57.3, 'velocity-unit deg/s'), (1000, 1, 'stamp-unit ms'), (10**6, 1, 'stamp-unit us')],
+    [
+        (1, 57.3, 'velocity-unit deg/s'),
+        (1000, 1, 'stamp-unit ms'),
+        (10**6, 1, 'stamp-unit us'),
+    ],
 )
 def test_units_of_velocity_and_stamps_are_named(simulate, times, factor, option):
     sound = simulate(FER, noise=0.1, rate=1000.0)

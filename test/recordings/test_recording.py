@@ -22,7 +22,10 @@ GRIPPER = {'name': ['fer_finger_joint1'], **{field: [0.0] for field in FIELDS}}
 
 TYPES = get_typestore(Stores.ROS2_JAZZY)
 JOINT_STATE = TYPES.types['sensor_msgs/msg/JointState']
-HEADER_STAMP, TIME = TYPES.types['std_msgs/msg/Header'], TYPES.types['builtin_interfaces/msg/Time']
+HEADER_STAMP, TIME = (
+    TYPES.types['std_msgs/msg/Header'],
+    TYPES.types['builtin_interfaces/msg/Time'],
+)
 
 
 @pytest.fixture
@@ -170,17 +173,35 @@ def of_joints(names):
 @pytest.mark.parametrize(
     ('edit', 'names'),
     [
-        (in_third(lambda x: x[:-1], *ALL), ('message 3', 'no joint fer_joint7', 'fer_joint1')),
+        (
+            in_third(lambda x: x[:-1], *ALL),
+            ('message 3', 'no joint fer_joint7', 'fer_joint1'),
+        ),
         (in_third(lambda x: (*x, x[2]), *ALL), ('message 3', 'fer_joint3 twice')),
-        (in_third(lambda q: [*q[:3], np.nan, *q[4:]], 'position'), ('message 3', 'joint4 is nan')),
-        (in_third(lambda q: q[:6], 'position'), ('message 3', 'position has 6 of 7 values')),
-        (in_third(lambda _: [], 'velocity'), ('message 3', 'velocity has 0 of 7 values')),
+        (
+            in_third(lambda q: [*q[:3], np.nan, *q[4:]], 'position'),
+            ('message 3', 'joint4 is nan'),
+        ),
+        (
+            in_third(lambda q: q[:6], 'position'),
+            ('message 3', 'position has 6 of 7 values'),
+        ),
+        (
+            in_third(lambda _: [], 'velocity'),
+            ('message 3', 'velocity has 0 of 7 values'),
+        ),
         (in_third(lambda _: [], 'effort'), ('message 3', 'effort has 0 of 7 values')),
-        (in_third(lambda ns: ns - 33333334, 'stamp_ns'), ('message 3', 'message 2', '.033333333')),
+        (
+            in_third(lambda ns: ns - 33333334, 'stamp_ns'),
+            ('message 3', 'message 2', '.033333333'),
+        ),
         (lambda sent: [], ('no messages',)),
         (lambda sent: sent[:1], ('single state',)),
         *(
-            (of_joints(names), ('62', 'fer_joint1', *names[:2], '--joint-names', '--topic'))
+            (
+                of_joints(names),
+                ('62', 'fer_joint1', *names[:2], '--joint-names', '--topic'),
+            )
             for names in ([f'panda_joint{k}' for k in range(1, 8)], FINGERS)
         ),
     ],
@@ -197,7 +218,10 @@ def test_a_bag_of_ros_1_is_read_as_one_of_ros_2(simulate, tmp_path):
     rosbag1 = pytest.importorskip('rosbags.rosbag1')
     types = get_typestore(Stores.ROS1_NOETIC)
     recording = simulate(FER, duration=2.0)
-    kind, stamp = 'sensor_msgs/msg/JointState', types.types['builtin_interfaces/msg/Time']
+    kind, stamp = (
+        'sensor_msgs/msg/JointState',
+        types.types['builtin_interfaces/msg/Time'],
+    )
     with rosbag1.Writer(tmp_path / 'old.bag') as writer:
         connection = writer.add_connection('/joint_states', kind, typestore=types)
         rows = zip(recording.stamp_ns.tolist(), recording.q, recording.dq, recording.effort)

@@ -118,7 +118,10 @@ class NodeProcess:
             'arguments': arguments,
         }
         log.touch()
-        self.log, self._process = log, PROCESSES.Process(target=exec, args=(NODE, given))
+        self.log, self._process = (
+            log,
+            PROCESSES.Process(target=exec, args=(NODE, given)),
+        )
         self._process.start()
         self.lasting.add(self)
 
@@ -294,7 +297,12 @@ class ArmStream:
 
     def message(self, **changes) -> JointState:
         still = [0.0] * len(self.names)
-        state = {'name': self.names, 'position': self.q, 'velocity': still, 'effort': still}
+        state = {
+            'name': self.names,
+            'position': self.q,
+            'velocity': still,
+            'effort': still,
+        }
         message = JointState(**state | changes)
         message.header.stamp = Time(nanoseconds=self.stamp_ns).to_msg()
         return message

@@ -42,12 +42,24 @@ EFFORTS = {'joints': NAMES, 'interface_name': 'effort'}
 # Controllers by name: type, parameters, and ROS arguments of their nodes.
 CONTROLLERS = {
     'effort_controller': (FORWARD, EFFORTS, REMAP),
-    'group': ('effort_controllers/JointGroupEffortController', {'joints': NAMES}, REMAP),
-    'other_order': (FORWARD, {'joints': NAMES[::-1], 'interface_name': 'effort'}, REMAP),
+    'group': (
+        'effort_controllers/JointGroupEffortController',
+        {'joints': NAMES},
+        REMAP,
+    ),
+    'other_order': (
+        FORWARD,
+        {'joints': NAMES[::-1], 'interface_name': 'effort'},
+        REMAP,
+    ),
     'positions': (FORWARD, {'joints': NAMES, 'interface_name': 'position'}, REMAP),
     'moved': (FORWARD, EFFORTS, f'{REMAP}, -r, "__ns:=/elsewhere"'),
     'of_another_topic': (FORWARD, EFFORTS, ''),
-    'joint_state_broadcaster': ('joint_state_broadcaster/JointStateBroadcaster', {}, ''),
+    'joint_state_broadcaster': (
+        'joint_state_broadcaster/JointStateBroadcaster',
+        {},
+        '',
+    ),
 }
 
 
@@ -75,7 +87,12 @@ def managers(tmp_path_factory):
         found = {}
         for space in ('simulated', 'real'):
             probe = ends.enter_context(closing(Probe('beside', namespace=space)))
-            words = '--params-file', file, '-p', f'use_sim_time:={space == "simulated"}'.lower()
+            words = (
+                '--params-file',
+                file,
+                '-p',
+                f'use_sim_time:={space == "simulated"}'.lower(),
+            )
             log = folder / f'{space}.log'
             found[space] = Manager(probe, ARM, log, *words, commands=('effort', 'position'))
             ends.callback(found[space].end)
@@ -133,7 +150,10 @@ def until_found(probe, looking, expected):
 
 
 def test_a_receiver_is_what_it_declares_or_a_manager_lists_or_unknown(probe, looking, loaded):
-    loaded('simulated', *[name for name in CONTROLLERS if name != 'joint_state_broadcaster'])
+    loaded(
+        'simulated',
+        *[name for name in CONTROLLERS if name != 'joint_state_broadcaster'],
+    )
     loaded('real', 'effort_controller')
     probe.create_subscription(Float64MultiArray, TORQUES, print, 1)  # the node itself
     with closing(Probe('arm', namespace='/simulated')) as arm:

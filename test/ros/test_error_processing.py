@@ -170,7 +170,9 @@ def test_a_refused_change_of_configuration_leaves_a_node_that_can_be_activated(m
     node.command()
 
 
-def test_a_fault_cleared_while_the_node_listens_brings_no_torque_before_it_has(make_node):
+def test_a_fault_cleared_while_the_node_listens_brings_no_torque_before_it_has(
+    make_node,
+):
     node = make_node(RecordingNode)
     node.trigger_configure()
     node.trigger_activate()
@@ -227,7 +229,11 @@ def test_settings_whose_models_differ_stop_the_arm_until_configured_anew(command
 
 @pytest.mark.parametrize(
     ('simulated', 'set_back', 'state'),
-    [(True, 0.0, State.RUNNING), (True, 20.0, State.STOPPING), (False, 0.0, State.STOPPING)],
+    [
+        (True, 0.0, State.RUNNING),
+        (True, 20.0, State.STOPPING),
+        (False, 0.0, State.STOPPING),
+    ],
 )
 def test_states_that_cease_stop_the_arm_unless_time_stands(simulated, set_back, state, commanding):
     node = commanding(RecordingNode, '-p', f'use_sim_time:={str(simulated).lower()}')
@@ -247,7 +253,10 @@ def test_states_that_cease_stop_the_arm_unless_time_stands(simulated, set_back, 
 def test_what_cannot_be_read_or_is_gone_ends_nothing_and_a_fault_stops_arm_and_node():
     # rclpy raises an RCLError from the executor for a transition that there is not; and an
     # InvalidHandle if the control thread destroys an entity that has a queued event.
-    made, raised = [], [ValueError('a fault'), InvalidHandle('gone'), RCLError('unreadable')]
+    made, raised = (
+        [],
+        [ValueError('a fault'), InvalidHandle('gone'), RCLError('unreadable')],
+    )
 
     class Broken(RecordingNode):
         def __init__(self):

@@ -129,7 +129,8 @@ def test_rest_a_motion_a_reflex_and_a_killed_node(
         # The robot compensates gravity, and gets no torque.
         first, begun = robot.cycles, time.monotonic()
         probe.until(
-            lambda: robot.cycles > first + 500 or time.monotonic() > begun + 5.0, 'torques'
+            lambda: robot.cycles > first + 500 or time.monotonic() > begun + 5.0,
+            'torques',
         )
         assert robot.cycles > first + 500
         assert np.abs(robot.torques()[first:]).max() < REST_NM

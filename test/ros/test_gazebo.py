@@ -22,7 +22,10 @@ pytestmark = pytest.mark.skipif(
     shutil.which('gz') is None or not all(map(is_installed, PACKAGES)),
     reason='there is no gz, or no prefix has ros_gz_sim and this package, built by colcon',
 )
-CHECKS = {'direct': ('hold', 'pause', 'reset', 'silence'), 'ros2_control': ('hold', 'pause')}
+CHECKS = {
+    'direct': ('hold', 'pause', 'reset', 'silence'),
+    'ros2_control': ('hold', 'pause'),
+}
 
 
 @pytest.mark.parametrize('control', CHECKS)

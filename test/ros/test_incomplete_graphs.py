@@ -183,7 +183,10 @@ def whole(name, process=1, **shown):
 
 
 def manager(name='/controller_manager', process=1):
-    services = {**parameter_services(name), f'{name}/list_controllers': [LIST_CONTROLLERS]}
+    services = {
+        **parameter_services(name),
+        f'{name}/list_controllers': [LIST_CONTROLLERS],
+    }
     return Shown(services, process, subscribes=False)
 
 
@@ -322,9 +325,15 @@ def test_a_graph_that_fills_slowly_is_waited_for(graph, begins):
     """First come the subscription and the node's name, last the manager and its answer."""
     full = whole('/one')
     script = [
-        (0.0, lambda: graph.nodes.update({'/one': Shown(listed_as=UNNAMED, has_name=False)})),
+        (
+            0.0,
+            lambda: graph.nodes.update({'/one': Shown(listed_as=UNNAMED, has_name=False)}),
+        ),
         (0.5, lambda: graph.nodes.update({'/one': Shown()})),
-        (1.0, lambda: graph.nodes.update({'/one': Shown(parameter_services('/one', 2))})),
+        (
+            1.0,
+            lambda: graph.nodes.update({'/one': Shown(parameter_services('/one', 2))}),
+        ),
         (1.5, lambda: graph.nodes.update({'/one': full})),
         (4.5, lambda: graph.nodes.update({'/controller_manager': manager()})),
         (5.0, lambda: graph.controllers.update({'/controller_manager': []})),
@@ -378,7 +387,10 @@ def test_a_listener_beside_the_receiver_ends_nothing(graph):
         graph,
         'mujoco',
         [
-            (10.0, lambda: graph.nodes.update({'/_ros2cli_1': Shown(listed_as=UNNAMED)})),
+            (
+                10.0,
+                lambda: graph.nodes.update({'/_ros2cli_1': Shown(listed_as=UNNAMED)}),
+            ),
             (10.5, lambda: graph.nodes.update({'/_ros2cli_1': Shown()})),
             (11.0, lambda: graph.nodes.update({'/_ros2cli_1': echo})),
             (15.0, lambda: graph.nodes.pop('/_ros2cli_1')),

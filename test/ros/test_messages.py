@@ -52,7 +52,12 @@ GOOD = joint_state()
 
 def test_joints_are_found_by_name_in_any_order_and_among_others():
     reader = messages.JointStateReader(WANTED)
-    for names in (WANTED, WANTED[::-1], ['b_joint1', WANTED[2], '', *WANTED[:2]], WANTED):
+    for names in (
+        WANTED,
+        WANTED[::-1],
+        ['b_joint1', WANTED[2], '', *WANTED[:2]],
+        WANTED,
+    ):
         values = np.arange(3.0 * len(names)).reshape(3, -1)
         reading = reader.read(joint_state(names, values))
         assert (reading.stamp_message.sec, reading.stamp_message.nanosec) == (1, 2)
@@ -66,12 +71,18 @@ def test_states_like_the_one_before_are_read_as_rclpy_reads_them():
     kinds = [joint_state(names, rng.normal(size=9)) for names in (WANTED, WANTED[::-1])]
     writer = messages.joint_state_template(WANTED)
     kinds += [writer.serialize(messages.seconds_to_stamp(7.5), *rng.normal(size=(3, 3)))]
-    kinds += [joint_state((*WANTED, 'finger'), rng.normal(size=12)), joint_state(effort=[])]
+    kinds += [
+        joint_state((*WANTED, 'finger'), rng.normal(size=12)),
+        joint_state(effort=[]),
+    ]
     for kind in rng.integers(0, len(kinds), size=60):
         data = bytearray(kinds[kind])
         if kind < 4:  # the last effort
             data[-8:] = rng.normal(size=1).tobytes()
-        message, reading = deserialize_message(bytes(data), JointState), reader.read(bytes(data))
+        message, reading = (
+            deserialize_message(bytes(data), JointState),
+            reader.read(bytes(data)),
+        )
         assert reading.stamp == messages.stamp_to_seconds(message.header.stamp)
         order = [message.name.index(name) for name in WANTED]
         for field in ('position', 'velocity', 'effort'):
@@ -153,7 +164,9 @@ def trajectory(joints, count, fields):
 
 
 @pytest.mark.parametrize(
-    'fields', [chosen for k in range(4) for chosen in combinations(FIELDS[1:], k)], ids=str
+    'fields',
+    [chosen for k in range(4) for chosen in combinations(FIELDS[1:], k)],
+    ids=str,
 )
 @pytest.mark.parametrize(('joints', 'count'), [(1, 1), (2, 6), (7, 2), (8, 3), (9, 5)])
 def test_a_trajectory_is_taken_point_by_point(joints, count, fields):
@@ -182,7 +195,10 @@ def test_a_files_times_are_read_to_the_nanosecond(tmp_path):
     (tmp_path / 'a.yaml').write_text(f'joint_names: [a]\npoints:\n{points}\n')
     read = read_trajectory_file(tmp_path / 'a.yaml')
     stamps = [point.time_from_start for point in read.points]
-    assert stamps == [Duration(sec=1, nanosec=250000007), Duration(sec=2, nanosec=250000007)]
+    assert stamps == [
+        Duration(sec=1, nanosec=250000007),
+        Duration(sec=2, nanosec=250000007),
+    ]
 
 
 @pytest.mark.parametrize('field', ['position', 'velocity', 'effort'])
@@ -254,8 +270,15 @@ STATES = {
     # A gripper's messages on the arm's topic are no fault.
     messages.NoArmJointsError: [
         (joint_state([], []), 'no joints', 'robot_type, arm_prefix or joint_names'),
-        (joint_state(['finger'], range(3)), 'lacks a_joint1, a_joint2, a_joint3', 'finger'),
-        (joint_state([f'j{k}' for k in range(1000)], range(3000)), 'j11, ... (1000 in all)'),
+        (
+            joint_state(['finger'], range(3)),
+            'lacks a_joint1, a_joint2, a_joint3',
+            'finger',
+        ),
+        (
+            joint_state([f'j{k}' for k in range(1000)], range(3000)),
+            'j11, ... (1000 in all)',
+        ),
     ],
 }
 REFUSED = {
@@ -266,18 +289,29 @@ REFUSED = {
     errors.ReferenceRefusedError: [
         (lambda: points(0), 'no points', f'{MAX_POINT_COUNT}'),
         (lambda: points(1, velocities=[0.0, 0.0]), 'no positions'),
-        (lambda: points(MAX_POINT_COUNT + 1, 1, positions=[0.0]), f'{MAX_POINT_COUNT + 1} points'),
+        (
+            lambda: points(MAX_POINT_COUNT + 1, 1, positions=[0.0]),
+            f'{MAX_POINT_COUNT + 1} points',
+        ),
         (uneven, 'velocities', '[1, 2] values', '2 joints'),
     ],
     errors.SettingsError: [
         (lambda: full_name('feedforward', {LEFT, RIGHT}, 'node'), LEFT, RIGHT),
-        (lambda: model(inertial_set='gaz2019'), 'inertial_set is gaz2019', 'of the URDF'),
+        (
+            lambda: model(inertial_set='gaz2019'),
+            'inertial_set is gaz2019',
+            'of the URDF',
+        ),
     ],
     errors.UrdfError: [(lambda: model(model_source='/no.urdf'), '/no.urdf cannot be read')],
     errors.UnknownArmError: [
         (lambda: model(model_source='description', robot_type='ur5'), "'ur5'", 'fr3v2'),
         (lambda: model(model_source='description', inertial_set='gaz'), "'gaz'"),
-        (lambda: model(model_source='description', hand='claw'), "'claw'", 'franka_hand'),
+        (
+            lambda: model(model_source='description', hand='claw'),
+            "'claw'",
+            'franka_hand',
+        ),
     ],
     errors.DescriptionError: [(late_description, '/robot_description', '0.5 s')],
 }
@@ -285,7 +319,10 @@ FILES = [
     ('hello', FORM),
     ('points: [{}]\njoint_names: [a]', FORM),
     ('points: []\njoint_names: [a]', 'no points'),
-    ('points: [{positions: [0], time_from_start: {sec: .inf}}]\njoint_names: [a]', FORM),
+    (
+        'points: [{positions: [0], time_from_start: {sec: .inf}}]\njoint_names: [a]',
+        FORM,
+    ),
     (
         'points: [{positions: [0.0], time_from_start: {sec: 1}}]\njoint_names: [a, b]',
         'positions have [1]',
@@ -315,7 +352,8 @@ def test_a_file_that_is_no_trajectory_is_refused_by_what_it_lacks(text, names, t
 
 @pytest.mark.parametrize('node', ['feedforward', 'simulator', 'gazebo_direct'])
 @pytest.mark.parametrize(
-    'words', [['-p', 'scale:=0.5'], ['--params-file', 'f.yaml'], ['help'], ['--ros_args']]
+    'words',
+    [['-p', 'scale:=0.5'], ['--params-file', 'f.yaml'], ['help'], ['--ros_args']],
 )
 def test_words_outside_those_for_ros_are_refused_with_the_usage(node, words, capsys):
     main = importlib.import_module(f'franka_dynamics.ros.{node}_node').main
@@ -377,7 +415,11 @@ class Publishers:
         self.node.get_publishers_info_by_topic.return_value = []
         self.controller, self.terms = controller, TermPublishers(self.node)
         self.terms.set_controller(controller)
-        receivers = {'receivers_text': 'none', 'delivery_problem': '', 'topic': '/command'}
+        receivers = {
+            'receivers_text': 'none',
+            'delivery_problem': '',
+            'topic': '/command',
+        }
         self.node.receivers = Mock(**receivers)
         self.diagnostics = FeedforwardDiagnostics(self.node, '/states', self.terms)
         self.diagnostics.set_controller(controller, 0.0)
@@ -406,7 +448,10 @@ class Publishers:
     def command(self):
         """Return level, message and state that ~/status and the row Command have."""
         disturbances, diagnostics = self.controller.disturbances, self.diagnostics
-        status, shares = diagnostics.status_log.status(), disturbances.max_bound_ratios.tolist()
+        status, shares = (
+            diagnostics.status_log.status(),
+            disturbances.max_bound_ratios.tolist(),
+        )
         level, message, values = diagnostics._status_row(status, shares)
         disturbances.max_bound_ratios[:] = 0.0
         return level, message, values['state']
@@ -423,7 +468,10 @@ def test_a_push_is_told_as_torques_and_wrench_until_effort_is_not_measured(told)
         told.take(k, PUSHED)
     told.cycle(1499, PUSHED)
     command = told.messages('feedforward')[-1]
-    assert (tuple(command.name), command.header.frame_id) == (FER.joint_names, 'fer_link0')
+    assert (tuple(command.name), command.header.frame_id) == (
+        FER.joint_names,
+        'fer_link0',
+    )
     assert command.header.stamp.nanosec == 1499 and list(command.effort) == told.torque.tolist()
     # The arm exerts the opposite of the force that acts on it, in the axes of its base.
     torque = told.messages('external_torque')[-1].effort

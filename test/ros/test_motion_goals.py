@@ -149,17 +149,34 @@ def test_goals_of_moveit_are_followed_refused_replaced_and_cancelled(make_world)
         (stale, Result.OLD_HEADER_TIMESTAMP, ' ago'),
         (beyond, Result.INVALID_GOAL, 'its limits there are'),
         (FollowJointTrajectory.Goal(), Result.INVALID_GOAL, 'joint_names'),
-        (goal(names=['a', *NAMES[1:]], start=AWAY), Result.INVALID_JOINTS, 'must name each'),
+        (
+            goal(names=['a', *NAMES[1:]], start=AWAY),
+            Result.INVALID_JOINTS,
+            'must name each',
+        ),
         (goal(path=[('a', {})]), Result.INVALID_JOINTS, "'a', which is no joint"),
-        (goal(path=[(NAMES[0], {'acceleration': np.nan})]), Result.INVALID_GOAL, 'acceleration'),
+        (
+            goal(path=[(NAMES[0], {'acceleration': np.nan})]),
+            Result.INVALID_GOAL,
+            'acceleration',
+        ),
         (goal(path=[(NAMES[0], {'position': np.nan})]), Result.INVALID_GOAL, 'nan'),
     ):
         status, found, said = world.end_of(bad)
-        assert (status, found, words in said, len(said) < 600) == (ABORTED, code, True, True), said
+        assert (status, found, words in said, len(said) < 600) == (
+            ABORTED,
+            code,
+            True,
+            True,
+        ), said
     # A newer goal takes its place, then a reference of the topic takes that one's.
     second = client.followed(goal(FER.home, 20.0, start=AWAY))
     status, code, said = end(long)
-    assert (status, code, 'took its place' in said) == (ABORTED, Result.INVALID_GOAL, True)
+    assert (status, code, 'took its place' in said) == (
+        ABORTED,
+        Result.INVALID_GOAL,
+        True,
+    )
     references = world.probe.create_publisher(JointTrajectory, f'{NODE}/reference', 10)
     world.probe.until(references.get_subscription_count, 'a listener')
     references.publish(goal(FER.home, 20.0, start=AWAY).trajectory)
@@ -214,7 +231,9 @@ def test_a_goal_has_succeeded_only_once_the_arm_rests(make_world):
     assert len(re.findall(r'goal [0-9a-f]{8} succeeded', world.node.text)) == 4, ends
 
 
-def test_a_goal_that_nothing_pulls_the_arm_to_is_refused_unless_another_node_follows(make_world):
+def test_a_goal_that_nothing_pulls_the_arm_to_is_refused_unless_another_node_follows(
+    make_world,
+):
     world = make_world(kp=[1.0] * 6 + [0.0])
     status, code, said = world.end_of(goal())
     assert (status, code) == (ABORTED, Result.INVALID_GOAL)
@@ -234,7 +253,11 @@ def test_a_goal_that_nothing_pulls_the_arm_to_is_refused_unless_another_node_fol
 def test_a_goal_ends_with_what_ends_the_torques(way, make_world):
     world = make_world(kp=[-1.0])
     handle = world.client.followed(goal(duration=20.0))
-    words = {'deactivate': 'deactivated', 'signal': 'shut down', 'fault': 'second node'}[way]
+    words = {
+        'deactivate': 'deactivated',
+        'signal': 'shut down',
+        'fault': 'second node',
+    }[way]
     if way == 'deactivate':
         assert world.probe.client.trigger_transition('deactivate') == 'inactive'
     elif way == 'signal':

@@ -87,7 +87,12 @@ def test_a_motion_does_not_take_the_place_of_another_ones(probe, motions, report
 def test_without_reports_nothing_is_sent(probe, motions):
     with (
         NodeClient('/feedforward', timeout=1.0, on_wait=probe.spin) as client,
-        refuses(NodeClientError, '/feedforward/reference', '/diagnostics', 'nothing was sent'),
+        refuses(
+            NodeClientError,
+            '/feedforward/reference',
+            '/diagnostics',
+            'nothing was sent',
+        ),
     ):
         client.follow_trajectory(JointTrajectory(points=[JointTrajectoryPoint()]))
     assert not motions
@@ -104,7 +109,10 @@ def test_a_request_is_sent_once_however_late_its_answer(probe, impatient):
         if asked:
             next(waits)  # at last it raises StopIteration, which ends the client's wait
 
-    with NodeClient('/feedforward', TIMEOUT_S, spin) as client, pytest.raises(StopIteration):
+    with (
+        NodeClient('/feedforward', TIMEOUT_S, spin) as client,
+        pytest.raises(StopIteration),
+    ):
         client.clear_fault()
     assert len(asked) == 1
 
@@ -122,7 +130,10 @@ def test_a_motion_is_sent_once_and_ends_with_a_node_that_goes(probe, motions, re
 
     # A motion of an hour: a wait in proportion to it would outlast the test.
     message = JointTrajectory(points=[JointTrajectoryPoint(time_from_start=Duration(sec=3600))])
-    with NodeClient('/feedforward', TIMEOUT_S, go) as client, pytest.raises(NodeClientError):
+    with (
+        NodeClient('/feedforward', TIMEOUT_S, go) as client,
+        pytest.raises(NodeClientError),
+    ):
         client.follow_trajectory(message)
     probe.until(lambda: len(motions) == 2, 'the request to stop')
     assert [len(one.points) for one in motions] == [1, 0]
@@ -158,7 +169,11 @@ def test_a_value_of_another_type_is_refused_by_its_name(world):
             ('skale', '1', 'skale: no such parameter'),
             ('scale', '1.5', '/feedforward', 'scale'),
             ('robot_type', 'fr3', '-p robot_type:=fr3'),
-            ('target', 'fci', '`franka-dynamics node state deactivate --node /feedforward`'),
+            (
+                'target',
+                'fci',
+                '`franka-dynamics node state deactivate --node /feedforward`',
+            ),
         ):
             with refuses(SettingsError, *named):
                 client.set_parameter(name, value)
@@ -166,7 +181,10 @@ def test_a_value_of_another_type_is_refused_by_its_name(world):
 
 
 def test_a_motion_that_begins_far_off_is_refused_with_the_option_that_moves_there(world, tmp_path):
-    away = {'time_from_start': {'sec': 0}, 'positions': [one + 0.5 for one in world.arm.q]}
+    away = {
+        'time_from_start': {'sec': 0},
+        'positions': [one + 0.5 for one in world.arm.q],
+    }
     away |= {'velocities': [0.0] * 7}
     motion = {'joint_names': world.arm.names, 'points': [away]}
     (tmp_path / 'motion.yaml').write_text(yaml.safe_dump(motion))

@@ -98,9 +98,15 @@ def test_a_shipped_file_arrives_in_its_node_whose_dump_another_takes(file, decla
 def test_nodes_declare_type_text_and_changeability_of_the_table(name, declared):
     node = declared(name)
     for spec in parameter_tables.parameter_specs(name):
-        parameter, descriptor = node.get_parameter(spec.name), node.describe_parameter(spec.name)
+        parameter, descriptor = (
+            node.get_parameter(spec.name),
+            node.describe_parameter(spec.name),
+        )
         assert parameter.type_ is Parameter.Type[spec.type_name.upper()]
-        assert (descriptor.description, descriptor.read_only) == (spec.description, spec.read_only)
+        assert (descriptor.description, descriptor.read_only) == (
+            spec.description,
+            spec.read_only,
+        )
         for bound in spec.bounds or ():
             assert f'{bound:g}' in descriptor.additional_constraints
         assert all(choice in descriptor.additional_constraints for choice in spec.choices)
@@ -112,13 +118,22 @@ def test_nodes_declare_type_text_and_changeability_of_the_table(name, declared):
 
 
 # Names of sections of a parameter file that reach a node called mine, and whether by its name.
-SECTIONS = [('/**', False), ('/*', False), ('/mine', True), ('mine', True), ('/**/mine', True)]
+SECTIONS = [
+    ('/**', False),
+    ('/*', False),
+    ('/mine', True),
+    ('mine', True),
+    ('/**/mine', True),
+]
 
 
 @pytest.mark.parametrize(
     ('given', 'names'),
     [
-        ({'use_sim_time': 'true', 'publish_clock': 'true'}, ('use_sim_time', 'publish_clock')),
+        (
+            {'use_sim_time': 'true', 'publish_clock': 'true'},
+            ('use_sim_time', 'publish_clock'),
+        ),
         ({'lockstep_rat': '100.0'}, ('lockstep_rat:', 'but lockstep_rate')),
         ({'robot_description': '<robot/>'}, ('robot_description:', 'model_source')),
         ({'lockstep_rate': 'fast'}, ('lockstep_rate', 'double', '0.0')),
@@ -138,7 +153,11 @@ def test_a_parameter_at_fault_is_refused_at_the_start_by_its_name(given, names, 
 def test_what_is_no_parameter_is_refused_in_a_nodes_own_section(
     section, is_own, make_node, tmp_path, capfd
 ):
-    shared = {'robot_type': 'fer', 'update_rate': 1000, 'controller': {'type': 'effort'}}
+    shared = {
+        'robot_type': 'fer',
+        'update_rate': 1000,
+        'controller': {'type': 'effort'},
+    }
     # As of other nodes, and like one of ours.
     shared |= {'joint_name': 'gripper', 'frames': ['base'], 'robot_typ': 'fr3'}
     file = tmp_path / 'shared.yaml'
@@ -146,7 +165,11 @@ def test_what_is_no_parameter_is_refused_in_a_nodes_own_section(
     file.write_text(yaml.safe_dump({section: {'ros__parameters': shared}}))
     if is_own:
         with refuses(
-            SettingsError, 'robot_typ', 'but robot_type', 'update_rate', 'controller.type'
+            SettingsError,
+            'robot_typ',
+            'but robot_type',
+            'update_rate',
+            'controller.type',
         ):
             make_node(SimulatorNode, *words)
         return
@@ -230,7 +253,11 @@ POLICIES = share_directory() / 'security' / 'policies'
 # Parameters with which a node has all its topics.
 CLOCKED, OWN_CLOCK = {'use_sim_time': True}, {'publish_clock': True}
 FOLLOWING = CLOCKED | {'max_state_age': 0.0, 'model_source': 'robot_description'}
-PARAMETERS = {'feedforward': FOLLOWING, 'gazebo_direct': CLOCKED, 'simulator': OWN_CLOCK}
+PARAMETERS = {
+    'feedforward': FOLLOWING,
+    'gazebo_direct': CLOCKED,
+    'simulator': OWN_CLOCK,
+}
 # The end points behind each rule of a policy; those of an action are in
 # https://design.ros2.org/articles/actions.html.
 _FEEDBACK = [f'/_action/{name}' for name in ('feedback', 'status')]

@@ -39,7 +39,10 @@ for given, forbidden in json.loads(sys.argv[1]):
     os.wait()
 """
 REALTIME_VARIABLE, TRANSPORTS = 'FRANKA_DYNAMICS_REALTIME', 'FASTDDS_BUILTIN_TRANSPORTS'
-PROFILES, OLD_PROFILES = 'FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE'
+PROFILES, OLD_PROFILES = (
+    'FASTDDS_DEFAULT_PROFILES_FILE',
+    'FASTRTPS_DEFAULT_PROFILES_FILE',
+)
 OURS = REALTIME_VARIABLE, TRANSPORTS, PROFILES, OLD_PROFILES
 
 
@@ -68,7 +71,9 @@ def test_with_sched_fifo_udp_is_used_unless_the_user_chose_transports(permitted,
     assert asked(monkeypatch, *rows) == [udp, chosen, of_profile]
 
 
-def test_a_node_announces_itself_more_often_than_default_unless_a_profile_is_chosen(monkeypatch):
+def test_a_node_announces_itself_more_often_than_default_unless_a_profile_is_chosen(
+    monkeypatch,
+):
     program = (
         'import os, sys; from franka_dynamics.ros.node_process import run_node; '
         'say = lambda: print(*filter(None, map(os.environ.get, sys.argv[1:]))); '
@@ -227,7 +232,12 @@ LOOPBACK, GROUP = '0100007F', '0100FFEF'
     [
         (None, '', 'rmw_fastrtps_cpp', 'SYSTEM_DEFAULT'),  # as of wheels
         (['rmw_cyclonedds_cpp'], '', '', 'LOCALHOST'),
-        (['rmw_cyclonedds_cpp', 'rmw_fastrtps_cpp'], '', 'rmw_fastrtps_cpp', 'SYSTEM_DEFAULT'),
+        (
+            ['rmw_cyclonedds_cpp', 'rmw_fastrtps_cpp'],
+            '',
+            'rmw_fastrtps_cpp',
+            'SYSTEM_DEFAULT',
+        ),
         (['rmw_fastrtps_cpp'], 'rmw_cyclonedds_cpp', 'rmw_cyclonedds_cpp', 'LOCALHOST'),
     ],
 )
@@ -243,7 +253,10 @@ def test_an_isolated_network_is_of_a_middleware_that_is_there(
     else:
         monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
     monkeypatch.setattr(node_group, '_claim_free_domain', lambda: 5)
-    for name in ('FASTRTPS_DEFAULT_PROFILES_FILE', 'ROS_DOMAIN_ID'):  # are restored after it
+    for name in (
+        'FASTRTPS_DEFAULT_PROFILES_FILE',
+        'ROS_DOMAIN_ID',
+    ):  # are restored after it
         monkeypatch.setenv(name, '')
     monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', '')
     monkeypatch.setenv('RMW_IMPLEMENTATION', named)
@@ -284,7 +297,10 @@ def test_a_simulations_torques_reach_no_real_arms_controller_and_a_crash_is_told
 
         probe.until(held, 'the arm is held')
         # The group's end names the node that crashed, the signal, and the log with its stack.
-        node, log = nodes._processes['feedforward_node'], tmp_path / 'feedforward_node.log'
+        node, log = (
+            nodes._processes['feedforward_node'],
+            tmp_path / 'feedforward_node.log',
+        )
         node.send_signal(signal.SIGABRT)
         node.wait(TIMEOUT_S)
         said = nodes.end_nodes()[0]

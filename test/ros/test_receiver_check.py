@@ -262,7 +262,11 @@ def test_only_a_declared_simulated_arm_is_one_whatever_else_publishes_or_offers(
 def test_a_declared_arm_is_taken_unless_another_node_has_its_name(probe):
     with probe.neighbour('arm') as arm:
         arm.declare(ARM)
-        probe.until(lambda: judged(probe, 'arm').permission is not REFUSED, 'the service', EVERY_S)
+        probe.until(
+            lambda: judged(probe, 'arm').permission is not REFUSED,
+            'the service',
+            EVERY_S,
+        )
         both = 'two nodes called /arm'
         with probe.neighbour('arm'):
             probe.until(lambda: both in judged(probe, 'arm').reason, 'both nodes', EVERY_S)
@@ -273,7 +277,11 @@ def test_a_declared_arm_is_taken_unless_another_node_has_its_name(probe):
             ends.enter_context(probe.neighbour('again')).declare(ARM)
             probe.until(lambda: both in judged(probe, 'again').reason, 'both nodes', EVERY_S)
             assert judged(probe, 'again').permission is CHECKING
-        probe.until(lambda: judged(probe, 'again').permission is GRANTED, 'the arm alone', EVERY_S)
+        probe.until(
+            lambda: judged(probe, 'again').permission is GRANTED,
+            'the arm alone',
+            EVERY_S,
+        )
     with probe.neighbour('light') as arm:
         arm.declare(LIGHT_ARM)
         granted = lambda: judged(probe, 'light', 'fci').permission is GRANTED  # noqa: E731

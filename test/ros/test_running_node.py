@@ -30,7 +30,11 @@ from ..agreement import refuses
 
 NAMES = list(FER.joint_names)
 HOME = list(FER.home)
-NODE, STATES, COMMANDS = 'feedforward', 'feedforward: Joint states', 'feedforward: Command'
+NODE, STATES, COMMANDS = (
+    'feedforward',
+    'feedforward: Joint states',
+    'feedforward: Command',
+)
 LOAD = [3.0, 0.0, 0.0, 0.05, 3e-3, 0.0, 0.0, 3e-3, 0.0, 3e-3]
 LOADED = fd.NewtonEulerModel(fd.load('fer', payload=LOAD)).gravity(FER.home)
 # After the end of the ramp only rounding remains.
@@ -71,14 +75,21 @@ def test_states_of_drivers_suffice(extra, effort, milliseconds, qos, probe, comm
         ([f'fer_joint{k}' for k in range(1, 8)], {}, 'lacks fr3_joint1'),
         (LEFT, {}, 'it has left_fr3_joint1'),
         (FR3.joint_names, {'velocity': []}, '0 of velocity'),
-        (FR3.joint_names, {'step_ns': 0}, 'header.stamp of the joint states is not set'),
+        (
+            FR3.joint_names,
+            {'step_ns': 0},
+            'header.stamp of the joint states is not set',
+        ),
     ],
     ids=['another arm', 'prefix', 'no velocity', 'no stamp'],
 )
 def test_the_reason_for_silence_is_in_log_status_and_answer_of_the_node(
     names, changes, reason, probe, commands, start_node
 ):
-    node, arm = start_node(robot_type='fr3', target='fci'), ArmStream(probe, names, FR3.home)
+    node, arm = (
+        start_node(robot_type='fr3', target='fci'),
+        ArmStream(probe, names, FR3.home),
+    )
     arm.stamp_ns = 0
     arm.wait_for_listener()
 
@@ -123,7 +134,12 @@ def test_a_late_description_begins_and_a_change_stops(probe, arm, start_node, de
 @pytest.mark.parametrize(
     ('target', 'before', 'after', 'named'),
     [
-        ('mujoco', f'{FER.links[3].mass:.6f}', '4.587895', 'fer_joint4'),  # another arm's mass
+        (
+            'mujoco',
+            f'{FER.links[3].mass:.6f}',
+            '4.587895',
+            'fer_joint4',
+        ),  # another arm's mass
         ('fci', 'rpy="0 0 0"', 'rpy="0 0.5 0"', 'mount_tilt_compensated_by'),
     ],
 )
@@ -150,7 +166,8 @@ def test_a_tilt_by_gravity_vector_is_asked_about(target, start_node, commands):
 def test_a_description_that_is_published_volatile_is_named_by_one_subscription(probe, monkeypatch):
     matched, incompatible = [], []
     events = PublisherEventCallbacks(
-        matched=matched.append, incompatible_qos=lambda one: incompatible.append(one.total_count)
+        matched=matched.append,
+        incompatible_qos=lambda one: incompatible.append(one.total_count),
     )
     with probe.neighbour('publisher') as other:
         options = {'event_callbacks': events}
@@ -168,7 +185,11 @@ def test_a_description_that_is_published_volatile_is_named_by_one_subscription(p
 
 @pytest.mark.parametrize('robot_type', ['fr3', 'rpr'])
 def test_the_model_of_a_simulated_arm_has_its_drives(robot_type, make_node):
-    given = {'target': 'mujoco', 'model_source': 'simulated_arm', 'robot_type': robot_type}
+    given = {
+        'target': 'mujoco',
+        'model_source': 'simulated_arm',
+        'robot_type': robot_type,
+    }
     given['terms.friction'] = 'true' if robot_type == 'fr3' else 'false'
     words = [word for name, value in given.items() for word in ('-p', f'{name}:={value}')]
     node = make_node(FeedforwardNode, *words)
@@ -248,7 +269,12 @@ def test_a_gripper_on_the_arms_topic_does_not_stop_the_arm(world):
     world.commands_come()
     stops = world.probe.told(COMMANDS, 'stops')
     before = len(world.commands)
-    gripper = {'name': ['finger_joint1'], 'position': [0.01], 'velocity': [0.0], 'effort': []}
+    gripper = {
+        'name': ['finger_joint1'],
+        'position': [0.01],
+        'velocity': [0.0],
+        'effort': [],
+    }
     for _ in range(200):
         world.arm.send(1, effort=[np.nan] * 7)  # no measurement
         second.publish(world.arm.message(**gripper))

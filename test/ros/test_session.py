@@ -23,7 +23,10 @@ from franka_dynamics.errors import SettingsError
 from franka_dynamics.ros.messages import seconds_to_stamp
 from franka_dynamics.ros.parameter_tables import parameter_specs
 from franka_dynamics.ros.status import NodeStatus
-from franka_dynamics.ros.trajectory_messages import reference_message, trajectory_message
+from franka_dynamics.ros.trajectory_messages import (
+    reference_message,
+    trajectory_message,
+)
 from franka_dynamics.simulation.gazebo import holding_torque
 from franka_dynamics.simulation.receiver import COMMAND_TIMEOUT_S
 
@@ -74,7 +77,10 @@ def test_a_motion_is_fed_forward_and_told_followed_stopped_or_refused(probe, arm
     message.header.frame_id = 'x' * 100  # the sender's identifier
     references.publish(message)
     # The other thread computes its torques, perhaps after the event that it is followed.
-    arm.until(lambda: latest()[0] == 'following' and len(planned) == 2, 'the second is followed')
+    arm.until(
+        lambda: latest()[0] == 'following' and len(planned) == 2,
+        'the second is followed',
+    )
 
     def interrupted():
         arm.send(1, position=(np.array(FER.home) + 0.3).tolist())  # as another arm's state
@@ -92,7 +98,12 @@ def test_a_motion_is_fed_forward_and_told_followed_stopped_or_refused(probe, arm
     probe.until_status(NODE, state='silent')
 
     def counted():
-        expected = {'accepted': '2', 'finished': '1', 'interrupted': '1', 'refused': '1'}
+        expected = {
+            'accepted': '2',
+            'finished': '1',
+            'interrupted': '1',
+            'refused': '1',
+        }
         found = (probe.told('feedforward: Command', f'references {one}') for one in expected)
         return [*found] == [*expected.values()]
 
@@ -308,7 +319,10 @@ def test_its_start_is_held_and_a_command_followed_within_the_rate_until_it_ends(
     gazebo = Gazebo(probe, description)
     launch('gazebo_direct_node', **ROOT_NAMES, robot_type='fr3', hand='franka_hand')
     states = probe.collect(JointState, 'joint_states')
-    probe.until(lambda: gazebo.publish() or probe.told('gazebo_direct', 'held') == 'True', 'held')
+    probe.until(
+        lambda: gazebo.publish() or probe.told('gazebo_direct', 'held') == 'True',
+        'held',
+    )
     probe.until(lambda: all(gazebo.forces), 'a force on every joint')
     held = holding_torque(description)
 
@@ -359,7 +373,10 @@ def test_played_states_terms_equal_the_offline_ones_and_a_slow_topic_stops(node_
     recording = simulate(FER, duration=3.0)
     world.arm.q = recording.q[0].tolist()
     independent, q, dq = NewtonEulerModel(FER), recording.q, recording.dq
-    torques = {'gravity': independent.gravity(q), 'coriolis': independent.coriolis(q, dq)}
+    torques = {
+        'gravity': independent.gravity(q),
+        'coriolis': independent.coriolis(q, dq),
+    }
     matrices = {name: getattr(independent, name)(q) for name in ('mass_matrix', 'jacobian')}
     matrices['coriolis_matrix'] = independent.coriolis_matrix(q, dq)
     # Subscribed to before the terms: once these come, the node knows them all.
@@ -402,7 +419,10 @@ def test_played_states_terms_equal_the_offline_ones_and_a_slow_topic_stops(node_
         both = [k for k, one in enumerate(stamps) if one in found]
         # Some matrices may be lost; each is compared with the state of its stamp.
         assert len(both) == len(stamps) if name in torques else both
-        actual, rows = [found[stamps[k]] for k in both], expected[both].reshape(len(both), -1)
+        actual, rows = (
+            [found[stamps[k]] for k in both],
+            expected[both].reshape(len(both), -1),
+        )
         np.testing.assert_allclose(actual, rows, rtol=0, atol=ATOL_NM)
     # Torques are added to a trajectory also for a controller with its own feedback, and a finger
     # in it that holds still changes nothing.

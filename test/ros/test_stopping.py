@@ -140,7 +140,10 @@ def test_an_arm_waits_for_a_stalled_node_and_is_held_until_commanded(probe, star
     start_arm(lockstep_timeout=waits_s)
     node = start_node(target='mujoco', kp=[-1.0])
     probe.until_status('simulator', held='True')
-    probe.until(lambda: np.allclose(states[-1].effort, FER_GRAVITY, rtol=0, atol=1e-9), 'carried')
+    probe.until(
+        lambda: np.allclose(states[-1].effort, FER_GRAVITY, rtol=0, atol=1e-9),
+        'carried',
+    )
 
     def counted(key):
         return int(probe.told('simulator: Simulated arm', key))
@@ -206,7 +209,9 @@ def test_any_executor_runs_the_node_until_it_is_destroyed(kind, probe, arm, comm
     assert not node.active
 
 
-def test_a_callback_that_outlives_its_executor_uses_no_node_that_is_destroyed(make_node):
+def test_a_callback_that_outlives_its_executor_uses_no_node_that_is_destroyed(
+    make_node,
+):
     node = make_node(FeedforwardNode, '-p', 'robot_type:=fer', '-p', 'autostart:=false')
     begun, over, wrong = Event(), Event(), []
 
@@ -249,7 +254,9 @@ def test_a_node_begins_and_ends_to_answer_states_between_cycles(make_node, monke
     assert not ends_during_a_cycle(node.destroy_node)
 
 
-def test_what_the_node_destroys_while_it_runs_is_nothing_that_an_executor_may_wait_for(make_node):
+def test_what_the_node_destroys_while_it_runs_is_nothing_that_an_executor_may_wait_for(
+    make_node,
+):
     # A MultiThreadedExecutor goes on waiting for what another thread destroys.
     node = make_node(FeedforwardNode, '-p', 'robot_type:=fer', '-p', 'autostart:=false')
     node.trigger_configure()

@@ -47,7 +47,13 @@ def test_json_of_an_arm_in_a_namespace_has_torques_and_limits(launch, probe, cap
     more = {'remaps': remap | PATIENT['remaps'], 'target': 'mujoco', 'kp': [-1.0]}
     launch('feedforward_node', **PATIENT | NAMED | more)
     probe.until_status('left/feedforward', state='running')
-    asked = ['node', 'state', '--json', f'--timeout={TIMEOUT_S}', '--node=/left/feedforward']
+    asked = [
+        'node',
+        'state',
+        '--json',
+        f'--timeout={TIMEOUT_S}',
+        '--node=/left/feedforward',
+    ]
     expected, answer, node = NewtonEulerModel(ARM).gravity(ARM.home), {}, {}
 
     def told():
@@ -247,22 +253,72 @@ def commands(listeners, *names):
 @pytest.mark.parametrize(
     ('found', 'subject', 'level', 'text'),
     [
-        (states(DRIVER, heard()), 'joint states', GOOD, '1000 Hz on /joint_states from /driver'),
+        (
+            states(DRIVER, heard()),
+            'joint states',
+            GOOD,
+            '1000 Hz on /joint_states from /driver',
+        ),
         (states(Graph(), heard(0)), 'joint states', TO_DO, '/joint_states'),
-        (states(LISTED, heard(0)), 'joint states', TO_DO, '/f/joint_states, /a/states, /other'),
-        (states(DRIVER, heard(9, 30.0)), 'joint states', TO_DO, 'a command needs 200 Hz'),
-        (states(Graph(joint_states='ab'), heard()), 'joint states', TO_DO, 'all but the driver'),
+        (
+            states(LISTED, heard(0)),
+            'joint states',
+            TO_DO,
+            '/f/joint_states, /a/states, /other',
+        ),
+        (
+            states(DRIVER, heard(9, 30.0)),
+            'joint states',
+            TO_DO,
+            'a command needs 200 Hz',
+        ),
+        (
+            states(Graph(joint_states='ab'), heard()),
+            'joint states',
+            TO_DO,
+            'all but the driver',
+        ),
         (states(TWINS, heard(), ['simulator']), 'joint states', TO_DO, 'simulated arm'),
         (states(DRIVER, SLOW), 'joint states', TO_DO, '49 Hz'),
-        (states(DRIVER, SLOW, ['simulator']), 'joint states', GOOD, '1000 Hz of simulated time'),
+        (
+            states(DRIVER, SLOW, ['simulator']),
+            'joint states',
+            GOOD,
+            '1000 Hz of simulated time',
+        ),
         (states(DRIVER, heard()), 'measured torque', GOOD, 'effort is there'),
-        (states(DRIVER, heard(effort=False)), 'measured torque', NOTE, 'missing, zero or NaN'),
+        (
+            states(DRIVER, heard(effort=False)),
+            'measured torque',
+            NOTE,
+            'missing, zero or NaN',
+        ),
         (clock(heard()), 'clock', GOOD, 'stamps are'),
-        (clock(heard(start=time.time() - 60.0)), 'clock', TO_DO, "off this machine's clock"),
+        (
+            clock(heard(start=time.time() - 60.0)),
+            'clock',
+            TO_DO,
+            "off this machine's clock",
+        ),
         (clock(heard(start=5.0)), 'clock', TO_DO, 'set max_state_age to 0'),
-        (clock(heard(start=time.time() - 9.0), ['s']), 'clock', GOOD, '1.00 of real time: 9.'),
-        (clock(heard(start=5.0), clock=['gazebo']), 'clock', NOTE, '/clock comes from /gazebo'),
-        (clock(heard(start=5.0), clock=['a', 'b']), 'clock', TO_DO, '/a, /b all publish /clock'),
+        (
+            clock(heard(start=time.time() - 9.0), ['s']),
+            'clock',
+            GOOD,
+            '1.00 of real time: 9.',
+        ),
+        (
+            clock(heard(start=5.0), clock=['gazebo']),
+            'clock',
+            NOTE,
+            '/clock comes from /gazebo',
+        ),
+        (
+            clock(heard(start=5.0), clock=['a', 'b']),
+            'clock',
+            TO_DO,
+            '/a, /b all publish /clock',
+        ),
         (clock(PAUSED, ['s']), 'clock', TO_DO, 'time of s runs at 0.00 of real time'),
         (commands(0), 'commands', NOTE, 'nobody publishes'),
         (commands(1, 'feedforward'), 'commands', GOOD, '/feedforward publishes on'),
@@ -270,7 +326,12 @@ def commands(listeners, *names):
         (commands(1, 'a', 'b'), 'commands', TO_DO, '/a, /b all publish'),
         (system._node_checks(CARRIED), 'node', GOOD, 'ff: running: published'),
         (system._node_checks(DOUBLED), 'node', TO_DO, 'ff: running: twice'),
-        (system._node_checks(WAITING), 'node', TO_DO, 'ff: silent: no joint state has come'),
+        (
+            system._node_checks(WAITING),
+            'node',
+            TO_DO,
+            'ff: silent: no joint state has come',
+        ),
         (system._node_checks([]), 'node', NOTE, 'no feedforward node'),
         (pushed(7.16), 'disturbance', NOTE, '7.2 N'),
         (system._node_checks([], ['/left/ff']), 'node', TO_DO, 'left/ff runs, but'),
@@ -283,15 +344,27 @@ def test_each_line_about_a_system_has_its_level(found, subject, level, text):
 @pytest.mark.parametrize(
     'variables, level, text',
     [
-        ({}, GOOD, 'domain 0, discovery SUBNET by default (sim uses LOCALHOST, and is heard only'),
+        (
+            {},
+            GOOD,
+            'domain 0, discovery SUBNET by default (sim uses LOCALHOST, and is heard only',
+        ),
         ({}, NOTE, 'rmw_fastrtps_cpp, the default, is known for overruns'),
         ({'ROS_DOMAIN_ID': ''}, GOOD, 'domain 0, discovery SUBNET'),
         ({'ROS_LOCALHOST_ONLY': '1'}, NOTE, 'overrules the discovery range'),
         ({'ROS_DISCOVERY_SERVER': 'a:1'}, GOOD, 'discovery server a:1'),
-        ({'ROS_DISCOVERY_SERVER': 'a:1', 'ROS_SUPER_CLIENT': '0'}, TO_DO, 'hides nodes'),
+        (
+            {'ROS_DISCOVERY_SERVER': 'a:1', 'ROS_SUPER_CLIENT': '0'},
+            TO_DO,
+            'hides nodes',
+        ),
         ({'ROS_DOMAIN_ID': '102'}, TO_DO, 'choose one from 0 to 101'),
         ({'ROS_DOMAIN_ID': '²'}, TO_DO, 'choose one from 0 to 101'),
-        ({'FASTDDS_DEFAULT_PROFILES_FILE': '/no'}, TO_DO, 'which does not exist; unset it'),
+        (
+            {'FASTDDS_DEFAULT_PROFILES_FILE': '/no'},
+            TO_DO,
+            'which does not exist; unset it',
+        ),
     ],
 )
 def test_settings_of_the_network_are_told(variables, level, text):
@@ -319,7 +392,10 @@ def test_something_to_do_in_a_running_system_is_exit_status_1(level, status, mon
 
 
 def test_a_nodes_own_topic_of_torques_is_taken(launch, probe, capsys, tmp_path):
-    launch('feedforward_node', **PATIENT | {'remaps': {'feedforward/command': '/arm/torques'}})
+    launch(
+        'feedforward_node',
+        **PATIENT | {'remaps': {'feedforward/command': '/arm/torques'}},
+    )
 
     def examined():
         main(['doctor'])
@@ -328,7 +404,14 @@ def test_a_nodes_own_topic_of_torques_is_taken(launch, probe, capsys, tmp_path):
 
     said = []
     probe.until(examined, 'it is found')
-    record_bag(tmp_path / 'bag', ['joint'], 'joint_states', None, 'feedforward', lambda _: False)
+    record_bag(
+        tmp_path / 'bag',
+        ['joint'],
+        'joint_states',
+        None,
+        'feedforward',
+        lambda _: False,
+    )
     with Reader(tmp_path / 'bag') as reader:
         assert '/arm/torques' in reader.topics
     with TopicListener('listener') as listener:
@@ -339,7 +422,10 @@ def test_the_clock_of_an_arm_in_lockstep_is_found_good(start_arm, start_node, pr
     start_arm()
     start_node(target='mujoco')
     probe.until_status('simulator', held='True')
-    wanted = ['good  clock: stamps are simulated time of simulator', 'good  joint states']
+    wanted = [
+        'good  clock: stamps are simulated time of simulator',
+        'good  joint states',
+    ]
     wanted += ['Hz of simulated time', 'good  measured torque']
 
     def examined():
@@ -357,7 +443,14 @@ def chrt_may(*before):
     return subprocess.run(asked, capture_output=True).returncode == 0
 
 
-WITHOUT = ['setpriv', '--bounding-set', '-sys_nice', '--inh-caps', '-sys_nice', 'prlimit']
+WITHOUT = [
+    'setpriv',
+    '--bounding-set',
+    '-sys_nice',
+    '--inh-caps',
+    '-sys_nice',
+    'prlimit',
+]
 
 
 @pytest.mark.skipif(shutil.which('chrt') is None, reason='there is no chrt (util-linux)')

@@ -145,7 +145,10 @@ def through(shell, page, sim):
 def test_the_commands_of_getting_started_run(shell):
     (sim,) = [words for words in commands('getting-started.md') if words[0] == 'sim']
     said = through(shell, 'getting-started.md', [*sim, '--real-time-factor', '0.5'])
-    assert said['node state'].splitlines()[:2] == ['active', 'running: torques are sent']
+    assert said['node state'].splitlines()[:2] == [
+        'active',
+        'running: torques are sent',
+    ]
     assert (shell.folder / 'replay_output' / 'torques.png').is_file()
     assert (shell.folder / 'my_arm.yaml').is_file() and 'pass' in said['arm check my_arm.yaml']
 

@@ -149,7 +149,10 @@ def symbols():
 
 
 def test_every_line_of_the_report_is_what_the_formulations_say():
-    from franka_dynamics.rpr.symbolic import python_text, rpr_report_sections  # imports sympy
+    from franka_dynamics.rpr.symbolic import (
+        python_text,
+        rpr_report_sections,
+    )  # imports sympy
 
     text = compile(python_text(rpr_report_sections()), 'rpr_report.py', 'exec')
     model, box = fd.Model(ARM), np.diag(ARM.links[1].inertia_at_center_of_mass)
@@ -157,7 +160,11 @@ def test_every_line_of_the_report_is_what_the_formulations_say():
     bounds = [-3.0, -0.2, -1.4], [3.0, 0.3, 1.4]
     for q, dq, _ in zip(*fd.sample_states(ARM, 5, seed=0)):
         q = np.clip(q, *bounds)
-        frames, jacobian, mass = model.frames(q), model.jacobian(q), model.mass_matrix(q)
+        frames, jacobian, mass = (
+            model.frames(q),
+            model.jacobian(q),
+            model.mass_matrix(q),
+        )
         found = symbols() | dict(zip(('px', 'py', 'pz'), frames[2][:3, 3]))
         found |= {f'q{i + 1}': q[i] for i in range(3)} | {f'dq{i + 1}': dq[i] for i in range(3)}
         exec(text, found)

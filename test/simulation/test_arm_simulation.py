@@ -17,11 +17,23 @@ from franka_dynamics.arm.bodies import FixedFrame
 from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics import model as dynamics
-from franka_dynamics.errors import DescriptionError, InertiaError, JointVectorError, SettingsError
+from franka_dynamics.errors import (
+    DescriptionError,
+    InertiaError,
+    JointVectorError,
+    SettingsError,
+)
 from franka_dynamics.files import share_directory
 from franka_dynamics.simulation import gazebo
-from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
-from franka_dynamics.simulation.joint_elasticity import franka_elasticity, JointElasticity
+from franka_dynamics.simulation.arm_simulation import (
+    ArmSimulation,
+    Push,
+    SimulationSettings,
+)
+from franka_dynamics.simulation.joint_elasticity import (
+    franka_elasticity,
+    JointElasticity,
+)
 from franka_dynamics.simulation.mujoco_model import build_mujoco_model, FLANGE_SITE
 
 from ..agreement import refuses
@@ -151,8 +163,16 @@ def test_an_arm_that_is_given_a_load_moves_with_its_mass_and_inertia():
 @pytest.mark.parametrize(
     ('call', 'error', 'names'),
     [
-        (lambda: arm(start_position=np.zeros(7)), DescriptionError, ['fer_joint4', '-3.072']),
-        (lambda: arm(start_position=np.zeros(6)), JointVectorError, ['start', '(6,)', '(7,)']),
+        (
+            lambda: arm(start_position=np.zeros(7)),
+            DescriptionError,
+            ['fer_joint4', '-3.072'],
+        ),
+        (
+            lambda: arm(start_position=np.zeros(6)),
+            JointVectorError,
+            ['start', '(6,)', '(7,)'],
+        ),
         (lambda: arm(load('stanford'), armature=True), DescriptionError, ['armature']),
         (lambda: franka_elasticity(load('rpr')), SettingsError, ['3 joints']),
     ],
@@ -310,7 +330,10 @@ def oracle(model, q, dq):
 @pytest.mark.parametrize('name', ARMS)
 def test_bias_mass_matrix_and_pose_agree_with_mujocos(name):
     arm = ARMS[name]
-    written, model = fd.NewtonEulerModel(arm, GRAVITY), build_mujoco_model(arm, gravity=GRAVITY)
+    written, model = (
+        fd.NewtonEulerModel(arm, GRAVITY),
+        build_mujoco_model(arm, gravity=GRAVITY),
+    )
     for q, dq, _ in zip(*fd.sample_states(arm, 20, seed=11)):
         bias, mass, pose = oracle(model, q, dq)
         scale = max(1.0, np.abs(bias).max())

@@ -12,7 +12,11 @@ from franka_dynamics.control.stopping import BRAKING_TIME_CONSTANT_S
 from franka_dynamics.control.terms import MAX_REST_SPEED_RAD_S
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import SettingsError
-from franka_dynamics.simulation.receiver import ReceiverState, TorqueReceiver, TorqueRefusal
+from franka_dynamics.simulation.receiver import (
+    ReceiverState,
+    TorqueReceiver,
+    TorqueRefusal,
+)
 
 from ..control.closed_loop import FER, GRAVITY, KD, KP, Loop, STILL
 
@@ -20,7 +24,13 @@ TIMEOUT_S = 0.05
 LARGEST_STEP = 1.0 + 1e-9  # [N m] per cycle: 1000 N m/s
 LIMIT, OTHER = FER.limit('effort'), TorqueRefusal.OTHER_PUBLISHER
 # Torques by joint that the receiver in C++ refuses as well (test/cpp_package/test_core.py).
-BEYOND = ({0: LIMIT[0] + 1e-9}, {6: -1e308}, {3: np.nan}, {3: np.inf}, {6: -LIMIT[6] - 1e-9})
+BEYOND = (
+    {0: LIMIT[0] + 1e-9},
+    {6: -1e308},
+    {3: np.nan},
+    {3: np.inf},
+    {6: -LIMIT[6] - 1e-9},
+)
 
 
 class Received(Loop):
@@ -173,7 +183,10 @@ def test_a_sender_that_was_killed_and_restarted_at_once_is_followed_again(sent):
         ([*range(1, 101), 100, 101, *range(103, 300)], 1),
         ([*range(1, 100), 101, 100, *range(102, 300)], 1),
         ([*range(1, 100), *range(160, 300)], 0),  # 2 kHz and 30 ms without messages
-        (np.cumsum(np.random.default_rng(0).integers(1, 40, 500)), 0),  # most messages get lost
+        (
+            np.cumsum(np.random.default_rng(0).integers(1, 40, 500)),
+            0,
+        ),  # most messages get lost
     ],
 )
 def test_one_repeated_late_or_lost_message_stops_nothing(numbers, refused):
@@ -226,7 +239,8 @@ def test_a_torque_before_the_first_state_is_followed_until_the_time_out():
 
 
 @pytest.mark.parametrize(
-    ('change', 'refused'), [({}, False), ({0: LIMIT[0]}, False), *((one, True) for one in BEYOND)]
+    ('change', 'refused'),
+    [({}, False), ({0: LIMIT[0]}, False), *((one, True) for one in BEYOND)],
 )
 def test_a_torque_that_cannot_be_meant_is_refused_and_lets_its_sender_time_out(change, refused):
     receiver, torque = fci_receiver(), np.zeros(7)
@@ -302,7 +316,12 @@ def test_a_held_arm_that_something_drives_is_held_on(states, sent, joint, speed,
 @pytest.mark.parametrize('begin', [105, 155, 250])
 @pytest.mark.parametrize(
     ('what', 'value'),
-    [('q', 3.0), ('q', 1e6), ('q', np.nan), *(('dq', one) for one in (1e6, 1e308, -1e4, np.nan))],
+    [
+        ('q', 3.0),
+        ('q', 1e6),
+        ('q', np.nan),
+        *(('dq', one) for one in (1e6, 1e308, -1e4, np.nan)),
+    ],
 )
 def test_states_that_cannot_be_end_a_dead_senders_torque(target, begin, what, value):
     receiver, applied = receiver_of(target), [np.zeros(7)]

@@ -23,7 +23,14 @@ from franka_dynamics.urdf.serial_chain import read_chain
 from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.validation.source_models import compare_with_urdf
 
-from .urdf_texts import assert_as_in_file, edited, inertial, random_chain, with_elements, without
+from .urdf_texts import (
+    assert_as_in_file,
+    edited,
+    inertial,
+    random_chain,
+    with_elements,
+    without,
+)
 from ..agreement import assert_near, refuses
 
 FER = urdf_text(load('fer'))
@@ -65,7 +72,12 @@ TWICE = [
         *(
             (edited(FER, path, **{key: value}), names)
             for path, key, value, names in (
-                (f'{JOINT3}/origin', 'xyz', '0 0 0,3', ["'fer_joint3', <origin>", '"0 0 0,3"']),
+                (
+                    f'{JOINT3}/origin',
+                    'xyz',
+                    '0 0 0,3',
+                    ["'fer_joint3', <origin>", '"0 0 0,3"'],
+                ),
                 (f'{JOINT3}/origin', 'xyz', '0 0 0_3', ['"0 0 0_3"']),
                 (f'{JOINT3}/origin', 'xyz', '0 0.3', ['"0 0.3"', 'three']),
                 (f'{JOINT3}/axis', 'xyz', '0 0 0', ["'fer_joint3'", 'no direction']),
@@ -93,7 +105,11 @@ def test_a_bound_left_out_is_that_of_the_format():
         'type="revolute"><parent link="a"/><child link="b"/>'
         '<limit upper="1" effort="5" velocity="1e9"/></joint></robot>'
     ).joints['j']
-    assert (joint.limits.lower, joint.limits.upper, joint.limits.effort) == (0.0, 1.0, 5.0)
+    assert (joint.limits.lower, joint.limits.upper, joint.limits.effort) == (
+        0.0,
+        1.0,
+        5.0,
+    )
     assert joint.limits.velocity == math.inf
 
 
@@ -105,7 +121,12 @@ def test_a_bound_left_out_is_that_of_the_format():
         with_elements(FER, '<material name="a"/><material name="a"/>'),
         FER.replace('<axis', '<dynamics damping="0" friction="-1"/><axis'),
     ],
-    ids=['blanks before the declaration', 'a namespace', 'a material twice', 'negative friction'],
+    ids=[
+        'blanks before the declaration',
+        'a namespace',
+        'a material twice',
+        'negative friction',
+    ],
 )
 def test_what_changes_no_torque_is_no_reason_to_refuse(text):
     arm, expected = fd.import_urdf(text), fd.import_urdf(FER)
@@ -121,12 +142,54 @@ def test_a_declared_encoding_does_not_change_the_names_of_a_text():
 @pytest.mark.parametrize(
     ('path', 'key', 'text', 'limit', 'value', 'note'),
     [
-        ('axis', 'xyz', '0 0 2', 'lower', -2.8973, 'has an axis of length 2; its direction alone'),
-        ('limit', 'effort', '0', 'effort', math.inf, 'has effort="0" as its limit, taken for'),
-        ('limit', 'effort', None, 'effort', math.inf, 'has no effort as its limit, taken for'),
-        ('limit', 'velocity', None, 'velocity', math.inf, 'has no velocity as its limit'),
-        ('limit', 'velocity', '0', 'velocity', math.inf, 'has velocity="0" as its limit, taken'),
-        ('.', 'type', 'continuous', 'lower', -math.inf, 'is continuous: its lower and upper'),
+        (
+            'axis',
+            'xyz',
+            '0 0 2',
+            'lower',
+            -2.8973,
+            'has an axis of length 2; its direction alone',
+        ),
+        (
+            'limit',
+            'effort',
+            '0',
+            'effort',
+            math.inf,
+            'has effort="0" as its limit, taken for',
+        ),
+        (
+            'limit',
+            'effort',
+            None,
+            'effort',
+            math.inf,
+            'has no effort as its limit, taken for',
+        ),
+        (
+            'limit',
+            'velocity',
+            None,
+            'velocity',
+            math.inf,
+            'has no velocity as its limit',
+        ),
+        (
+            'limit',
+            'velocity',
+            '0',
+            'velocity',
+            math.inf,
+            'has velocity="0" as its limit, taken',
+        ),
+        (
+            '.',
+            'type',
+            'continuous',
+            'lower',
+            -math.inf,
+            'is continuous: its lower and upper',
+        ),
     ],
 )
 def test_numbers_that_are_not_meant_are_noted(path, key, text, limit, value, note):
@@ -259,7 +322,10 @@ def test_a_joint_without_limits_loads_with_none_as_is_said(kind, capfd):
 INERTIAL = """<inertial><origin xyz="0.01 0 0.05"/><mass value="1"/>
 <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.005"/></inertial>"""
 LIMIT = '<limit effort="50" velocity="2" lower="-2" upper="2"/>'
-FORWARD, SIDEWAYS = '0 0 0', '0 -1.5707963267948966 0'  # z, or x, points away from the arm
+FORWARD, SIDEWAYS = (
+    '0 0 0',
+    '0 -1.5707963267948966 0',
+)  # z, or x, points away from the arm
 LOAD, Q = [2.0, 0.01, 0.0, 0.05], np.array([0.4, -0.7])
 
 
@@ -289,8 +355,16 @@ def arm_with(*tools):
         ((('flange', SIDEWAYS), ('tool0', FORWARD)), 'tool0', ''),
         ((('flange', SIDEWAYS),), 'flange', '+x axis points away'),
         ((('tool0', '3.14159265358979 0 0'),), 'tool0', '-z axis points away'),
-        ((('tool0', FORWARD), ('link_eef', FORWARD, '0 0 0.2')), 'tool0', 'link_eef elsewhere'),
-        ((('tcp', FORWARD), ('camera', FORWARD)), 'wrist', 'fixed to it are tcp, camera'),
+        (
+            (('tool0', FORWARD), ('link_eef', FORWARD, '0 0 0.2')),
+            'tool0',
+            'link_eef elsewhere',
+        ),
+        (
+            (('tcp', FORWARD), ('camera', FORWARD)),
+            'wrist',
+            'fixed to it are tcp, camera',
+        ),
         ((('unstool0', FORWARD),), 'wrist', 'fixed to it are unstool0'),
         ((), 'wrist', "'wrist' is taken"),
     ],
@@ -401,7 +475,10 @@ def test_fingers_get_notes_of_what_is_held_and_what_left_out():
     text = with_elements(FER, HAND + SECOND)
     chain = read_chain(text, NAMES)
     # A finger that follows another one is no branch, and no part of a chain.
-    assert set(joint_chains(parse_robot(text))) == {(*NAMES, 'finger_joint1'), ('other_joint1',)}
+    assert set(joint_chains(parse_robot(text))) == {
+        (*NAMES, 'finger_joint1'),
+        ('other_joint1',),
+    }
     assert chain.held_positions == {'finger_joint1': 0.0, 'finger_joint2': 0.0}
     assert gripper_joints(parse_robot(text)) == ('finger_joint1', 'finger_joint2')
     noted = [note.split(':')[0] for note in (*chain.torque_notes, *chain.notes)]
@@ -431,7 +508,11 @@ MIMIC = FER.replace('<axis xyz="0 0 1" />', '<axis xyz="0 0 1"/><mimic joint="fe
         (FER, (), ['no joint names']),
         (FER, NAMES[::-1], ['fer_joint7, ', 'this order']),
         (FER, NAMES[1:], ["'fer_joint2'", "revolute joint 'fer_joint1'"]),
-        (edited(FER, "joint[@name='fer_joint4']", type='fixed'), NAMES, ["'fer_joint4' is fixed"]),
+        (
+            edited(FER, "joint[@name='fer_joint4']", type='fixed'),
+            NAMES,
+            ["'fer_joint4' is fixed"],
+        ),
         (MIMIC, NAMES, ["'fer_joint1' mimics"]),
         (
             edited(FER, "joint[@name='fer_link0_joint']", type='floating'),

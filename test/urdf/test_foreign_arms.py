@@ -8,7 +8,15 @@ import mujoco
 import numpy as np
 import pytest
 
-from franka_dynamics import compare, crosscheck, import_urdf, load, Model, sample_states, save
+from franka_dynamics import (
+    compare,
+    crosscheck,
+    import_urdf,
+    load,
+    Model,
+    sample_states,
+    save,
+)
 from franka_dynamics.errors import AmbiguousUrdfError, CrosscheckError, UrdfError
 from franka_dynamics.urdf.mjcf_writer import mjcf_text
 from franka_dynamics.urdf.writer import urdf_text
@@ -24,7 +32,16 @@ def link(name, mass=2.0):
     return f'<link name="{name}">{inertial(mass)}</link>'
 
 
-def joint(name, parent, child, axis='0 1 0', kind='revolute', xyz='0 0 0.3', rpy='0 0 0', more=''):
+def joint(
+    name,
+    parent,
+    child,
+    axis='0 1 0',
+    kind='revolute',
+    xyz='0 0 0.3',
+    rpy='0 0 0',
+    more='',
+):
     return (
         f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
         f'<origin xyz="{xyz}" rpy="{rpy}"/><axis xyz="{axis}"/>'

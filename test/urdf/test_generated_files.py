@@ -16,7 +16,11 @@ from franka_dynamics.arm import arm_file, JointLimits, MaxwellSlipFriction
 from franka_dynamics.arm.arm_fields import UrdfProvenance
 from franka_dynamics.arm.arm_file import is_franka_arm
 from franka_dynamics.files import share_directory
-from franka_dynamics.urdf.generated_files import exported_arms, generated_files, robot_file_text
+from franka_dynamics.urdf.generated_files import (
+    exported_arms,
+    generated_files,
+    robot_file_text,
+)
 from franka_dynamics.urdf.mjcf_writer import mjcf_text
 from franka_dynamics.urdf.serial_chain import read_chain
 from franka_dynamics.urdf.writer import urdf_text
@@ -37,7 +41,10 @@ def test_the_committed_files_are_what_is_generated_again():
 
 @ARMS
 def test_pinocchio_reads_a_committed_urdf_in_silence_with_the_rows_torques(arm, capfd):
-    text, description = committed(f'{arm}.urdf').read_text(encoding='utf-8'), fd.load(arm)
+    text, description = (
+        committed(f'{arm}.urdf').read_text(encoding='utf-8'),
+        fd.load(arm),
+    )
     tip = f'{arm}_link{description.n + 1}'
     origin = UrdfProvenance('', text, description.joint_names, (), tip)
     for found in compare_with_urdf(replace(description, urdf=origin)):
@@ -127,7 +134,11 @@ def test_joints_of_unknown_limits_are_read_by_pinocchio():
     free = (replace(joint, limits=JointLimits()) for joint in rpr.joints)
     text = urdf_text(replace(rpr, joints=tuple(free)))
     kinds = [joint.get('type') for joint in ElementTree.fromstring(text).findall('joint')]
-    assert [kind for kind in kinds if kind != 'fixed'] == ['continuous', 'prismatic', 'continuous']
+    assert [kind for kind in kinds if kind != 'fixed'] == [
+        'continuous',
+        'prismatic',
+        'continuous',
+    ]
     origin = UrdfProvenance('', text, rpr.joint_names, (), 'rpr_link4')
     assert all(one.passed for one in compare_with_urdf(replace(rpr, urdf=origin)))
 
@@ -136,7 +147,11 @@ def test_a_stop_at_one_end_and_rotors_are_kept_in_urdf_and_mjcf():
     rpr = fd.load('rpr')
     stops = [(-1.25, np.inf), (-np.inf, 0.3), (-np.inf, 2.5)]
     joints = (
-        replace(joint, limits=replace(joint.limits, lower=lower, upper=upper), rotor_inertia=0.2)
+        replace(
+            joint,
+            limits=replace(joint.limits, lower=lower, upper=upper),
+            rotor_inertia=0.2,
+        )
         for joint, (lower, upper) in zip(rpr.joints, stops)
     )
     arm = replace(rpr, joints=tuple(joints), home=None)

@@ -90,7 +90,10 @@ def test_an_mjcf_moves_as_in_mujoco(joints):
 def test_an_mjcf_is_read_as_by_pinocchio(tmp_path):
     text = ARM.format(joints=PLAIN).replace('<geom type="mesh" mesh="missing"/>', '')
     (tmp_path / 'arm.xml').write_text(text)
-    arm, native = fd.load(tmp_path / 'arm.xml'), pin.buildModelFromMJCF(str(tmp_path / 'arm.xml'))
+    arm, native = (
+        fd.load(tmp_path / 'arm.xml'),
+        pin.buildModelFromMJCF(str(tmp_path / 'arm.xml')),
+    )
     native.armature = np.zeros(2)
     data = native.createData()
     for q, dq, ddq in zip(*fd.sample_states(arm, 5)):
@@ -115,7 +118,10 @@ def test_limits_drives_and_home_are_those_of_the_file():
     assert np.isinf(arm.limit('velocity')).all() and arm.home.tolist() == [0.3, 0.5]
     assert arm.simulated_armature.tolist() == [0.1, 0.1]
     friction = arm.simulated_friction
-    assert friction.viscous.tolist() == [0.3, 0.3] and friction.coulomb.tolist() == [0.5, 0.5]
+    assert friction.viscous.tolist() == [0.3, 0.3] and friction.coulomb.tolist() == [
+        0.5,
+        0.5,
+    ]
     assert arm.friction is None
 
 
@@ -133,14 +139,34 @@ def test_inertias_from_geoms_are_said_and_two_joints_of_a_body_are_right():
 @pytest.mark.parametrize(
     ('old', 'new', 'said'),
     [
-        ('mass="2"', 'mass="90"', ("body 'upper', inertial mass", 'all other moving bodies')),
+        (
+            'mass="2"',
+            'mass="90"',
+            ("body 'upper', inertial mass", 'all other moving bodies'),
+        ),
         ('"0.02 0.03 0.025', '"20 30 25', ("body 'upper', inertial fullinertia",)),
         ('0.002 0.01 0.01', '2e-7 2e-7 2e-7', ("body 'fore', inertial diaginertia",)),
-        ('pos="0.15', 'pos="15', ("body 'fore', inertial pos", "'elbow', actuatorfrcrange")),
-        ('name="base"', 'name="base" euler="0 90 0"', ('the MJCF mounts', 'root world')),
-        (ARM, GEOMS, ("body 'upper', mass of its geoms", 'inertia is computed from the geoms')),
+        (
+            'pos="0.15',
+            'pos="15',
+            ("body 'fore', inertial pos", "'elbow', actuatorfrcrange"),
+        ),
+        (
+            'name="base"',
+            'name="base" euler="0 90 0"',
+            ('the MJCF mounts', 'root world'),
+        ),
+        (
+            ARM,
+            GEOMS,
+            ("body 'upper', mass of its geoms", 'inertia is computed from the geoms'),
+        ),
         ('qpos="0.3', 'qpos="9', ('shoulder: the key "home" is outside the limits',)),
-        (ARM, TWINS, ("bodies 'left_arm' and 'right_arm', inertial diagi", 'branch of the MJCF')),
+        (
+            ARM,
+            TWINS,
+            ("bodies 'left_arm' and 'right_arm', inertial diagi", 'branch of the MJCF'),
+        ),
     ],
 )
 @pytest.mark.filterwarnings('ignore::franka_dynamics.errors.UrdfWarning')
@@ -154,9 +180,21 @@ def test_notes_name_bodies_and_attributes_of_the_mjcf(old, new, said):
 @pytest.mark.parametrize(
     ('text', 'options', 'said'),
     [
-        (f'{FREE}{HINGE}</body></worldbody></mujoco>', {}, ('free or ball', 'base stands')),
-        (f'{FREE}</body></worldbody></mujoco>', {'joint_names': ['free']}, ('hinge or a slide',)),
-        (ARM.format(joints=PLAIN), {'tip': 'upper'}, ("body 'upper' is not fixed to 'fore'",)),
+        (
+            f'{FREE}{HINGE}</body></worldbody></mujoco>',
+            {},
+            ('free or ball', 'base stands'),
+        ),
+        (
+            f'{FREE}</body></worldbody></mujoco>',
+            {'joint_names': ['free']},
+            ('hinge or a slide',),
+        ),
+        (
+            ARM.format(joints=PLAIN),
+            {'tip': 'upper'},
+            ("body 'upper' is not fixed to 'fore'",),
+        ),
     ],
 )
 def test_refusals_name_what_an_mjcf_has(text, options, said):
@@ -167,7 +205,10 @@ def test_refusals_name_what_an_mjcf_has(text, options, said):
 def test_an_mjcf_on_a_topic_is_checked_as_a_urdf_is():
     text = mjcf_text(fd.load('fr3', 'franka_description', hand='none'))
     arm, verdict = checked_arm_from_urdf(text, fd.load('fr3'))
-    assert (verdict.inertial_set, verdict.hand_in_urdf) == ('franka_description', 'none')
+    assert (verdict.inertial_set, verdict.hand_in_urdf) == (
+        'franka_description',
+        'none',
+    )
     assert fd.crosscheck(arm, count=5).passed
     site = '<site name="fr3_link8" pos="0 0 0.107" euler="0 0 0" />'
     assert text.count(site) == 1

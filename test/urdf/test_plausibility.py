@@ -71,11 +71,31 @@ def test_a_sound_arm_is_not_doubted(text):
         (edited(ARM, INERTIA, **tensor_times(1e6)), ('link2',), '<inertia>', '1e-6'),
         (edited(ARM, INERTIA, **tensor_times(1e4)), ('link2',), '<inertia>', '1e-4'),
         (edited(ARM, INERTIA, **tensor_times(30.0)), ('link2',), '<inertia>', None),
-        (edited(ARM, INERTIA, izz='6.1'), ('link2',), '<inertia>', 'izz to be multiplied by 1e-2'),
-        (edited(ARM, INERTIA, ixy='0.9'), ('link2',), '<inertia>', 'ixy to be multiplied by 1e-3'),
+        (
+            edited(ARM, INERTIA, izz='6.1'),
+            ('link2',),
+            '<inertia>',
+            'izz to be multiplied by 1e-2',
+        ),
+        (
+            edited(ARM, INERTIA, ixy='0.9'),
+            ('link2',),
+            '<inertia>',
+            'ixy to be multiplied by 1e-3',
+        ),
         (edited(ARM, INERTIA, iyy='-0.04'), ('link2',), '<inertia>', None),
-        (edited(ARM, LINK.format('', 'origin'), xyz='0 0 200'), ('link2',), '<origin>', None),
-        (edited(ARM, LINK.format('', 'origin'), xyz='0 0.2 0.2'), ('link2',), '<origin>', None),
+        (
+            edited(ARM, LINK.format('', 'origin'), xyz='0 0 200'),
+            ('link2',),
+            '<origin>',
+            None,
+        ),
+        (
+            edited(ARM, LINK.format('', 'origin'), xyz='0 0.2 0.2'),
+            ('link2',),
+            '<origin>',
+            None,
+        ),
         (edited(ARM, LINK.format('', 'mass'), value='43'), ('link2',), '<mass>', None),
         (edited(ARM, INERTIA, **tensor_times(1e-2)), ('link2',), '<inertia>', None),
         (ARM.replace('<link name="base"/>', BASE), ('base',), '<inertia>', None),
@@ -93,13 +113,17 @@ def test_a_fault_is_doubted_at_its_entry(text, names, entry, asked):
 def test_without_shapes_a_link_is_compared_with_the_arm():
     bare = re.sub('<collision>.*?</collision>', '', ARM)
     assert doubts(bare) == ()
-    for factor in (1e6, 20.0):  # 20 times: 0.53 m of standard deviation on a link of 0.4 m
+    for factor in (
+        1e6,
+        20.0,
+    ):  # 20 times: 0.53 m of standard deviation on a link of 0.4 m
         (found,) = doubts(edited(bare, INERTIA, **tensor_times(factor)))
         assert (found.names, found.entry) == (('link2',), '<inertia>')
 
 
 @pytest.mark.parametrize(
-    ('mass', 'doubted'), [(MASS, False), (100.0, True), (0.05, True), (1e3 * MASS, True)]
+    ('mass', 'doubted'),
+    [(MASS, False), (100.0, True), (0.05, True), (1e3 * MASS, True)],
 )
 def test_density_follows_from_a_mesh_beside_the_file(tmp_path, mass, doubted):
     # Given a mesh in millimetres in a package that the URDF lies in.
@@ -149,7 +173,10 @@ def test_a_link_whose_mesh_is_missing_is_not_taken_for_what_is_fixed_to_it():
 
 def test_a_mesh_that_is_missing_is_named_and_not_judged(tmp_path):
     text = f'<robot name="toy"><link name="base"/>{side("", MESH)}</robot>'
-    assert find_implausible_values(parse_robot(text), tmp_path / 'toy.urdf') == ((), (FILE,))
+    assert find_implausible_values(parse_robot(text), tmp_path / 'toy.urdf') == (
+        (),
+        (FILE,),
+    )
 
 
 # Identified sets: of these numbers only sums act on a torque, and those fit. The shapes are
@@ -183,9 +210,19 @@ IDENTITY = 'ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"'
     [
         (BODY, (3.0, 1.0), (2, 2), ["links 'a' and 'b', <inertia>: the same"]),
         (BODY, (3.0, 3.0, 3.0), (2, 2, 2), []),  # modules
-        (BODY, (3.0, 3.0, 3.0), (2, 2, 1), ["links 'a', 'b', 'c', <inertia>: the same"]),
+        (
+            BODY,
+            (3.0, 3.0, 3.0),
+            (2, 2, 1),
+            ["links 'a', 'b', 'c', <inertia>: the same"],
+        ),
         (BALL, (3.0, 3.0), (2, 2), ["links 'a' and 'b', <inertia>: the same"]),
-        (IDENTITY, (3.0, 3.0), (2, 2), ["link 'a', <inertia>: it is", "link 'b', <inertia>: it"]),
+        (
+            IDENTITY,
+            (3.0, 3.0),
+            (2, 2),
+            ["link 'a', <inertia>: it is", "link 'b', <inertia>: it"],
+        ),
     ],
 )
 def test_a_tensor_that_stands_for_none_is_said(tensor, masses, lengths, said):
@@ -205,11 +242,20 @@ GAZEBO = '<gazebo reference="a">{}</gazebo>'
 @pytest.mark.parametrize(
     ('extra', 'said'),
     [
-        (DRIVE.format(GEARED), 'to_a: the rotor inertia 1e-05 kg m^2 behind a reduction of -100'),
-        (DRIVE.format(GEARED.replace('1e-5', 'small')), "rotor inertia 'small' kg m^2 behind"),
+        (
+            DRIVE.format(GEARED),
+            'to_a: the rotor inertia 1e-05 kg m^2 behind a reduction of -100',
+        ),
+        (
+            DRIVE.format(GEARED.replace('1e-5', 'small')),
+            "rotor inertia 'small' kg m^2 behind",
+        ),
         (DRIVE.format(GEARED.replace('1e-5', '0e0')), ''),
         (DRIVE.format('<d:rotor_inertia xmlns:d="d" value="2"/>'), '2 kg m^2 behind a'),
-        (GAZEBO.format('<turnGravityOff>true</turnGravityOff>'), 'a: Gazebo lets no gravity act'),
+        (
+            GAZEBO.format('<turnGravityOff>true</turnGravityOff>'),
+            'a: Gazebo lets no gravity act',
+        ),
         (GAZEBO.format('<gravity>0</gravity>'), 'a: Gazebo lets no gravity act'),
         (GAZEBO.format('<gravity>1</gravity>'), ''),
     ],

@@ -48,7 +48,10 @@ def test_xacros_links_of_arm_set_and_hand_are_the_described_ones(arm, inertial_s
 @pytest.mark.parametrize(
     ('arguments', 'sentence'),
     [
-        ({'inertial_set': 'franka_description'}, 'inertial_set of fer must be one of gaz2019'),
+        (
+            {'inertial_set': 'franka_description'},
+            'inertial_set of fer must be one of gaz2019',
+        ),
         ({'hand': 'claw'}, 'hand must be one of franka_hand, '),
     ],
 )
@@ -108,7 +111,10 @@ def write(tmp_path, monkeypatch):
     monkeypatch.delenv('AMENT_PREFIX_PATH', raising=False)
 
     def robot(parts, argument='<xacro:arg name="mass" default="2"/>'):
-        for name, folder, inside in (('own', 'src/own-main', ''), ('parts', parts, MACRO)):
+        for name, folder, inside in (
+            ('own', 'src/own-main', ''),
+            ('parts', parts, MACRO),
+        ):
             (tmp_path / folder / 'urdf').mkdir(parents=True)
             (tmp_path / folder / 'urdf' / 'rod.xacro').write_text(inside)
             named = f'<package format="3"><name>{name}</name></package>'
@@ -140,7 +146,11 @@ def test_threads_may_load_xacro_files_at_once(write):
     [
         ('<xacro:arg name="mass" default="2"/>', {'mas': 3}, ('mas;', 'use mass')),
         ('', {}, ('argument mass', 'NAME:=VALUE')),
-        ('<xacro:include filename="$(find far)/a.xacro"/>', {'mass': 2}, ('far', 'beside', 'ROS')),
+        (
+            '<xacro:include filename="$(find far)/a.xacro"/>',
+            {'mass': 2},
+            ('far', 'beside', 'ROS'),
+        ),
     ],
 )
 def test_wrong_arguments_and_missing_packages_are_named(write, argument, given, said):

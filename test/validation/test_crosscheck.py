@@ -198,7 +198,8 @@ def test_the_reported_figures_are_the_largest_differences():
 @pytest.mark.parametrize('mass', [1.0, 1e-6])
 @pytest.mark.parametrize('error', [1e-9, np.nan])
 @pytest.mark.parametrize(
-    'quantity', ['gravity', 'joint_wrenches', 'forward_dynamics', 'frames', 'mass_matrix']
+    'quantity',
+    ['gravity', 'joint_wrenches', 'forward_dynamics', 'frames', 'mass_matrix'],
 )
 def test_a_wrong_quantity_is_named_and_raises(quantity, error, mass, monkeypatch):
     def too_small(model, *states):
@@ -206,7 +207,10 @@ def test_a_wrong_quantity_is_named_and_raises(quantity, error, mass, monkeypatch
         values = getattr(fd.NewtonEulerModel, quantity)(model, *states)
         return values - error * np.abs(values).max()
 
-    arm, faulty = fer_of_mass(mass), type('Faulty', (fd.NewtonEulerModel,), {quantity: too_small})
+    arm, faulty = (
+        fer_of_mass(mass),
+        type('Faulty', (fd.NewtonEulerModel,), {quantity: too_small}),
+    )
     monkeypatch.setitem(FORMULATIONS, 'exponentials', faulty)
     failed = fd.compare_formulations(arm, count=20, seed=5)
     assert not failed.passed and np.isnan(failed.largest) == np.isnan(error)
@@ -221,7 +225,11 @@ def test_a_wrong_quantity_is_named_and_raises(quantity, error, mass, monkeypatch
 def test_far_dh_frames_of_nearly_parallel_axes_widen_the_tolerance_as_their_errors_grow():
     # An arm of a metre in plain DH rows: the common normal of axes 2 and 3 is 300 m away.
     body = fd.LinkInertia.from_center_of_mass(2.0, np.array([0.1, 0.02, 0.03]), 0.03 * np.eye(3))
-    rows = [DHRow(0.0, 0.0, 0.4), DHRow(0.0, -np.pi / 2, 300.0), DHRow(0.0, 1e-3, -300.0)]
+    rows = [
+        DHRow(0.0, 0.0, 0.4),
+        DHRow(0.0, -np.pi / 2, 300.0),
+        DHRow(0.0, 1e-3, -300.0),
+    ]
     joints = [Joint(f'j{i}', JointKind.REVOLUTE, row) for i, row in enumerate(rows, start=1)]
     far = np.eye(4)
     far[2, 3] = -300.0  # the body of link 2 lies near the first axis
@@ -261,7 +269,11 @@ class ServedModel:
     """A stand-in for libfranka's model, with an error in one inertia or another tool."""
 
     def __init__(self, extra=0.0, tool=TOOL, arm=FR3):
-        self._term, self._tool, self._extra = terms_of(arm), tool, np.diag(6 * [0.0] + [extra])
+        self._term, self._tool, self._extra = (
+            terms_of(arm),
+            tool,
+            np.diag(6 * [0.0] + [extra]),
+        )
 
     def mass(self, state):
         return by_columns(self._term('mass_matrix', (*state.q,)) + self._extra)

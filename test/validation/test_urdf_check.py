@@ -10,7 +10,12 @@ import numpy as np
 import pytest
 
 import franka_dynamics as fd
-from franka_dynamics.arm import Convention, JointKind, MaxwellSlipFriction, ViscousCoulombFriction
+from franka_dynamics.arm import (
+    Convention,
+    JointKind,
+    MaxwellSlipFriction,
+    ViscousCoulombFriction,
+)
 from franka_dynamics.arm.inertia import elements_from_tensor
 from franka_dynamics.errors import UrdfError, UrdfMismatchError
 from franka_dynamics.spatial import pose_from_xyz_rpy
@@ -165,7 +170,10 @@ def test_a_wrong_mass_is_named_with_both_and_may_be_accepted():
     text = urdf_text(with_link(GAZ, 2, heavy))
     (finding,) = refused(text, GAZ)
     assert (finding.owner, finding.parameter) == ('fer_joint3', 'mass')
-    assert (finding.first, finding.second) == (pytest.approx(3.228604), pytest.approx(3.8286))
+    assert (finding.first, finding.second) == (
+        pytest.approx(3.228604),
+        pytest.approx(3.8286),
+    )
     accepted, verdict = checked_arm_from_urdf(text, GAZ, accept_unknown_inertials=True)
     assert verdict.inertial_set == 'unknown' and 'Accepted.' in verdict.notes[0]
     np.testing.assert_allclose(accepted.links[2].mass, 3.8286, rtol=0.0, atol=1e-14)
@@ -273,7 +281,10 @@ WORDS = {'mass': 'mass', 'c': 'centre of mass ', 'I': 'inertia '}
 def plant(rng, arm, kind):
     """Return an arm with one error in the numbers of a link, and the link's joint."""
     joint = int(rng.integers(arm.n))
-    link, size = arm.links[joint], float(rng.choice([-1.0, 1.0]) * rng.uniform(0.5, 2.0))
+    link, size = (
+        arm.links[joint],
+        float(rng.choice([-1.0, 1.0]) * rng.uniform(0.5, 2.0)),
+    )
     first, count, scale = LINK_FAULTS[kind]
     tensor = elements_from_tensor(link.inertia_at_center_of_mass)
     numbers = np.array([link.mass, *link.center_of_mass, *tensor])
@@ -321,7 +332,8 @@ def test_each_fault_of_a_random_arms_link_is_named_alone(convention):
 
 @pytest.mark.parametrize('arm', ['fer', 'random'])
 @pytest.mark.parametrize(
-    ('shift', 'parameter'), [({'a': 0.013}, 'position '), ({'alpha': 0.05}, 'turn about ')]
+    ('shift', 'parameter'),
+    [({'a': 0.013}, 'position '), ({'alpha': 0.05}, 'turn about ')],
 )
 def test_a_moved_axis_is_one_difference_of_its_joint_or_of_the_base(arm, shift, parameter):
     arm = FER if arm == 'fer' else random_arm(np.random.default_rng(5), joints=6, **TURNING)
@@ -335,7 +347,8 @@ def test_a_moved_axis_is_one_difference_of_its_joint_or_of_the_base(arm, shift, 
 
 
 @pytest.mark.parametrize(
-    ('shift', 'parameter'), [({'d': 0.01}, 'position z'), ({'theta': 0.2}, 'turn about z')]
+    ('shift', 'parameter'),
+    [({'d': 0.01}, 'position z'), ({'theta': 0.2}, 'turn about z')],
 )
 def test_a_slide_along_or_turn_about_an_axis_is_one_difference(shift, parameter):
     for joint, place in ((0, 'base'), (2, 'fer_joint3'), (6, 'fer_joint7')):
@@ -416,8 +429,16 @@ JERKY = with_joint(FER, 2, limits=replace(FER.joints[2].limits, jerk=1.0))
     ('first', 'second', 'expected'),
     [
         (FER, JERKY, ('fer_joint3', 'limit jerk', False)),
-        (FER, with_joint(FER, 2, rotor_inertia=0.2), ('fer_joint3', 'rotor inertia', True)),
-        (FER, with_joint(FER, 2, kind=JointKind.PRISMATIC), ('fer_joint3', 'kind', True)),
+        (
+            FER,
+            with_joint(FER, 2, rotor_inertia=0.2),
+            ('fer_joint3', 'rotor inertia', True),
+        ),
+        (
+            FER,
+            with_joint(FER, 2, kind=JointKind.PRISMATIC),
+            ('fer_joint3', 'kind', True),
+        ),
         (FER, replace(FER, friction=None), ('arm', 'friction model', True)),
         (FER, RUBBED, ('arm', 'friction model', True)),
         (RUBBED, WIDER, ('arm', 'friction width', False)),

@@ -81,7 +81,10 @@ def pose_of(handle):
     pose = np.eye(4)
     w, v = handle.wxyz[0], handle.wxyz[1:]
     cross = np.cross(np.eye(3), v)
-    pose[:3, :3], pose[:3, 3] = np.eye(3) + 2.0 * (w * cross + cross @ cross), handle.position
+    pose[:3, :3], pose[:3, 3] = (
+        np.eye(3) + 2.0 * (w * cross + cross @ cross),
+        handle.position,
+    )
     return pose
 
 
@@ -182,7 +185,10 @@ def test_a_franka_arm_has_its_meshes_where_franka_description_is_installed(packa
         ('<robot', 'meshes'),
         (VISUAL.format('x').replace('some_arm', 'elsewhere'), 'package elsewhere'),
         (urdf_text(fd.load('fr3')), 'fer_joint1'),
-        (f'<robot name="r"><link name="a">{VISUAL.format("bad")}</link></robot>', 'bad.stl'),
+        (
+            f'<robot name="r"><link name="a">{VISUAL.format("bad")}</link></robot>',
+            'bad.stl',
+        ),
     ],
 )
 def test_a_sentence_says_why_there_are_no_meshes(text, name, packages):
@@ -191,7 +197,11 @@ def test_a_sentence_says_why_there_are_no_meshes(text, name, packages):
 
 
 def test_the_share_of_the_limit_is_the_commands_the_measured_torques_or_unknown():
-    six, zero, shares = np.full(7, -6.0), np.zeros(7), [6.0 / 87.0] * 4 + [0.5, 0.5, 0.0]
+    six, zero, shares = (
+        np.full(7, -6.0),
+        np.zeros(7),
+        [6.0 / 87.0] * 4 + [0.5, 0.5, 0.0],
+    )
     arm = with_joint(FER, 6, limits=replace(FER.joints[6].limits, effort=0.0))  # unknown
     for torques, expected in (
         ({TorqueColumn.MEASURED: zero, TorqueColumn.COMMANDED: six}, shares),

@@ -10,7 +10,9 @@ has ranges of gain and load, `verdict` treats gravity, force, gain and offset, a
 for contacts.
 """
 
-from . import checks as checks  # its classes enter themselves in FAULT_CLASSES, as all do
+from . import (
+    checks as checks,
+)  # its classes enter themselves in FAULT_CLASSES, as all do
 from .fault import Diagnosis as Diagnosis
 from .fault import Fault as Fault
 from .fault import FAULT_CLASSES as FAULT_CLASSES

@@ -98,7 +98,10 @@ def contact_mask(motion: Motion, residual: Array, noise: Array) -> tuple[NDArray
     second = motion.one_second_indices()
     first = np.unique(second, return_index=True)[1]
     rms = np.sqrt(np.bincount(second, off) / np.bincount(second))
-    usual_rms, many = float(np.median(rms)), float(np.quantile(rms, 1.0 - _MAX_CONTACT_FRACTION))
+    usual_rms, many = (
+        float(np.median(rms)),
+        float(np.quantile(rms, 1.0 - _MAX_CONTACT_FRACTION)),
+    )
     bound = max(_MIN_CONTACT_TO_USUAL_RMS * usual_rms, many)
     return np.asarray(rms > bound)[second], float(motion.time[first[np.argmax(rms)]])
 

@@ -24,7 +24,11 @@ _MAX_LINEAR_ANGLE_RAD = 0.2
 
 
 @former_names.of_attributes(
-    '0.3', after='error_after', before='error_before', second='rival_error', where='recording'
+    '0.3',
+    after='error_after',
+    before='error_before',
+    second='rival_error',
+    where='recording',
 )
 @dataclass(frozen=True)
 class Diagnosis:
@@ -196,7 +200,10 @@ class Fault:
 
         `effort_scales` (n,) are the factors with which efforts were read.
         """
-        first, joints = diagnosis.values[0], [joints[joint] for joint in diagnosis.joints]
+        first, joints = (
+            diagnosis.values[0],
+            [joints[joint] for joint in diagnosis.joints],
+        )
         return cls.message.format(
             *diagnosis.values,
             effort=f'The effort of {joints[0]}' if joints else 'Every effort',

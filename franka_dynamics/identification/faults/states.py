@@ -168,7 +168,12 @@ class TimeScale(Fault):
     those of gravity do not. The column is exact, as friction is fitted anyway.
     """
 
-    kind, value_is_from_torques, affects_states, asks_if_harmless = 'time', True, True, True
+    kind, value_is_from_torques, affects_states, asks_if_harmless = (
+        'time',
+        True,
+        True,
+        True,
+    )
     message = (
         'Recorded times are {0:.3g} times real ones: torques of accelerations have another size '
         'than those of gravity. Check the unit or rate of the stamps (of a log: --stamp-unit, '

@@ -202,7 +202,11 @@ class WrongGravity(Fault):
     """A gravity unlike the declared one, with its vector in the space frame [m/s^2] as values."""
 
     kind, value_is_from_torques, asks_if_harmless = 'gravity', True, True
-    column_suffixes = ('level_1', 'level_2', 'size')  # two turn gravity, one changes its size
+    column_suffixes = (
+        'level_1',
+        'level_2',
+        'size',
+    )  # two turn gravity, one changes its size
     message = (
         'Gravity points elsewhere than given. Check how the arm is mounted; --gravity '
         '{0:.2f},{1:.2f},{2:.2f} gives the direction found.'
