@@ -51,11 +51,6 @@ from franka_dynamics.validation import (
     crosscheck,
     robot_model,
 )
-from franka_dynamics.view.page import (
-    AT_LIMIT_RATIO,
-    MIN_DRAWN_TORQUE_NM,
-    NEAR_LIMIT_RATIO,
-)
 
 ROOT = Path(__file__).parents[1]
 CLEAR = 'remove the cause, then clear the fault by start()'  # as the page says below
@@ -257,13 +252,6 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 (crosscheck.MAX_RELATIVE_DIFFERENCE,),
             ),
             ('rounded within {}', (float(f'{compare_files.MAX_TABLE_ROUNDING:.1g}'),)),
-        ],
-        'docs/howto/watch.md': [
-            (
-                "orange from {} % of its joint's torque limit, red from {} %",
-                (100.0 * NEAR_LIMIT_RATIO, 100.0 * AT_LIMIT_RATIO),
-            ),
-            ('above {} N m', (MIN_DRAWN_TORQUE_NM,)),
         ],
         'docs/howto/identification.md': [
             (

@@ -112,22 +112,16 @@ def doctor() -> None:
     """
 
 
-@root_command.command(short_help='An arm with its torques in the browser.')
+@root_command.command(short_help='An arm in the browser, running or recorded.')
 @click.argument('bag', type=click.Path(), required=False)
-@shared.gravity_option
-@option(
-    '--urdf',
-    'URDF of the meshes (default: that of --arm or the running arm)',
-    click.Path(),
-)
-@shared.node_option
+@option('--urdf', 'URDF of the meshes (default: that of --arm)', click.Path())
 @option('--host', 'address to serve; 0.0.0.0: everybody in the network', default='127.0.0.1')
 @option('--port', 'port, or the next free one', click.IntRange(0, 65535), default=8080)
 @shared.bag_and_stamp_options
 @shared.arm_options
 def view() -> None:
     """
-    Show an arm with its torques in the browser, from the running system or from a bag.
+    Show an arm in the browser, from the running system or from a bag.
 
     BAG is a rosbag2; without it the running system is shown.
     """

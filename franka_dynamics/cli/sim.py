@@ -21,7 +21,7 @@ from ..demo.random_plant import random_plant
 from ..errors import FrankaDynamicsError
 from ..ros import SIMULATION_NAMESPACE
 from ..ros.node_group import NodeEndedError, NodeGroup
-from ..ros.topic_listener import TopicListener
+from ..ros.topic_listener import ArmPositionListener, TopicListener
 
 _DISCOVERY_RANGE_VARIABLE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 _POLL_PERIOD_S = 0.2
@@ -144,12 +144,15 @@ def _run_until_end(
                 raise SimError(f'The arm is not held in {options.duration:g} s; raise --duration.')
         echo('the arm is held; `franka-dynamics node --help` lists what its node can be asked')
         if not options.no_view:
-            from ..ros.live_view import show_running_arm
-            from ..view.page import ArmPage
+            from ..view.page import ArmPage, show_positions
 
-            with ArmPage(arm) as window:
+            topic = f'/{SIMULATION_NAMESPACE}/joint_states'
+            with (
+                ArmPage(arm) as window,
+                ArmPositionListener(arm.joint_names, topic) as states,
+            ):
                 echo(f'open {window.address} in a browser')
-                show_running_arm(window, 'joint_states', 'feedforward', keep_waiting, False)
+                show_positions(window, states.read_position, keep_waiting)
         while keep_waiting(_POLL_PERIOD_S):
             pass
     return int(fault)

@@ -8,6 +8,7 @@ import time
 from typing import Any, Self
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+import numpy as np
 import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
@@ -16,14 +17,17 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
 from . import see_whole_graph
+from .messages import JointStateReader
 from .node_process import start_error_sentence
 from .rclpy_private import RCLError, take_waiting_messages
 from .receivers import TORQUE_TYPE
 from .status import NodeSnapshot, NodeStatus, TERM_HEADINGS
 from .topics import DESCRIPTION_QOS, STATE_QOS
-from ..errors import list_text, SettingsError
+from ..arrays import Array
+from ..errors import JointStateError, list_text, SettingsError
 
 _QUEUE_DEPTH = 50
+_FULL_NAME_TIMEOUT_S = 1.0  # wait for a topic named without its namespace [s]
 _POLL_PERIOD_S = 0.02  # between two looks while waiting [s]
 _MAX_SPINS_PER_POLL = 50  # of the executor per poll, each for one message
 
@@ -201,3 +205,40 @@ class TopicListener:
         self.wait_until(lambda: all(is_discovered(*pair) for pair in wanted), timeout)
         full, *others = (name and full_name(name, all_names(kind), kind) for name, kind in wanted)
         return full, others
+
+
+class ArmPositionListener(TopicListener):
+    """
+    A listener to the positions of one arm's joints; a context manager.
+
+    `topic` may be named without its namespace. `problem` says why there is no newest position, ''
+    if there is one. Raises SettingsError if several namespaces have the topic.
+    """
+
+    def __init__(self, joint_names: Sequence[str], topic: str) -> None:
+        """Find the topic of the joint states, and subscribe."""
+        super().__init__('view')
+        self._reader = JointStateReader(list(joint_names))
+        try:
+            _, (self._topic,) = self.find_full_names(_FULL_NAME_TIMEOUT_S, topics=[topic])
+        except SettingsError:
+            self.__exit__()
+            raise
+        self.problem = f'waiting for {self._topic}'
+
+    def read_position(self) -> Array | None:
+        """Return the newest positions, (n,) [rad or m], without waiting, or None."""
+        self.poll()
+        data = self.newest_message(JointState, self._topic, raw=True)
+        if data is None:
+            return None
+        try:
+            position = self._reader.read(data).position
+        except JointStateError as error:
+            self.problem = str(error)
+            return None
+        self.problem = ''
+        if np.isfinite(position).all():
+            return position
+        self.problem = f'{self._topic} has positions that are not finite'
+        return None

@@ -24,14 +24,16 @@ from franka_dynamics.report.elements import json_text
 from franka_dynamics.ros import machine_checks as machine
 from franka_dynamics.ros import status
 from franka_dynamics.ros import system_checks as system
-from franka_dynamics.ros.live_view import ArmStateListener
 from franka_dynamics.ros.machine_checks import GOOD, NOTE, TO_DO
 from franka_dynamics.ros.recording_session import record_bag
 from franka_dynamics.ros.status import fault_sentences, NodeSnapshot, NodeStatus
-from franka_dynamics.ros.topic_listener import full_name, TopicListener
-from franka_dynamics.view.page import TorqueColumn
+from franka_dynamics.ros.topic_listener import (
+    ArmPositionListener,
+    full_name,
+    TopicListener,
+)
 
-from .conftest import FER, FER_GRAVITY, LOCKSTEP, PATIENT
+from .conftest import FER, LOCKSTEP, PATIENT
 from ..processes import TIMEOUT_S
 
 ARM = load('fer', prefix='left_')
@@ -129,47 +131,33 @@ def test_an_environment_in_which_ros_starts_nothing_is_named(monkeypatch):
         TopicListener('anything')
 
 
-ATOL_NM = 1e-12  # two formulations: 2e-14 measured
-
-
-def test_states_give_our_models_gravity_and_a_nodes_terms_are_taken_by_name(arm, probe):
-    publisher = probe.create_publisher(JointState, 'feedforward/external_torque', 1)
-    torque, seen = np.arange(7.0), []
-    term = JointState(name=list(FER.joint_names)[::-1], effort=list(torque[::-1]))
-
-    def shown(name, with_term):
-        arm.send(2, effort=[1.0] * 7)  # all zeros would be no effort
-        if with_term:
-            term.header.stamp = arm.message().header.stamp
-            publisher.publish(term)
-        seen.append(view.read_state())
-        return seen[-1] is not None and name in seen[-1].torques
-
-    with ArmStateListener(FER, 'joint_states', 'feedforward') as view:
+def test_positions_are_read_by_name_or_it_is_said_why_there_are_none(arm, probe):
+    with ArmPositionListener(FER.joint_names, 'joint_states') as listener:
+        assert listener.read_position() is None and 'waiting for' in listener.problem
         arm.wait_for_listener()
-        probe.until(lambda: shown(TorqueColumn.GRAVITY, with_term=False), 'a state')
-        state = seen[-1]
-        np.testing.assert_allclose(state.q, FER.home, rtol=0.0, atol=0.0)
-        gravity = state.torques[TorqueColumn.GRAVITY]
-        np.testing.assert_allclose(gravity, FER_GRAVITY, rtol=0.0, atol=ATOL_NM)
-        assert TorqueColumn.MEASURED in state.torques
-        assert TorqueColumn.EXTERNAL not in state.torques and state.time >= 0.0
-        probe.until(lambda: shown(TorqueColumn.EXTERNAL, with_term=True), 'the external torque')
+        seen = []
 
-        def is_refused():
-            arm.send(velocity=[np.nan] * 7)
-            return view.read_state() is None
+        def comes(**changes):
+            arm.send(2, **changes)
+            seen.append(listener.read_position())
+            return (seen[-1] is None) == bool(changes) and (not changes or listener.problem)
 
-        probe.until(is_refused, 'a refusal')
-        assert 'joint_states' in view.problem
-    np.testing.assert_array_equal(seen[-1].torques[TorqueColumn.EXTERNAL], torque)
+        probe.until(comes, 'positions')
+        np.testing.assert_array_equal(seen[-1], FER.home)
+        others = list(FER.joint_names)[::-1]
+        probe.until(lambda: comes(name=['other', *others[1:]]), 'a refusal')
+        assert FER.joint_names[-1] in listener.problem
+        probe.until(lambda: comes(position=[np.nan] * 7), 'a refusal of NaN')
+        arm.names, arm.q = others, list(FER.home[::-1])
+        probe.until(comes, 'positions in another order')
+        np.testing.assert_array_equal(seen[-1], FER.home)
 
 
 def test_a_view_of_an_ambiguous_name_leaves_no_node_behind(probe):
     topics = [f'{space}/joint_states' for space in ('one', 'two')]
     publishers = [probe.create_publisher(JointState, topic, 1) for topic in topics]
     with pytest.raises(SettingsError, match='joint_states may be topics') as refusal:
-        ArmStateListener(FER, 'joint_states', '')
+        ArmPositionListener(FER.joint_names, 'joint_states')
     probe.until(lambda: 'view' not in probe.get_node_names(), 'the end of its node')
     assert len(publishers) == 2 and refusal  # which holds what the view has made
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Arrows, meshes and torques as the page shows them; a recorded motion played and served."""
+"""Meshes as the page shows them; a recorded motion played and served."""
 
 from dataclasses import replace
 import re
@@ -16,17 +16,15 @@ import franka_dynamics as fd
 from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes, ShapeKind
 from franka_dynamics.cli import view
 from franka_dynamics.cli.main import main
-from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.recordings.options import SignalOptions
 from franka_dynamics.recordings.preprocessing import Motion, to_motion
 from franka_dynamics.spatial import pose_from_xyz_rpy
 from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.view import page as views
 from franka_dynamics.view.meshes import MeshesError, urdf_meshes
-from franka_dynamics.view.page import ArmPage, TorqueColumn, ViewState
+from franka_dynamics.view.page import ArmPage
 
 from ..agreement import refuses
-from ..arms import with_joint
 from ..scripts import parsed
 
 FER = fd.load('fer')
@@ -93,9 +91,12 @@ def drawn(arm, q, meshes=None):
     with ArmPage(arm, port=0) as window:
         if meshes is not None:
             window.show_meshes(meshes)
-        window.show_state(ViewState(0.0, q))
-        drawn = zip(window._meshes.joint_number_by_object, window.link_handles, strict=True)
-        return [(joint, pose_of(one), size_of(one)) for joint, one in drawn]
+        window.show_position(q)
+        objects = window._meshes.visual_model.geometryObjects
+        handles = [window.visualizer.frames[f'links/visual/{one.name}'] for one in objects]
+        numbers = window._meshes.joint_number_by_object
+        shown = zip(numbers, handles, strict=True)
+        return [(joint, pose_of(one), size_of(one)) for joint, one in shown]
 
 
 def size_of(handle):
@@ -105,32 +106,6 @@ def size_of(handle):
     if hasattr(handle, 'radius'):
         return np.full(3, 2.0 * handle.radius)
     return np.ptp(handle.vertices, axis=0)
-
-
-def test_frames_and_centres_of_mass_are_where_the_arm_has_them(page):
-    page.show_state(ViewState(0.0, Q))
-    drawn, frames = page.server.scene, [TURNED.base, *fd.Model(TURNED).frames(Q)]
-    found = [pose_of(drawn.get_handle_by_name(f'/arm/{i}')) for i in range(FER.n + 2)]
-    np.testing.assert_allclose(found, frames, rtol=0.0, atol=1e-9)
-    for i, link in enumerate(TURNED.links, 1):
-        ball = drawn.get_handle_by_name(f'/arm/{i}/center')
-        np.testing.assert_allclose(ball.position, link.center_of_mass, rtol=1e-6, atol=0.0)
-
-
-def test_arrows_of_torques_that_can_be_told_lie_along_the_joints_axes(page):
-    arrows = page._arrow_handles
-    external = np.array([2.0, -3.0, 0.0, 4.0, 0.1, -1.0, 0.6])
-    page.show_state(ViewState(0.0, Q, {TorqueColumn.EXTERNAL: external}))
-    assert arrows.visible
-    told = [0, 1, 3, 5, 6]
-    frames = fd.Model(TURNED).frames(Q)[told]
-    tails, tips = np.swapaxes(arrows.points, 0, 1)
-    np.testing.assert_allclose(tails, frames[:, :3, 3], rtol=0.0, atol=1e-6)
-    along = 0.05 * external[told, None] * frames[:, :3, 2]
-    np.testing.assert_allclose(tips - tails, along, rtol=0.0, atol=1e-6)
-    for external in (np.zeros(7), np.full(7, 0.99 * views.MIN_DRAWN_TORQUE_NM)):
-        page.show_state(ViewState(0.0, Q, {TorqueColumn.EXTERNAL: external}))
-        assert not arrows.visible
 
 
 @pytest.mark.parametrize('arm', [TURNED, HELD, fd.load('rpr')])
@@ -196,60 +171,19 @@ def test_a_sentence_says_why_there_are_no_meshes(text, name, packages):
         urdf_meshes(text, FER.joint_names, [packages])
 
 
-def test_the_share_of_the_limit_is_the_commands_the_measured_torques_or_unknown():
-    six, zero, shares = (
-        np.full(7, -6.0),
-        np.zeros(7),
-        [6.0 / 87.0] * 4 + [0.5, 0.5, 0.0],
-    )
-    arm = with_joint(FER, 6, limits=replace(FER.joints[6].limits, effort=0.0))  # unknown
-    for torques, expected in (
-        ({TorqueColumn.MEASURED: zero, TorqueColumn.COMMANDED: six}, shares),
-        ({TorqueColumn.GRAVITY: zero, TorqueColumn.MEASURED: six}, shares),
-        ({TorqueColumn.GRAVITY: six}, np.nan),
-    ):
-        found = views.torque_limit_ratios(ViewState(0.0, FER.home, torques), arm)
-        np.testing.assert_allclose(np.nan if found is None else found, expected, rtol=1e-14)
-    free, near, at = (views.limit_ratio_colour(share) for share in (0.69, 0.71, 1.0))
-    assert views.limit_ratio_colour(0.0) == free and len({free, near, at}) == 3
-
-
-# Another formulation of the same terms: 1e-13 measured.
-ATOL_NM = 1e-11
-
-
-def test_played_terms_are_the_models_and_external_is_the_rest(simulate):
-    push = np.array([0.0, 4.0, 0.0, -3.0, 0.0, 1.0, 0.0])
-    recording = simulate(FER, duration=8.0)
-    motion = to_motion(recording)
-    playback = views.Playback(FER, motion, GRAVITY)
-    i = len(motion) // 2
-    state = playback.state_at(float(motion.time[i] - motion.time[0]))
-    model, (q, dq, ddq) = fd.Model(FER), (motion.q[i], motion.dq[i], motion.ddq[i])
-    np.testing.assert_array_equal((state.q, playback.state_at(1e9).q), (q, motion.q[-1]))
-    for name, expected in (
-        (TorqueColumn.GRAVITY, model.gravity(q)),
-        (TorqueColumn.CORIOLIS, model.coriolis(q, dq)),
-        (TorqueColumn.INERTIA, model.mass_matrix(q) @ ddq),
-        (TorqueColumn.MEASURED, motion.effort[i]),
-    ):
-        np.testing.assert_allclose(state.torques[name], expected, rtol=0.0, atol=ATOL_NM)
-    pushed = to_motion(replace(recording, effort=recording.effort + push))
-    states = views.Playback(FER, pushed, GRAVITY).state_at(3.0), playback.state_at(3.0)
-    after, before = (one.torques[TorqueColumn.EXTERNAL] for one in states)
-    np.testing.assert_allclose(after - before, push, rtol=0.0, atol=1e-9)  # a filter of gain 1
-
-
-def test_a_motion_is_played_at_its_own_pace_and_from_its_beginning_again(page, monkeypatch):
+def test_a_motion_is_played_at_its_own_pace_and_again(page, monkeypatch):
     slept, seen = [], []
     monkeypatch.setattr(time, 'monotonic', lambda: 0.01 * len(seen))
     monkeypatch.setattr(time, 'sleep', slept.append)
     times = np.linspace(5.0, 5.16, 17)
     zeros = np.zeros((17, 7))
-    motion = Motion(times, *[zeros] * 5, piece_ids=np.zeros(17, int), options=SignalOptions())
-    monkeypatch.setattr(page, 'show_state', lambda state: seen.append(state.time))
-    views.show_playback(page, views.Playback(FER, motion, GRAVITY), lambda: len(seen) < 5)
-    np.testing.assert_allclose(seen, [0.0, 0.05, 0.1, 0.15, 0.0], rtol=0.0, atol=1e-9)
+    positions = zeros + (times - times[0])[:, None]
+    rest = {'piece_ids': np.zeros(17, int), 'options': SignalOptions()}
+    motion = Motion(times, positions, *[zeros] * 4, **rest)
+    monkeypatch.setattr(page, 'show_position', lambda q: seen.append(q[0]))
+    views.show_recording(page, motion, lambda: len(seen) < 5)
+    # The first sample, of one in 0.01 s, that is not earlier.
+    np.testing.assert_allclose(seen, [0.0, 0.05, 0.1, 0.15, 0.0], rtol=0.0, atol=0.0101)
     # What showing leaves of a step of 0.05 s.
     np.testing.assert_allclose(slept, [0.04] * 5, rtol=1e-9)
 
@@ -264,16 +198,16 @@ def test_the_default_host_serves_a_page_to_this_machine_only(page):
         socket.create_connection(('127.0.0.2', int(port)))
 
 
-def test_the_command_serves_a_bag_under_the_gravity_that_is_given(simulate, tmp_path, monkeypatch):
-    fd.write_recording(simulate(FER, duration=3.0), tmp_path / 'bag')
+def test_the_command_serves_a_bag(simulate, tmp_path, monkeypatch):
+    recording = simulate(FER, duration=3.0)
+    fd.write_recording(recording, tmp_path / 'bag')
     served = []
 
-    def played(window, playback, go_on):
-        gravity = playback.state_at(1.0).torques[TorqueColumn.GRAVITY]
-        served.append((urlopen(window.address).status, gravity))
+    def shown(window, motion, go_on):
+        served.append((urlopen(window.address).status, motion))
 
-    monkeypatch.setattr(view, 'show_playback', played)
-    assert main(f'view {tmp_path / "bag"} --port 0 --gravity 0,0,0'.split()) == 0
-    ((status, gravity),) = served
+    monkeypatch.setattr(view, 'show_recording', shown)
+    assert main(f'view {tmp_path / "bag"} --port 0'.split()) == 0
+    ((status, motion),) = served
     assert status == 200
-    np.testing.assert_array_equal(gravity, 0.0)
+    np.testing.assert_array_equal(motion.q, to_motion(recording).q)
