@@ -40,9 +40,7 @@ from .dynamics.sampling import sample_states as sample_states
 from .dynamics.space_inertia import space_inertias as space_inertias
 from .errors import FrankaDynamicsError as FrankaDynamicsError
 from .identification.base_parameters import base_parameters as base_parameters
-from .identification.direct_method import (
-    direct_base_parameters as direct_base_parameters,
-)
+from .identification.direct_method import direct_base_parameters as direct_base_parameters
 from .identification.direct_method import energy_regressors as energy_regressors
 from .identification.identify import identify as identify
 from .identification.payload import identify_payload as identify_payload
