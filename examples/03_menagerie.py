@@ -5,9 +5,10 @@
 Follow a policy's targets on a model that this project did not make: MuJoCo Menagerie's FR3.
 
 The model has a time step of 2 ms, joint friction and rotor inertias, and position servos. This
-program switches the servos off, and gives friction and rotor inertias to the controller. A policy
-sends joint targets at 30 Hz; the same soft gains follow them with and without feedforward, and
-menagerie.png shows both errors.
+program switches the servos off. The controller's arm is read from the same file: what it has of
+friction and rotor inertias is for simulations alone, until it is told to be the arm's own. A
+policy sends joint targets at 30 Hz; the same soft gains follow them with and without feedforward,
+and menagerie.png shows both errors.
 
     pip install '.[sim]' robot_descriptions
     python examples/03_menagerie.py           # robot_descriptions downloads the model
@@ -22,7 +23,6 @@ import mujoco
 import numpy as np
 
 import franka_dynamics as fd
-from franka_dynamics.arm import ViscousCoulombFriction
 
 KP = (120.0, 120.0, 120.0, 120.0, 30.0, 30.0, 20.0)  # N m/rad
 KD = (12.0, 12.0, 12.0, 12.0, 3.0, 3.0, 2.0)  # N m s/rad
@@ -35,15 +35,8 @@ def policy(home, time):
     return home + 0.3 * x**3 * np.sin(2.0 * np.pi * 0.4 * time + np.arange(len(home)))
 
 
-def follow(model, home, terms):
+def follow(arm, model, home, terms):
     """Follow the policy; return the differences of reference and arm, (k, 7) [rad]."""
-    arm = fd.load('fr3')
-    rotors = zip(arm.joints, model.dof_armature)
-    arm = replace(
-        arm,
-        joints=tuple(replace(joint, rotor_inertia=float(rotor)) for joint, rotor in rotors),
-        friction=ViscousCoulombFriction(model.dof_damping, model.dof_frictionloss, np.zeros(7)),
-    )
     feedforward = fd.Feedforward(
         arm, target='mujoco', period=model.opt.timestep, kp=KP, kd=KD, terms=terms
     )
@@ -78,7 +71,10 @@ def downloaded():
 
 def main(path=None) -> None:
     """Print and draw both errors."""
-    model = mujoco.MjModel.from_xml_path(path or downloaded())
+    path = path or downloaded()
+    model = mujoco.MjModel.from_xml_path(path)
+    arm = fd.load(path).with_armature()
+    arm = replace(arm, friction=arm.simulated_friction)
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_ACTUATION)
     home = np.array(model.key(0).qpos)
     figure = Figure(figsize=(9.0, 4.0), layout='constrained')
@@ -87,7 +83,7 @@ def main(path=None) -> None:
         ('g and PD', fd.Terms(coriolis=False, inertia=False)),
         ('with feedforward', fd.Terms(friction=True)),
     ):
-        errors = follow(model, home, terms)
+        errors = follow(arm, model, home, terms)
         rms = 1e3 * np.sqrt(np.mean(errors**2))
         print(f'{name}: {rms:.1f} mrad rms at {1e3 * model.opt.timestep:g} ms a step')
         axes.plot(model.opt.timestep * np.arange(len(errors)), np.linalg.norm(errors, axis=1))

@@ -24,6 +24,7 @@ _NAMES_BY_MODULE = {
     'codegen.c_code': 'c_header',
     'codegen.equations': 'customised_equations',
     'codegen.file_comments': 'operation_count',
+    'codegen.symbolic': 'sympy_expressions',
     'control.feedforward': 'Feedforward',
     'control.settings': 'Terms',
     'dynamics.body_tree': 'BodyTree',

@@ -18,6 +18,7 @@ from .batch.generated_model import TracedModel as TracedModel
 from .codegen.c_code import c_header as c_header
 from .codegen.equations import customised_equations as customised_equations
 from .codegen.file_comments import operation_count as operation_count
+from .codegen.symbolic import sympy_expressions as sympy_expressions
 from .control.feedforward import Feedforward as Feedforward
 from .control.settings import Terms as Terms
 from .dynamics.body_tree import BodyTree as BodyTree
