@@ -1,10 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Puts the code's constants into the pages: `make generated` writes them, a test compares.
+Puts the code's constants into tables of the pages: `make generated` writes them, a test compares.
 
-`figures` lists for each page the phrases with such a figure: each `{}` of a phrase is a number in
-the page, which is replaced by the value beside the phrase. A phrase must stand in its page once.
+`TABLES` has the heads of these tables by page, and what gives their rows. Numbers of the code
+stand in such a table and not in a sentence. `figures` lists what is left of phrases with a figure:
+each `{}` of a phrase is a number in the page, which is replaced by the value beside the phrase. A
+phrase must stand in its page once.
 """
 
 import math
@@ -64,7 +66,6 @@ def defaults(table: str) -> dict[str, float]:
 
 def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
     """Return by page the phrases, and the values of their figures."""
-    firm, wrist = load('fr3').limit('effort')[[0, -1]]
     feedforward = defaults('feedforward')
     filters = SignalOptions()
     deviations = external_torque.external_torque_std(load('fr3'))[[0, -1]]
@@ -74,79 +75,6 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         100.0 * torque_model._WEAK_JOINT_RESIDUAL_TO_LIMIT,
     )
     return {
-        'docs/howto/safety.md': [
-            (
-                '({} N m at joints 1 to 4 of a Franka arm, {} N m at 5 to 7)',
-                (firm, wrist),
-            ),
-            (
-                'changes by at most {} N m/s: {} N m from one message',
-                (limits.MAX_TORQUE_RATE_NM_S, 1e-3 * limits.MAX_TORQUE_RATE_NM_S),
-            ),
-            ('the torque ramps up within {} s', (control_law.RAMP_DURATION_S,)),
-            ("the arm's rated load ({} kg)", (load('fr3').rated_load or math.nan,)),
-            (
-                'at most {} 1/rad and {} s/rad times',
-                (settings.MAX_KP_RATIO, settings.MAX_KD_RATIO),
-            ),
-            (
-                "exceeds the guard's bounds: {} N m at joints 1 to 4, {} N m at joints 5 to 7",
-                (
-                    torques.MAX_DISTURBANCE_RATIO * firm,
-                    torques.MAX_WRIST_DISTURBANCE_RATIO * wrist,
-                ),
-            ),
-            (
-                'For {} s after a change of `payload`, while no joint is faster than {} rad/s',
-                (torques.MAX_PICK_UP_TIME_S, limits.MAX_GENTLE_SPEED_RAD_S),
-            ),
-        ],
-        'docs/reference/what-stops-the-arm.md': [
-            (
-                'to where braking began, for at most {} s',
-                (stopping.MAX_BRAKING_TIME_S,),
-            ),
-            ('It ramps at {} N m/s', (limits.MAX_TORQUE_RATE_NM_S,)),
-            ('first brings it to rest, within {} s', (stopping.UNSEEN_STOP_TIME_S,)),
-            ('after {} good states in a row', (state_check.MIN_GOOD_STATE_COUNT,)),
-            (
-                "a difference of {} % of the joint's torque limit |",
-                (100.0 * torques.MAX_START_DISTURBANCE_RATIO,),
-            ),
-            (
-                'a difference of {} % of the limit ({} % at joints whose limit is below {} N m) '
-                'for {} ms',
-                (
-                    100.0 * torques.MAX_DISTURBANCE_RATIO,
-                    100.0 * torques.MAX_WRIST_DISTURBANCE_RATIO,
-                    torques.MAX_WRIST_TORQUE_LIMIT_NM,
-                    1e3 * torques.MAX_DISTURBANCE_TIME_S,
-                ),
-            ),
-            (
-                '{} of the velocity limit, or {} times the limit if a reference moved within the '
-                'last {} s, for {} ms',
-                (
-                    watchers.MAX_SPEED_TO_LIMIT,
-                    watchers.MAX_FOLLOW_SPEED_TO_LIMIT,
-                    planning.STREAM_TIMEOUT_S,
-                    1e3 * watchers.MAX_OVERSPEED_TIME_S,
-                ),
-            ),
-            ('For {} s after the first torque', (torques.MAX_BRAKE_RELEASE_TIME_S,)),
-            (
-                'For {} s after a change of `payload`, while no joint is faster than {} rad/s',
-                (torques.MAX_PICK_UP_TIME_S, limits.MAX_GENTLE_SPEED_RAD_S),
-            ),
-            (
-                "explains the arm's torque to {} %",
-                (100.0 * torques.MAX_START_DISTURBANCE_RATIO,),
-            ),
-            (
-                'first point at time zero, more than {} rad away',
-                (planning.MAX_START_DISTANCE_RAD,),
-            ),
-        ],
         'docs/reference/receivers.md': [
             ('after `reference_timeout` ({} s)', (receiver.COMMAND_TIMEOUT_S,)),
             (
@@ -332,6 +260,8 @@ def table_of_state_problems() -> str:
     rows = []
     for code, cause in CAUSE_OF_STATE_PROBLEM.items():
         said = re.sub(r'[;,]? *\{advice\}', '', code.value)
+        for field, shown in {'{joint}': 'JOINT', '{what}': 'QUANTITY'}.items():
+            said = said.replace(field, shown)
         rows.append(f'| {re.sub(r"{.*?}", "...", said)} | {_linked(cause)} |')
     return '\n'.join(rows)
 
@@ -341,26 +271,120 @@ def _linked(cause: Cause) -> str:
     return cause.remedy.value.replace(CLEAR, '[clear the fault](#clearing-a-fault)')
 
 
-# Page, head of a table and its rows.
-TABLES = (
-    (
-        'docs/reference/what-stops-the-arm.md',
-        'what the arm gets then | what lets torques begin again |\n|---|---|---|\n',
-        table_of_causes,
-    ),
-    (
-        'docs/reference/what-stops-the-arm.md',
-        'what the node says | what lets torques begin again |\n|---|---|\n',
-        table_of_state_problems,
-    ),
-)
+def table_of_limits() -> str:
+    """Return the rows of what no torque, load or gain exceeds."""
+    arm = load('fr3')
+    firm, wrist = arm.limit('effort')[[0, -1]]
+    return _rows(
+        ('torque', f'{firm:g} N m at joints 1 to 4, {wrist:g} N m at joints 5 to 7'),
+        (
+            'change of a torque',
+            f'{limits.MAX_TORQUE_RATE_NM_S:g} N m/s, which is '
+            f'{1e-3 * limits.MAX_TORQUE_RATE_NM_S:g} N m from one message to the next at 1 kHz',
+        ),
+        ('ramp to the torque of the law', f'{control_law.RAMP_DURATION_S:g} s'),
+        ('payload and hand together', f'{arm.rated_load:g} kg, the rated load'),
+        ('`kp`', f'{settings.MAX_KP_RATIO:g} 1/rad times the torque limit of the joint'),
+        ('`kd`', f'{settings.MAX_KD_RATIO:g} s/rad times the torque limit of the joint'),
+    )
+
+
+def table_of_guard() -> str:
+    """Return the rows of what the guard allows, and what follows beyond."""
+    firm, wrist = load('fr3').limit('effort')[[0, -1]]
+    ratio, wrist_ratio = torques.MAX_DISTURBANCE_RATIO, torques.MAX_WRIST_DISTURBANCE_RATIO
+    return _rows(
+        (
+            'before the first torque, if a torque is measured',
+            f"a difference of {100 * torques.MAX_START_DISTURBANCE_RATIO:g} % of the joint's "
+            'torque limit',
+            'no torque, and the reason',
+        ),
+        (
+            'while the node commands',
+            f'a difference of {100 * ratio:g} % of the torque limit '
+            f'({100 * wrist_ratio:g} % at joints whose limit is below '
+            f'{torques.MAX_WRIST_TORQUE_LIMIT_NM:g} N m) for '
+            f'{1e3 * torques.MAX_DISTURBANCE_TIME_S:g} ms; of a Franka arm {ratio * firm:g} N m '
+            f'at joints 1 to 4 and {wrist_ratio * wrist:g} N m at joints 5 to 7',
+            'braked and held',
+        ),
+        (
+            'while the node commands',
+            f'{watchers.MAX_SPEED_TO_LIMIT:g} of the velocity limit, or '
+            f'{watchers.MAX_FOLLOW_SPEED_TO_LIMIT:g} times the limit while a reference moves, '
+            f'for {1e3 * watchers.MAX_OVERSPEED_TIME_S:g} ms',
+            'braked and held',
+        ),
+        (
+            'while the arm is braked or held',
+            f'{stopping.MAX_BRAKED_SPEED_TO_LIMIT:g} times the velocity limit',
+            'the resting torque',
+        ),
+    )
+
+
+def table_of_times() -> str:
+    """Return the rows of how long what lasts that this page speaks of."""
+    return _rows(
+        ('braking', f'at most {stopping.MAX_BRAKING_TIME_S:g} s'),
+        ('rate of the torque on its way to the resting torque', _RATE),
+        (
+            'bringing a moving arm to rest by its model, without joint states',
+            f'{stopping.UNSEEN_STOP_TIME_S:g} s',
+        ),
+        (
+            'good joint states before torques begin',
+            f'{state_check.MIN_GOOD_STATE_COUNT} in a row',
+        ),
+        (
+            'an arm at rest is not judged, because brakes may open late',
+            f'{torques.MAX_BRAKE_RELEASE_TIME_S:g} s from the first torque',
+        ),
+        (
+            'any load between the old and the new payload is allowed',
+            f'{torques.MAX_PICK_UP_TIME_S:g} s from the change, while no joint is faster than '
+            f'{limits.MAX_GENTLE_SPEED_RAD_S:g} rad/s',
+        ),
+        ('a reference still counts as moving', f'{planning.STREAM_TIMEOUT_S:g} s after it moved'),
+        (
+            'distance from the arm at which a motion may begin',
+            f'{planning.MAX_START_DISTANCE_RAD:g} rad at each joint',
+        ),
+        (
+            "torque that may stay unexplained when a held arm's fault is cleared",
+            f'{100 * torques.MAX_START_DISTURBANCE_RATIO:g} % of the torque limit',
+        ),
+    )
+
+
+_RATE = f'{limits.MAX_TORQUE_RATE_NM_S:g} N m/s'
+
+
+def _rows(*rows: tuple[str, ...]) -> str:
+    """Return rows of a table in Markdown."""
+    return '\n'.join(f'| {" | ".join(cells)} |' for cells in rows)
+
+
+# Of each page the heads of its tables, and what gives their rows.
+TABLES = {
+    'docs/howto/safety.md': {'| what | at most, for an FR3 |': table_of_limits},
+    'docs/reference/what-stops-the-arm.md': {
+        '| what ends torques | what the arm gets then | what lets torques begin again |': (
+            table_of_causes
+        ),
+        '| what the node says | what lets torques begin again |': table_of_state_problems,
+        '| when | what the guard allows | beyond that |': table_of_guard,
+        '| what | how long, or how much |': table_of_times,
+    },
+}
 
 
 def generated_pages() -> dict[str, str]:
     """
     Return the text of each page with its figures and tables, by path in the source tree.
 
-    Raises ValueError for a phrase that does not stand in its page once.
+    Raises ValueError for a phrase or a table that does not stand in its page once.
     """
     texts = {}
     for page, phrases in figures().items():
@@ -376,9 +400,16 @@ def generated_pages() -> dict[str, str]:
             written = phrase.format(*(f'{value:.4g}'.replace('e-0', 'e-') for value in values))
             text = text[: found[0].start()] + written + text[found[0].end() :]
         texts[page] = text
-    for page, head, rows in TABLES:
-        before, after = texts[page].split(head)
-        texts[page] = '\n\n'.join([before + head + rows(), after.partition('\n\n')[2]])
+    for page, tables in TABLES.items():
+        text = texts[page] if page in texts else (ROOT / page).read_text('utf-8')
+        for heads, rows in tables.items():
+            ruler = re.sub(r'[^|]+', '---', heads)
+            if text.count(f'{heads}\n{ruler}\n') != 1:
+                raise ValueError(f'{page} has not once the table {heads}')
+            before, after = text.split(f'{heads}\n{ruler}\n')
+            rest = re.sub(r'\A(\|.*\n)*', '', after)
+            text = f'{before}{heads}\n{ruler}\n{rows()}\n{rest}'
+        texts[page] = text
     return texts
 
 
