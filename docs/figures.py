@@ -51,7 +51,6 @@ from franka_dynamics.validation import (
     compare_files,
     comparison,
     crosscheck,
-    robot_model,
 )
 
 ROOT = Path(__file__).parents[1]
@@ -132,12 +131,6 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 (planning.MAX_START_DISTANCE_RAD,),
             ),
         ],
-        'docs/howto/policies.md': [
-            (
-                'two of their periods and {} ms late',
-                (1e3 * planning.PLANNING_TIME_CANDIDATES_S[0],),
-            )
-        ],
         'docs/howto/recordings.md': [
             ('resampled to {} Hz', (filters.rate,)),
             ('low-pass at {} Hz', (filters.cutoff,)),
@@ -158,17 +151,6 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                     1e3 * MOUNT_OFFSETS['hand_tcp'][0],
                 ),
             )
-        ],
-        'docs/howto/fci.md': [
-            (
-                'changes by less than {} N m per cycle',
-                (1e-3 * limits.MAX_TORQUE_RATE_NM_S,),
-            ),
-            (
-                'by {} N m at joints 1 to 4 and {} N m at 5 to 7',
-                tuple(robot_model.MAX_GRAVITY_TORQUE_DIFFERENCE_NM[[0, -1]]),
-            ),
-            ('at {} random states', (robot_model.COMPARED_STATE_COUNT,)),
         ],
         'docs/howto/check-a-model.md': [
             (

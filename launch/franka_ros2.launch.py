@@ -6,7 +6,7 @@ The feedforward node beside franka_ros2's bringup, which must be running.
 The launch file loads one controller into franka_ros2's controller manager and connects the node to
 that controller, with the joint states at their full rate and target fci (the robot adds gravity).
 When the launch file ends, the controller is unloaded. Controller and node are named by the arm's
-prefix, so that two arms can have one controller manager. See docs/howto/franka_ros2.md.
+prefix, so that two arms can have one controller manager. See docs/howto/drivers.md.
 """
 
 from launch.actions import LogInfo

@@ -65,7 +65,7 @@ def command(*words):
 
 def recovery():
     """Return the commands of the page that recover from a reflex, as words after ros2."""
-    page = (ROOT / 'docs/howto/franka_ros2.md').read_text('utf-8')
+    page = (ROOT / 'docs/howto/drivers.md').read_text('utf-8')
     block = re.search(r'recover, and activate all three:\n\n```sh\n(.*?)```', page, re.S)[1]
     return [shlex.split(line)[1:] for line in block.splitlines()]
 
