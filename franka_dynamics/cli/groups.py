@@ -419,7 +419,11 @@ def set_parameter() -> None:
 
 
 @node.command('play', func='node_requests.play_motion')
-@click.argument('file', type=click.Path())
+@click.argument('file', type=click.Path(), required=False)
+@flag(
+    '--joints-one-by-one',
+    'in place of FILE: move each joint alone by 0.1 rad and back, and stop if another moves',
+)
 @option('--lead', "time to the motion's beginning [s]", Number(0.0, 60.0), default=0.0)
 @option('--record', 'record all topics in this new bag', shared.NEW_BAG_TYPE)
 @shared.topic_options

@@ -8,10 +8,13 @@ import sys
 import time
 from typing import Any
 
+import click
+
 from ._choices import forbid_options, forbid_without, Options
 from ._console import catch_end_signals, echo_each, print_rich, write_json
 from ._state_view import state_view
 from .bag_record import arm_choice_of_node, record_and_check
+from .joint_check import move_joints_one_by_one
 from ..arm.payload import payload_array, read_payload
 from ..errors import StartTooFarError
 from ..ros.node_client import NodeClient, NodeClientError
@@ -117,18 +120,24 @@ def parse_payload(text: str) -> list[float]:
 
 
 def play_motion(options: Options) -> int:
-    """Send a motion and await its end; return 0, or with --record 1 if motion or bag fail."""
+    """Send a motion and await its end; return 0, or 1 if the motion, a joint or the bag fails."""
     file, lead = options.file, options.lead
+    if options.joints_one_by_one:
+        forbid_options('--joints-one-by-one', 'file', 'lead', 'record', 'command')
+        return _call_node(options, lambda client: _check_joints(client, options.topic))
+    if file is None:
+        raise click.UsageError('Name the FILE of a motion, or give --joints-one-by-one.')
     read_trajectory_file(Path(file))  # refuses a wrong file before anything starts
     if options.record is None:
-        forbid_without('--record BAG', 'topic', 'command')
+        forbid_without('--record BAG or --joints-one-by-one', 'topic')
+        forbid_without('--record BAG', 'command')
         print(_call_node(options, lambda client: send_motion(file, lead, client)))
         return 0
     with NodeClient(options.node, options.timeout) as client:
-        arm, space = arm_choice_of_node(client), client.name.rpartition('/')[0]
-        # The topics beside the node, because discovery may need long on a busy machine.
-        typed = options.topic, options.command or client.command_topic_of(client.name)
-        topic, command = (one if one[:1] in ('', '/') else f'{space}/{one}' for one in typed)
+        arm = arm_choice_of_node(client)
+        topic = _beside_node(client, options.topic)
+        command = options.command or client.command_topic_of(client.name)
+        command = _beside_node(client, command)
         given = {
             'node': client.name,
             'topic': topic,
@@ -142,6 +151,18 @@ def play_motion(options: Options) -> int:
             return send_motion(file, lead, client)
 
         return record_and_check(arm, Options(duration=None, **given), file, play)
+
+
+def _beside_node(client: NodeClient, topic: str) -> str:
+    """Return a topic's full name in the node's namespace, without a wait for its discovery."""
+    if not topic or topic.startswith('/'):
+        return topic
+    return f'{client.name.rpartition("/")[0]}/{topic}'
+
+
+def _check_joints(client: NodeClient, topic: str) -> int:
+    """Move each joint of a node's arm alone; return 0, or 1 if another or none moves."""
+    return move_joints_one_by_one(client, _beside_node(client, topic))
 
 
 def send_motion(motion_file: str, lead_in_s: float, client: NodeClient) -> str:

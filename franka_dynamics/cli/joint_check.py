@@ -1,0 +1,105 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The work of `node play --joints-one-by-one`, which shows whether torques reach their joints."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from sensor_msgs.msg import JointState
+
+from .bag_record import arm_choice_of_node
+from ..arrays import Array
+from ..errors import list_text
+from ..ros.node_client import NodeClient, NodeClientError
+from ..ros.trajectory_messages import trajectory_message
+
+# Asked of each joint [rad, or m]. A tenth of the usual gains then overcomes a joint's friction.
+_STEP = 0.1
+# Time to move by the step, and again to move back.
+_STEP_TIME_S = 2.0
+# A joint moves if it moves by this share of the step or more.
+_MIN_SHARE = 0.3
+_STATE_TIMEOUT_S = 5.0
+
+
+def move_joints_one_by_one(client: NodeClient, topic: str) -> int:
+    """
+    Move each joint alone and back, and print how far it moved; return 0, or 1 at the first fault.
+
+    A joint moves away from its nearer limit. After a fault the other joints stay where they are.
+    Raises NodeClientError if no joint states come on `topic`, or the node refuses a motion.
+    """
+    arm = arm_choice_of_node(client).load()
+    names = arm.joint_names
+    middle = (arm.limit('lower') + arm.limit('upper')) / 2.0
+    for joint, name in enumerate(names):
+        start = _positions(client, topic, names)
+        step = np.zeros(len(names))
+        step[joint] = _STEP if start[joint] < middle[joint] else -_STEP
+        largest = np.zeros(len(names))
+
+        def keep_largest(start: Array = start, largest: Array = largest) -> None:
+            """Keep the largest displacement of each joint."""
+            displacement = _positions(client, topic, names) - start
+            larger = np.abs(displacement) > np.abs(largest)
+            largest[larger] = displacement[larger]
+
+        _move_and_return(client, names, start, step, keep_largest)
+        print(f'{name}: asked to move by {step[joint]:+.3f}, moved by {largest[joint]:+.3f}')
+        fault = _fault(names, joint, largest / step[joint])
+        if fault:
+            print(f'{fault} Check wires, signs and the order of joints; no other joint was moved.')
+            return 1
+    return 0
+
+
+def _positions(client: NodeClient, topic: str, names: Sequence[str]) -> Array:
+    """Return the newest joint positions, shape (n,) [rad or m]; wait for the first message."""
+
+    def has_come() -> bool:
+        """Return whether a message with all joints has come."""
+        message = client.newest_message(JointState, topic)
+        return message is not None and set(names) <= set(message.name)
+
+    if not has_come() and not client.wait_until(has_come, _STATE_TIMEOUT_S):
+        raise NodeClientError(f'no joint states of {list_text(names)} came on {topic}.')
+    message = client.newest_message(JointState, topic)
+    by_name = dict(zip(message.name, message.position))
+    return np.array([by_name[name] for name in names])
+
+
+def _move_and_return(
+    client: NodeClient,
+    names: Sequence[str],
+    start: Array,
+    step: Array,
+    on_wait: Callable[[], None],
+) -> None:
+    """Move the arm from `start` by `step` and back, calling `on_wait` beside the client's own."""
+    points = np.array([start, start + step, start])
+    times = _STEP_TIME_S * np.arange(len(points))
+    check_interrupt = client.on_wait
+
+    def watch() -> None:
+        """Check for an interrupt, then call `on_wait`."""
+        check_interrupt()
+        on_wait()
+
+    client.on_wait = watch
+    try:
+        client.follow_trajectory(trajectory_message(names, times, points, np.zeros_like(points)))
+    finally:
+        client.on_wait = check_interrupt
+
+
+def _fault(names: Sequence[str], joint: int, shares: Array) -> str:
+    """Return what is wrong if joints move by `shares` of the step of one joint, or ''."""
+    if shares[joint] <= -_MIN_SHARE:
+        return f'{names[joint]} moves the wrong way.'
+    moved = [name for name, share in zip(names, shares) if abs(share) >= _MIN_SHARE]
+    others = [name for name in moved if name != names[joint]]
+    if others:
+        return f'{list_text(others)} moved where {names[joint]} was to move.'
+    if shares[joint] < _MIN_SHARE:
+        return f'{names[joint]} hardly moves: gains too small for its friction, or no torque.'
+    return ''
