@@ -77,7 +77,7 @@ def _move_and_return(
 ) -> None:
     """Move the arm from `start` by `step` and back, calling `on_wait` beside the client's own."""
     points = np.array([start, start + step, start])
-    times = _STEP_TIME_S * np.arange(len(points))
+    times = [0.0, _STEP_TIME_S, 2.0 * _STEP_TIME_S]
     check_interrupt = client.on_wait
 
     def watch() -> None:
