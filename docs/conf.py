@@ -3,9 +3,8 @@
 """
 How Sphinx makes the pages: `make docs`, and `make rosdoc2` as docs.ros.org does.
 
-Four sets of pages are written anew by every build, into reference/generated: each package's
-public names, from their docstrings, the command line's own help, the examples, and the nodes'
-parameter files.
+Three sets of pages are written anew by every build, into reference/generated: each package's
+public names, from their docstrings, the command line's own help, and the examples.
 """
 
 import ast
@@ -135,6 +134,13 @@ def title(text, line='='):
     return [text, line * len(text), '']
 
 
+def remove_former_pages(app):
+    """Remove generated pages that no function below writes any more."""
+    for path in GENERATED.glob('*.rst'):
+        if path.stem not in ('cli', 'examples'):
+            path.unlink()
+
+
 def write_python_pages(app):
     """Write a page for each package: its names, with their docstrings."""
     found = dict(rooms())
@@ -218,16 +224,6 @@ def example(path):
     return lines
 
 
-def write_parameters_page(app):
-    """Write each node's parameter file, which explains every parameter."""
-    lines = title('All parameters')
-    for path in sorted((ROOT / 'config').glob('*/default.yaml')):
-        lines += title(f'{path.parent.name}_node', '-')
-        lines += ['.. code-block:: yaml', '']
-        lines += [f'   {line}' for line in path.read_text('utf-8').splitlines()] + ['']
-    write('parameters.rst', lines)
-
-
 def escape_formulas(app, what, name, obj, options, lines):
     """Escape `J*w`, |a| and x_, which reStructuredText would read as markup."""
     for i, line in enumerate(lines):
@@ -268,8 +264,8 @@ def setup(app):
     app.connect('config-inited', name_aliases)
     app.connect('autodoc-process-signature', shorten_aliases)
     app.connect('autodoc-skip-member', skip_tuple_fields)
+    app.connect('builder-inited', remove_former_pages)
     app.connect('builder-inited', write_python_pages)
     app.connect('builder-inited', write_command_line_page)
     app.connect('builder-inited', write_examples_page)
-    app.connect('builder-inited', write_parameters_page)
     app.connect('autodoc-process-docstring', escape_formulas, priority=400)

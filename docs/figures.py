@@ -9,6 +9,7 @@ each `{}` of a phrase is a number in the page, which is replaced by the value be
 phrase must stand in its page once.
 """
 
+import json
 import math
 from pathlib import Path
 import re
@@ -16,7 +17,6 @@ import re
 from franka_dynamics.arm import load
 from franka_dynamics.arm.friction import MAX_STATE_GAP_S
 from franka_dynamics.cli._options import MOUNT_OFFSETS
-from franka_dynamics.constants import REALTIME_PRIORITY
 from franka_dynamics.control import (
     control_law,
     limits,
@@ -30,7 +30,6 @@ from franka_dynamics.control import core_step as core
 from franka_dynamics.control import disturbance as torques
 from franka_dynamics.control.ending import Cause, CAUSE_OF_STATE_PROBLEM
 from franka_dynamics.dynamics import external_torque
-from franka_dynamics.dynamics import external_torque as observer
 from franka_dynamics.files import write_text
 from franka_dynamics.identification import (
     cross_validation,
@@ -43,9 +42,10 @@ from franka_dynamics.identification import (
 from franka_dynamics.identification.faults import checks as fault_checks
 from franka_dynamics.identification.options import DEFAULT_PRIOR_PRECISION
 from franka_dynamics.motion import planning, trajectory
-from franka_dynamics.parameter_schema import specs_in_files
+from franka_dynamics.parameter_schema import ParameterSpec, specs_in_files
 from franka_dynamics.recordings import preprocessing
 from franka_dynamics.recordings.preprocessing import SignalOptions
+from franka_dynamics.ros.parameter_tables import parameter_specs
 from franka_dynamics.simulation import receiver
 from franka_dynamics.validation import (
     compare_files,
@@ -58,16 +58,9 @@ CLEAR = 'remove the cause, then clear the fault by start()'  # as the page says 
 NUMBER = r'-?\d+(?:\.\d+)?(?:e-?\d+)?'
 
 
-def defaults(table: str) -> dict[str, float]:
-    """Return the default values of a table of parameters in config/parameters."""
-    return {spec.name: spec.default for spec in specs_in_files(table)}
-
-
 def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
     """Return by page the phrases, and the values of their figures."""
-    feedforward = defaults('feedforward')
     filters = SignalOptions()
-    deviations = external_torque.external_torque_std(load('fr3'))[[0, -1]]
     noise = (
         100.0 * torque_model._STRONG_JOINT_RESIDUAL_TO_LIMIT,
         torque_model._MIN_STRONG_JOINT_LIMIT_NM,
@@ -88,37 +81,6 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 'The applied torque changes by at most {} N m/s',
                 (limits.MAX_TORQUE_RATE_NM_S,),
             ),
-        ],
-        'docs/reference/topics.md': [
-            ('At most {} points', (planning.MAX_POINT_COUNT,)),
-            (
-                'at first within {} rad of where the arm is measured',
-                (planning.MAX_START_DISTANCE_RAD,),
-            ),
-            ('after {} s without one', (planning.STREAM_TIMEOUT_S,)),
-            ('for {} s or until the next', (planning.MAX_LATENESS_S,)),
-            ('by at most {} mrad', (1e3 * trajectory.MAX_SMOOTHING_SHIFT_RAD,)),
-            (
-                'starts {} ms after its arrival',
-                (1e3 * planning.PLANNING_TIME_CANDIDATES_S[0],),
-            ),
-            ('fades in {} s', (trajectory.BLEND_DURATIONS_S[0],)),
-            (
-                'of second order, {} rad/s, damping {}',
-                (observer.OBSERVER_BANDWIDTH_RAD_S, observer.OBSERVER_DAMPING_RATIO),
-            ),
-            (
-                'whose standard deviation exceeds {} N or {} N m',
-                (
-                    external_torque.MAX_FORCE_STD_N,
-                    external_torque.MAX_FORCE_STD_N * external_torque.CHARACTERISTIC_LENGTH_M,
-                ),
-            ),
-            (
-                '({} N m at joints 1 to 4 and {} N m at 5 to 7 of a Franka arm), from which',
-                tuple(float(f'{one:.2g}') for one in deviations),
-            ),
-            ('under SCHED_FIFO at priority {}', (REALTIME_PRIORITY,)),
         ],
         'docs/howto/own-simulator.md': [
             ('For the first {} states', (state_check.MIN_GOOD_STATE_COUNT,)),
@@ -170,13 +132,6 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             )
         ],
         'docs/howto/real-arm.md': [('gradually, over {} s', (control_law.RAMP_DURATION_S,))],
-        'docs/troubleshooting.md': [
-            (
-                'changed by more than {} N m within a millisecond',
-                (1e-3 * limits.MAX_TORQUE_RATE_NM_S,),
-            ),
-            ('Below {} Hz (`period`)', (1.0 / feedforward['period'],)),
-        ],
         'docs/theory/friction.md': [
             ('a gap of more than {} ms', (1e3 * MAX_STATE_GAP_S,)),
             ('reduced by {} standard deviations', (terms.FRICTION_MARGIN_STD_COUNT,)),
@@ -340,6 +295,88 @@ def table_of_times() -> str:
     )
 
 
+def table_of_parameters() -> str:
+    """Return the rows of the feedforward node's parameters."""
+    rows = []
+    for spec in parameter_specs('feedforward'):
+        when = 'while running'
+        if spec.read_only:
+            when = 'at the start'
+        elif spec.only_while_inactive:
+            when = 'while inactive'
+        rows.append((f'`{spec.name}`', _default(spec), when, _meaning(spec)))
+    return _rows(*rows)
+
+
+def table_of_simulator_parameters() -> str:
+    """Return the rows of the parameters that only the simulator node has."""
+    specs = specs_in_files('simulator')
+    return _rows(*((f'`{spec.name}`', _default(spec), _meaning(spec)) for spec in specs))
+
+
+def _default(spec: ParameterSpec) -> str:
+    """Return a parameter's default as a parameter file has it, a long row of zeros in words."""
+    value = spec.default
+    if isinstance(value, list) and len(value) > 3 and not any(value):
+        return f'{len(value)} zeros'
+    return f'`{json.dumps(value)}`' if value != '' else "`''`"
+
+
+def _meaning(spec: ParameterSpec) -> str:
+    """Return a parameter's description with its type, and its range or choices."""
+    allowed = f'; {spec.constraint_text}' if spec.constraint_text else ''
+    return f'{spec.description} ({spec.type_name}{allowed})'
+
+
+def table_of_references() -> str:
+    """Return the rows of what bounds a message on ~/reference."""
+    return _rows(
+        ('points', f'at most {planning.MAX_POINT_COUNT}'),
+        (
+            'how far a set-point may be ahead, and how long one with a velocity is followed',
+            f'{planning.MAX_LATENESS_S:g} s',
+        ),
+        (
+            'distance of a first point from where the arm is measured or desired',
+            f'at most {planning.MAX_START_DISTANCE_RAD:g} rad',
+        ),
+        ('a stream has ceased', f'after {planning.STREAM_TIMEOUT_S:g} s without a set-point'),
+        (
+            'start of a trajectory with stamp zero',
+            f'{1e3 * planning.PLANNING_TIME_CANDIDATES_S[0]:g} ms after its arrival',
+        ),
+        (
+            "time in which the previous motion's distance from it fades",
+            f'{trajectory.BLEND_DURATIONS_S[0]:g} s or more',
+        ),
+        (
+            'shift of a noisy point by the average',
+            f'at most {1e3 * trajectory.MAX_SMOOTHING_SHIFT_RAD:g} mrad',
+        ),
+    )
+
+
+def table_of_external_torque() -> str:
+    """Return the rows of the observer, of deviations without contact and of what is damped."""
+    firm, wrist = external_torque.external_torque_std(load('fr3'))[[0, -1]]
+    force = external_torque.MAX_FORCE_STD_N
+    return _rows(
+        (
+            'bandwidth and damping of the observer',
+            f'{external_torque.OBSERVER_BANDWIDTH_RAD_S:.3g} rad/s, '
+            f'{external_torque.OBSERVER_DAMPING_RATIO:.2g}',
+        ),
+        (
+            'standard deviation without contact, of a Franka arm',
+            f'{firm:.2g} N m at joints 1 to 4, {wrist:.2g} N m at joints 5 to 7',
+        ),
+        (
+            'a direction is damped whose standard deviation is above',
+            f'{force:g} N, or {force * external_torque.CHARACTERISTIC_LENGTH_M:g} N m',
+        ),
+    )
+
+
 _RATE = f'{limits.MAX_TORQUE_RATE_NM_S:g} N m/s'
 
 
@@ -358,6 +395,12 @@ TABLES = {
         '| what the node says | what lets torques begin again |': table_of_state_problems,
         '| when | what the guard allows | beyond that |': table_of_guard,
         '| what | how long, or how much |': table_of_times,
+    },
+    'docs/reference/node.md': {
+        '| parameter | default | may change | meaning |': table_of_parameters,
+        '| parameter of the simulator | default | meaning |': table_of_simulator_parameters,
+        '| bound of references | value |': table_of_references,
+        '| of the external torque | value |': table_of_external_torque,
     },
 }
 

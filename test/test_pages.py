@@ -162,14 +162,28 @@ def test_the_pages_arm_file_loads(tmp_path):
 
 LAYOUT = json.loads((ROOT / 'config/foxglove/feedforward.json').read_text())['configById']
 RVIZ = yaml.safe_load((ROOT / 'config/rviz/feedforward.rviz').read_text())['Visualization Manager']
-# What the page of topics says the node publishes, under the node's default name.
-LISTED = PAGES[DOCS / 'reference' / 'topics.md']
+# What the page of the nodes says the node publishes, under the node's default name.
+LISTED = PAGES[DOCS / 'reference' / 'node.md']
 TOPIC_KEYS = ('Topic', 'Description Topic')
 TOPICS = {name.replace('~', '/feedforward') for name in re.findall(r'`(~?/[a-z_/]+)`', LISTED)} | {
     '/joint_states',
     '/robot_description',
     '/diagnostics',
 }
+
+
+def test_the_page_of_the_nodes_has_each_topic():
+    lines = (ROOT / 'test/public_interface/ros.txt').read_text('utf-8').splitlines()
+    found = {
+        line.split()[-1]
+        for line in lines
+        if re.match(r'feedforward (publish|subscribe) topic', line)
+    }
+    # ROS's own topics, of every node.
+    found -= {'/rosout', '/clock', '/parameter_events', '~/transition_event'}
+    rows = LISTED.split('## Topics of the feedforward node')[1].split('\n\n')
+    table = next(part for part in rows if part.startswith('| topic |'))
+    assert set(re.findall(r'(?m)^\| `([^`]+)`', table)) == found
 
 
 def test_plots_and_views_name_topics_and_a_frame_that_exist():
