@@ -179,7 +179,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 '{} filtered samples count as one',
                 (least_squares.SAMPLES_PER_INDEPENDENT_SAMPLE,),
             ),
-            ('(`regularization`) is {}', (DEFAULT_PRIOR_PRECISION,)),
+            ('with the default of {} masses', (DEFAULT_PRIOR_PRECISION,)),
         ],
     }
 

@@ -122,7 +122,7 @@ def require_fr3(robot_type, joint):
     if joint.startswith(('fer_', 'panda_')):
         raise RuntimeError(
             f'robot_type:={robot_type} is a FER (its first joint is {joint}), and franka_ros2 '
-            'speaks to the FR3 generation only: the page "FER (Panda) on hardware" of the '
+            'speaks to the FR3 generation only: the page "Drivers" of the '
             'documentation has the drivers for it and starts feedforward.launch.py beside them. '
             'Nothing is started.'
         )

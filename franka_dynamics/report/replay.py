@@ -25,8 +25,7 @@ from ..recordings.replay import TorquePrediction
 _MAX_NAMED_SETS = 3
 # Definition of the torque error E, printed below tables of E.
 TORQUE_ERROR_DEFINITION = (
-    'E: root mean square over time of |measured - predicted torque|, all joints together; the '
-    "documentation's glossary explains these words"
+    'E: root mean square over time of |measured - predicted torque|, all joints together'
 )
 TRACKING_CAVEAT = (
     'A prediction, no arm was moved: the measured motion is the reference, and torques are made '
