@@ -303,7 +303,11 @@ class PinocchioModel(model.DynamicsFormulation):
         Units are N m/rad, N m s/rad and kg m^2; row i belongs to torque i.
         """
         slopes = self._torque_derivatives(q, dq, ddq)
-        return model.TorqueDerivatives(*(slopes[..., k, :, :] for k in range(3)))
+        return model.TorqueDerivatives(
+            slopes[..., 0, :, :],
+            slopes[..., 1, :, :],
+            slopes[..., 2, :, :],
+        )
 
     @_accept_stacks_of('q', 'dq', 'ddq')
     def _torque_derivatives(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
@@ -322,7 +326,11 @@ class PinocchioModel(model.DynamicsFormulation):
         if the mass matrix is singular.
         """
         slopes = self._acceleration_derivatives(q, dq, tau)
-        return model.AccelerationDerivatives(*(slopes[..., k, :, :] for k in range(3)))
+        return model.AccelerationDerivatives(
+            slopes[..., 0, :, :],
+            slopes[..., 1, :, :],
+            slopes[..., 2, :, :],
+        )
 
     @_accept_stacks_of('q', 'dq', 'tau')
     def _acceleration_derivatives(self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> Array:
