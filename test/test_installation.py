@@ -167,11 +167,12 @@ def test_package_xml_declares_what_the_nodes_import_and_launch_files_start(packa
     controllers = words(r'^ *type: (\w+)/', 'yaml', 'config') | {'controller_manager'}
     assert {'forward_command_controller', 'joint_trajectory_controller'} <= controllers
     # Without these packages the tests of the launch files could not start them.
-    launched = {*PACKAGES} - {'franka_dynamics', 'mujoco_ros2_control'}  # not released
+    launched = {*PACKAGES} - {'franka_dynamics'}
     assert controllers | launched <= dependencies(package, FRANKA_DYNAMICS_LAUNCH='all')
     # Who takes this package as a library of models gets no controller and no Gazebo.
-    heavy = controllers | {'ros_gz_sim', 'ros_gz_bridge', 'gz_ros2_control'}
-    assert not heavy & declared and {'robot_state_publisher', 'xacro'} <= declared
+    light = {'robot_state_publisher', 'xacro'}
+    heavy = controllers | launched - light
+    assert not heavy & declared and light <= declared
 
 
 def make(*words, **environment):
