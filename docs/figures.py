@@ -67,21 +67,6 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         100.0 * torque_model._WEAK_JOINT_RESIDUAL_TO_LIMIT,
     )
     return {
-        'docs/reference/receivers.md': [
-            ('after `reference_timeout` ({} s)', (receiver.COMMAND_TIMEOUT_S,)),
-            (
-                '`simulator_node` | likewise after {} s of simulated time |',
-                (receiver.COMMAND_TIMEOUT_S,),
-            ),
-            (
-                'higher ones by more than {}.',
-                (receiver.COMMAND_TIMEOUT_S / limits.MAX_STEP_S,),
-            ),
-            (
-                'The applied torque changes by at most {} N m/s',
-                (limits.MAX_TORQUE_RATE_NM_S,),
-            ),
-        ],
         'docs/howto/own-simulator.md': [
             ('For the first {} states', (state_check.MIN_GOOD_STATE_COUNT,)),
             (
@@ -131,7 +116,6 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 (100.0 * results.MIN_IMPROVEMENT_RATIO,),
             )
         ],
-        'docs/howto/real-arm.md': [('gradually, over {} s', (control_law.RAMP_DURATION_S,))],
         'docs/theory/friction.md': [
             ('a gap of more than {} ms', (1e3 * MAX_STATE_GAP_S,)),
             ('reduced by {} standard deviations', (terms.FRICTION_MARGIN_STD_COUNT,)),
@@ -377,6 +361,17 @@ def table_of_external_torque() -> str:
     )
 
 
+def table_of_receivers() -> str:
+    """Return the rows of the bounds of this package's receivers."""
+    timeout = receiver.COMMAND_TIMEOUT_S
+    return _rows(
+        ('time-out', f'{timeout:g} s without a torque'),
+        ('change of the torque', f'at most {_RATE}'),
+        ("sequence numbers of another sender's messages", f'higher by more than {_LEAP:g}'),
+    )
+
+
+_LEAP = receiver.COMMAND_TIMEOUT_S / limits.MAX_STEP_S
 _RATE = f'{limits.MAX_TORQUE_RATE_NM_S:g} N m/s'
 
 
@@ -396,6 +391,7 @@ TABLES = {
         '| when | what the guard allows | beyond that |': table_of_guard,
         '| what | how long, or how much |': table_of_times,
     },
+    'docs/reference/receivers.md': {'| receivers of this package | value |': table_of_receivers},
     'docs/reference/node.md': {
         '| parameter | default | may change | meaning |': table_of_parameters,
         '| parameter of the simulator | default | meaning |': table_of_simulator_parameters,
