@@ -26,7 +26,6 @@ from franka_dynamics.control import (
     terms,
     watchers,
 )
-from franka_dynamics.control import core_step as core
 from franka_dynamics.control import disturbance as torques
 from franka_dynamics.control.ending import Cause, CAUSE_OF_STATE_PROBLEM
 from franka_dynamics.dynamics import external_torque
@@ -67,17 +66,6 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         100.0 * torque_model._WEAK_JOINT_RESIDUAL_TO_LIMIT,
     )
     return {
-        'docs/howto/own-simulator.md': [
-            ('For the first {} states', (state_check.MIN_GOOD_STATE_COUNT,)),
-            (
-                'After {} states without a first torque',
-                (core.WAIT_WARNING_STATE_COUNT,),
-            ),
-            (
-                'must be within {} rad of where the arm',
-                (planning.MAX_START_DISTANCE_RAD,),
-            ),
-        ],
         'docs/howto/recordings.md': [
             ('resampled to {} Hz', (filters.rate,)),
             ('low-pass at {} Hz', (filters.cutoff,)),
