@@ -46,11 +46,6 @@ from franka_dynamics.recordings import preprocessing
 from franka_dynamics.recordings.preprocessing import SignalOptions
 from franka_dynamics.ros.parameter_tables import parameter_specs
 from franka_dynamics.simulation import receiver
-from franka_dynamics.validation import (
-    compare_files,
-    comparison,
-    crosscheck,
-)
 
 ROOT = Path(__file__).parents[1]
 CLEAR = 'remove the cause, then clear the fault by start()'  # as the page says below
@@ -86,17 +81,6 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                     1e3 * MOUNT_OFFSETS['hand_tcp'][0],
                 ),
             )
-        ],
-        'docs/howto/check-a-model.md': [
-            (
-                'joint axes within {} m and {} rad',
-                (comparison.MAX_GEOMETRY_ROUNDING, comparison.MAX_GEOMETRY_ROUNDING),
-            ),
-            (
-                "relative to the arm's largest torque, may be at most {}",
-                (crosscheck.MAX_RELATIVE_DIFFERENCE,),
-            ),
-            ('rounded within {}', (float(f'{compare_files.MAX_TABLE_ROUNDING:.1g}'),)),
         ],
         'docs/howto/identification.md': [
             (
