@@ -72,7 +72,6 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('changes by at most {} N m/s, except', (limits.MAX_TORQUE_RATE_NM_S,)),
             ('a motion begins by a ramp of {} s', (control_law.RAMP_DURATION_S,)),
         ],
-        'docs/howto/gazebo.md': [('if no command comes for {} s', (receiver.COMMAND_TIMEOUT_S,))],
         'docs/howto/payloads.md': [
             (
                 '`hand` (rotated by {}°) or `hand_tcp` ({} mm in front of `hand`)',
