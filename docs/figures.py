@@ -72,15 +72,6 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('changes by at most {} N m/s, except', (limits.MAX_TORQUE_RATE_NM_S,)),
             ('a motion begins by a ramp of {} s', (control_law.RAMP_DURATION_S,)),
         ],
-        'docs/howto/payloads.md': [
-            (
-                '`hand` (rotated by {}°) or `hand_tcp` ({} mm in front of `hand`)',
-                (
-                    math.degrees(MOUNT_OFFSETS['hand'][1]),
-                    1e3 * MOUNT_OFFSETS['hand_tcp'][0],
-                ),
-            )
-        ],
         'docs/howto/identification.md': [
             (
                 'by more than {} % and more than two standard',
@@ -332,6 +323,17 @@ def table_of_external_torque() -> str:
     )
 
 
+def table_of_mounts() -> str:
+    """Return the rows of where a mesh may be mounted."""
+    turned = math.degrees(MOUNT_OFFSETS['hand'][1])
+    ahead = 1e3 * MOUNT_OFFSETS['hand_tcp'][0]
+    return _rows(
+        ('`flange`', 'the frame of the flange'),
+        ('`hand`', f"the frame of Franka's hand, which is turned by {turned:g}°"),
+        ('`hand_tcp`', f'{ahead:.4g} mm in front of `hand`'),
+    )
+
+
 def table_of_receivers() -> str:
     """Return the rows of the bounds of this package's receivers."""
     timeout = receiver.COMMAND_TIMEOUT_S
@@ -362,6 +364,7 @@ TABLES = {
         '| when | what the guard allows | beyond that |': table_of_guard,
         '| what | how long, or how much |': table_of_times,
     },
+    'docs/howto/payloads.md': {'| `--mount` | where |': table_of_mounts},
     'docs/reference/receivers.md': {'| receivers of this package | value |': table_of_receivers},
     'docs/reference/node.md': {
         '| parameter | default | may change | meaning |': table_of_parameters,
