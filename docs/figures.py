@@ -78,14 +78,6 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 (100.0 * results.MIN_IMPROVEMENT_RATIO,),
             )
         ],
-        'docs/theory/friction.md': [
-            ('a gap of more than {} ms', (1e3 * MAX_STATE_GAP_S,)),
-            ('reduced by {} standard deviations', (terms.FRICTION_MARGIN_STD_COUNT,)),
-            (
-                'reference velocity of {} rad/s no friction is commanded, from {} rad/s on',
-                (terms.MIN_FRICTION_SPEED_RAD_S, terms.MAX_REST_SPEED_RAD_S),
-            ),
-        ],
         'docs/theory/identification.md': [
             (
                 'with a reach of {} mrad and {} rad',
@@ -331,6 +323,26 @@ def table_of_mounts() -> str:
         ('`flange`', 'the frame of the flange'),
         ('`hand`', f"the frame of Franka's hand, which is turned by {turned:g}°"),
         ('`hand_tcp`', f'{ahead:.4g} mm in front of `hand`'),
+    )
+
+
+def table_of_friction() -> str:
+    """Return the rows of when and how much friction is commanded."""
+    rest = terms.MAX_REST_SPEED_RAD_S
+    return _rows(
+        (
+            'reduced by',
+            f'{terms.FRICTION_MARGIN_STD_COUNT:g} standard deviations',
+        ),
+        (
+            'none below, and all from a reference velocity of',
+            f'{terms.MIN_FRICTION_SPEED_RAD_S:g} and {rest:g} rad/s',
+        ),
+        (
+            'less from, and the offset alone from a joint this much faster than its reference',
+            f'{rest:g} and {terms.MAX_FRICTION_LEAD_RAD_S:g} rad/s',
+        ),
+        ('z counts as unknown after a gap of', f'{1e3 * MAX_STATE_GAP_S:g} ms'),
     )
 
 
