@@ -300,5 +300,6 @@ class ReferenceFollower:
     ) -> ReferenceEvent:
         """Count and record that a reference is in a new state; return the event."""
         self.counts[state] += 1
-        self.events.append(event._replace(state=state, stamp=self._stamp or 0.0, reason=reason))
-        return self.events[-1]
+        new = event._replace(state=state, stamp=self._stamp or 0.0, reason=reason)
+        self.events.append(new)  # from where its reader, another thread, may take it at once
+        return new

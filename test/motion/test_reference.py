@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Motions from points, chunks and streams against the motion that they were taken from."""
 
+from collections import deque
 from dataclasses import replace
 import itertools
 
@@ -321,6 +322,25 @@ def test_a_motion_planned_while_the_arm_is_stopped_is_not_followed():
 
 
 # Chunks ------------------------------------------------------------------------------------------
+
+
+class TakenAtOnce(deque):
+    """Events that another thread takes before `append` returns."""
+
+    def __init__(self):
+        super().__init__()
+        self.taken = []
+
+    def append(self, one):
+        self.taken.append(one)
+
+
+def test_events_may_be_taken_by_another_thread_at_once():
+    reference = held()
+    reference.events = events = TakenAtOnce()
+    reference.follow([HOME, HOME + 0.1], [0.0, 1.0])
+    run(reference, 0.0, 2.0)
+    assert [one.state.value for one in events.taken] == ['accepted', 'following', 'finished']
 
 
 @pytest.mark.parametrize('noise', [0.0, 0.001, 0.003])
