@@ -23,7 +23,7 @@ from .topics import DESCRIPTION_QOS, node_name_of
 from ..arm import ArmDescription
 from ..arm.arm_file import AS_LISTED
 from ..arrays import Array
-from ..control.default_gains import default_gains
+from ..control.default_gains import default_gains, gains_against_friction
 from ..control.feedforward import Feedforward, StateLimits, Stop
 from ..errors import DescriptionError, SettingsError
 from ..files import expanded_path
@@ -182,6 +182,8 @@ def _set_default_gains(node: Any, parameters: dict[str, Any], arm: ArmDescriptio
         # Without the drives' inertia the last joint of a bare FR3 would be nearly free.
         loaded = loaded.with_armature()
     gains = default_gains(loaded, held)
+    if settings.target == 'mujoco' and settings.terms.friction:
+        gains = gains_against_friction(arm, gains)
     kp, kd = ([float(f'{value:.4g}') for value in rows] for rows in gains)
     given = {'kp': kp, 'kd': kd}
     parameters.update(given)

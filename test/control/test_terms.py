@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 import franka_dynamics as fd
 from franka_dynamics.arm.payload import payload_from_array
 from franka_dynamics.control.control_law import ControlLaw
-from franka_dynamics.control.default_gains import default_gains
+from franka_dynamics.control.default_gains import default_gains, gains_against_friction
 from franka_dynamics.control.feedforward import Feedforward, State
 from franka_dynamics.control.limits import MAX_STEP_S, TorqueLimiter
 from franka_dynamics.control.settings import Settings as Settings
@@ -671,6 +671,26 @@ def test_default_gains_follow_better_the_shorter_torques_may_be_held():
         errors.append(np.abs(found).max())
     assert errors[1] < 0.5 * errors[0]
     assert errors[1] < 0.1  # [rad]
+
+
+def test_with_gains_against_friction_a_slow_motion_ends_where_it_should():
+    arm = fd.load('fr3')
+    real = replace(arm.with_armature(), simulated_armature=None, friction=arm.simulated_friction)
+    weak, errors = default_gains(real, 0.05), []
+    for kp, kd in (weak, gains_against_friction(real, weak)):
+        settings = replace(MUJOCO, kp=tuple(kp), kd=tuple(kd), terms=fd.Terms(friction=True))
+        loop = Loop(description=arm, friction=True, armature=True)
+        loop.controller = core(settings, arm=real)  # of the node that the launch file starts
+        loop.run(0.2)
+        # The reference is slow, so only part of the friction is commanded.
+        q = loop.controller.latest.q
+        path = np.array([q, q + 0.03])
+        loop.controller.follow(path, [0.0, 4.0], np.zeros_like(path))
+        loop.run(4.3)
+        assert loop.controller.state is State.RUNNING
+        errors.append(np.abs(loop.controller.desired.q - loop.arm.read().position).max())
+    # MoveIt plans from within 0.01 rad.
+    assert errors[1] < 0.2 * errors[0] and errors[1] < 0.01
 
 
 def test_a_loop_of_10_ms_follows_a_motion_with_firm_gains():
