@@ -20,6 +20,7 @@ Array = np.ndarray[tuple[Any, ...], np.dtype[np.float64]]
 
 
 _MAX_SHOWN_CHARACTERS = 200
+_MAX_SHOWN_NUMBERS = 16  # of an array of another shape
 # NumPy would take '40' for 40, 1 + 2j for 1, None for NaN, a date for its number of days.
 _WORDS_BY_NONREAL_DTYPE = {
     **dict.fromkeys('SU', 'text'),
@@ -112,10 +113,11 @@ def as_array(
 
     """
 
-    def array_error(ending: str) -> Exception:
-        """Return the error on the array, with `ending` at the end of its message."""
+    def array_error(ending: str, *, of_many: bool = False) -> Exception:
+        """Return the error on the array, with `ending`; the values are shown unless `of_many`."""
         expected = f'{shape}'.replace('None', 'k').replace('Ellipsis', '...')
-        text = f'{name} must be finite numbers of shape {expected}; got {array_text(values)}'
+        shown = 'numbers' if of_many else array_text(values)
+        text = f'{name} must be finite numbers of shape {expected}; got {shown}'
         return error(f'{text}{ending}.')
 
     try:
@@ -131,7 +133,8 @@ def as_array(
     if shown != lengths and (
         len(lengths) != len(shown) or any(a not in (None, b) for a, b in zip(lengths, shown))
     ):
-        raise array_error(f' of shape {array.shape}')
+        of_many = array.size > _MAX_SHOWN_NUMBERS
+        raise array_error(f' of shape {array.shape}', of_many=of_many)
     if finite and not np.isfinite(array).all():
         at = np.argwhere(~np.isfinite(array))[0].tolist()
         place = f' at {at}, counted from 0' if at else ''

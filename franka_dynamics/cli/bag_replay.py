@@ -79,7 +79,6 @@ def _print_result(result: ReplayEvaluation, fit: IdentificationOptions, show_all
     if verdict is not None:
         names = fits[0].arm.joint_names
         echo_each(report.verdict_lines(verdict, names, fit.effort_scales(len(names))))
-        echo_each(report.mass_ambiguity_sentences(verdict, names))
     named = (fits[0], *result.rival_predictions)
     ordered = (*named, *(one for one in fits if one not in named))
     shown = fits if show_all else ordered[:_MAX_SHOWN_PREDICTIONS]

@@ -84,7 +84,9 @@ def run(arm: ArmChoice, reader: BagReader, fit: IdentificationOptions, options: 
     echo_each(pages.detail_sentences(result), 'warning')
     print_rich(*pages.identification_tables(result))
     echo(TORQUE_ERROR_DEFINITION)
-    page_line = options.report and f'page: {options.report}'
+    page_line = 'What the recordings leave open: a page by --report, or --json'
+    if options.report:
+        page_line = f'page: {options.report}'
     echo_each(filter(None, [pages.tracking_error_sentence(result), page_line]))
     if not accepted:
         echo(_refusal_sentence(result), style='red')

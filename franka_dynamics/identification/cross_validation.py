@@ -12,21 +12,27 @@ another arm.
 """
 
 from copy import copy
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from . import least_squares
-from .faults import Diagnosis, Fault, MIN_HARMFUL_ERROR_RATIO
+from .faults import (
+    CRITICAL_T_VALUE,
+    Diagnosis,
+    Fault,
+    MIN_HARMFUL_ERROR_RATIO,
+    sure_share,
+)
 from .faults.torques import EffortGain, EffortOffset, UndeclaredLoad
 from .least_squares import GramStack, TORQUE_COLUMN
 from .options import DEFAULT_PRIOR_PRECISION
 from .prior import log_evidence, Prior
+from .published_masses import FitsNearMasses
 from ..arrays import Array
 from ..recordings.replay import TorqueErrorUnit
 
-# Student's t of four degrees of freedom (five folds), one-sided, 95 %.
-CRITICAL_T_VALUE = 2.13
 # Log evidence that a fault must add. 5 is very strong (Kass and Raftery 1995, "Bayes factors", J.
 # Am. Stat. Assoc. 90(430)) for independent samples; a model's errors last for a second, five times
 # as long as the filter makes samples alike. Of sound logs the largest is 15 (Airbot), of faults
@@ -41,17 +47,16 @@ _FAULT_PRIOR_PRECISION = 1e-9  # of a prior about zero on a fault's columns
 
 class CrossValidation:
     """
-    Normal equations of one fit per left-out fold, and of two fits to all folds.
+    Normal equations of one fit per left-out fold, and of a fit to all folds.
 
-    The fits without a fold, and the first to all folds, weight joints by their own noise. The last
-    has the weights with which the arm is identified: one noise level for all joints. Of the c
-    columns (`grams.column_names`; the last is the effort) the first `parameter_count` are the
-    model's, with the prior of `precision`, and the others are faults'. All fits have the columns
-    of `given_faults`, by default a common gain, a load and offsets. For each fault that
-    `with_given_fault` adds, the user is asked one of the `questions`.
+    They weight joints by their own noise. Of the c columns (`grams.column_names`; the last is the
+    effort) the first `parameter_count` are the model's, with the prior of `precision`, and the
+    others are faults'. All fits have the columns of `given_faults`, by default a common gain, a
+    load and offsets. For each fault that `with_given_fault` adds, the user is asked one of the
+    `questions`.
 
     `fold_matrices` (folds, n, c, c) and `sample_counts` (folds,) are the Gram matrices and the
-    number of samples of each fold. `normal_equations` (folds + 2, c, c) are weighted, with the
+    number of samples of each fold. `normal_equations` (folds + 1, c, c) are weighted, with the
     prior, of each fit; the last column is the right-hand side. `unit_factors` (n,) convert
     efforts to the unit of E; `min_residual` (n,) is the smallest residual that counts [N m].
     """
@@ -81,11 +86,13 @@ class CrossValidation:
         weights = least_squares.residual_weights(noise)
         self._total_gram = whole = grams.gram_matrix(weights)
         without_fold = whole - np.einsum('j,kjab->kab', weights, self.fold_matrices)
-        arm = grams.gram_matrix(least_squares.residual_weights(common))
         own = slice(self.parameter_count)
         of_prior = _FAULT_PRIOR_PRECISION * np.eye(len(whole))
         of_prior[own, own], of_prior[own, TORQUE_COLUMN] = prior.information(precision)
-        self.normal_equations = of_prior + np.stack([*without_fold, whole, arm])
+        self.normal_equations = of_prior + np.stack([*without_fold, whole])
+        # With the weights with which the arm is identified: one noise level for all joints.
+        self._arm_weights = least_squares.residual_weights(common)
+        self._arm_equations = of_prior[own] + grams.gram_matrix(self._arm_weights)[own]
         offsets = EffortOffset.for_joint_count(prior.model.n)
         self.given_faults = given_faults or (EffortGain(), UndeclaredLoad(), *offsets)
 
@@ -94,8 +101,8 @@ class CrossValidation:
         """
         Columns that only some fits use: indices, fits by the others, reduced equations and sums.
 
-        Their indices, effort last, the coefficients (folds + 2, c, k) of those others that fit
-        them, the normal equations (folds + 2, k, k) of what is left of them then, and matrices
+        Their indices, effort last, the coefficients (folds + 1, c, k) of those others that fit
+        them, the normal equations (folds + 1, k, k) of what is left of them then, and matrices
         (folds, n, k, k) whose quadratic forms are the sums of its squares on left-out folds.
         """
         rows, free = self.normal_equations.copy(), self.fault_column_indices()
@@ -134,6 +141,45 @@ class CrossValidation:
         """
         offsets = tuple(EffortOffset.for_joint_count(self.prior.model.n))
         return CrossValidation(self.grams, self.prior, _FIXED_INERTIAS_PRECISION, offsets)
+
+    @cached_property
+    def near_start(self) -> FitsNearMasses:
+        """Fits of faults with masses as near the starting set's as the torques say."""
+        return FitsNearMasses(self.grams, self.prior)
+
+    def effect(self, fault: Fault, coefficients: Array) -> float:
+        """
+        Return E of the arm identified with a fault, relative to E of the one without it.
+
+        Both arms are identified as users do, the second from the recordings with the fault undone,
+        on which both E are. `coefficients` (k,) of the fault's columns are its size.
+        """
+        whole, own = self.grams.total_matrices, slice(self.parameter_count)
+        columns = self.grams.column_indices(fault.column_names)
+
+        def undone_effort(size: Array) -> Array:
+            """Return the coefficients (n, c) of the columns in efforts without the fault."""
+            undone = np.zeros(whole.shape[:2])
+            undone[:, TORQUE_COLUMN], undone[:, columns] = fault.undoing(size, len(whole))
+            return undone
+
+        def error(undone: Array, theta: Array) -> float:
+            """Return the square of E of an arm's parameters on efforts without the fault."""
+            residual = undone.copy()
+            residual[:, own] -= theta
+            squares = self.grams.sum_of_squares(residual) / self.grams.sample_count
+            return float(np.maximum(squares, self.min_residual**2) @ self.unit_factors**2)
+
+        undone, change = undone_effort(coefficients), undone_effort(coefficients)
+        change[:, TORQUE_COLUMN] -= 1.0
+        equations, right = (
+            self._arm_equations[:, own],
+            self._arm_equations[:, TORQUE_COLUMN],
+        )
+        moved = right + np.einsum('j,jab,jb->a', self._arm_weights, whole[:, own], change)
+        with_it, without = np.linalg.solve(equations, np.stack([right, moved], axis=1)).T
+        seen = undone_effort(fault.at_real_states(coefficients))
+        return float(np.sqrt(error(seen, with_it) / error(undone, without)))
 
     def relative_to_effort(self, error: float) -> float:
         """Return a torque error E divided by the rms effort of the recordings."""
@@ -186,9 +232,9 @@ class FoldFits:
     """
     Fits without each fold and to all folds, with columns of given faults and at most one other.
 
-    The coefficients of all columns are `fold_thetas` (folds, c) without each fold, `total_theta`
-    (c,) of all, and `arm_theta` (c,) of all with the arm's weights. `squared_residuals` (folds, n)
-    are the mean squared residuals on left-out folds [N^2 m^2].
+    The coefficients of all columns are `fold_thetas` (folds, c) without each fold, and
+    `total_theta` (c,) of all. `squared_residuals` (folds, n) are the mean squared residuals on
+    left-out folds [N^2 m^2].
     """
 
     def __init__(self, system: CrossValidation, fault: Fault | None = None) -> None:
@@ -200,7 +246,7 @@ class FoldFits:
         size = np.linalg.solve(equations[:, own][:, :, own], equations[:, own, TORQUE_COLUMN:])
         theta = fitted[..., TORQUE_COLUMN] - (fitted[..., own] @ size)[..., 0]
         theta[:, [others[k] for k in own]] = size[..., 0]
-        *folds, self.total_theta, self.arm_theta = theta
+        *folds, self.total_theta = theta
         self.fold_thetas = np.array(folds)
         residual = np.append(-size[: len(folds)], np.ones((len(folds), 1, 1)), axis=1)[:, None]
         own.append(TORQUE_COLUMN)
@@ -219,15 +265,17 @@ class FoldFits:
         """The fault's values in the units that users see, by the fit to all folds."""
         found = dict(zip(self.system.grams.column_names, self.total_theta.tolist()))
         if self.fault.value_is_from_torques:
-            found |= self._rigid_torque_coefficients((EffortGain.kind, *self.fault.column_names))
+            found |= self._rigid_torque_coefficients
         return tuple(self.fault.reported_values(found, self.system.prior.model.gravity))
 
-    def _rigid_torque_coefficients(self, column_names: tuple[str, ...]) -> dict[str, float]:
+    @cached_property
+    def _rigid_torque_coefficients(self) -> dict[str, float]:
         """
-        Return the named columns' coefficients in a fit to the rigid-body torque, the first less 1.
+        Coefficients of a common gain and of the fault in a fit to the rigid-body torque, by name.
 
         Inertias explain a part of what such a fault adds; the sum of both shows the whole of it.
         """
+        column_names = EffortGain.kind, *self.fault.column_names
         system, rigid = self.system, self.total_theta.copy()
         rigid[system.prior.model.friction_slice] = 0.0
         columns = system.grams.column_indices(column_names)
@@ -243,7 +291,8 @@ class FoldFits:
 
     def question(self) -> Diagnosis:
         """Return the fault as a Diagnosis without torque errors, which asks the user about it."""
-        return Diagnosis(self.fault.kind, self.fault.joints, self.reported_values)
+        effect = self.likely_effect
+        return Diagnosis(self.fault.kind, self.fault.joints, self.reported_values, effect=effect)
 
     def diagnosis(self, rival: 'FoldFits | None' = None) -> Diagnosis:
         """
@@ -252,12 +301,12 @@ class FoldFits:
         Without `rival` the third is the first.
         """
         fault_free = self.system.baseline.test_error()
-        errors = (
-            fault_free,
-            self.test_error(),
-            rival.test_error() if rival else fault_free,
+        return replace(
+            self.question(),
+            error_before=fault_free,
+            error_after=self.test_error(),
+            rival_error=rival.test_error() if rival else fault_free,
         )
-        return Diagnosis(self.fault.kind, self.fault.joints, self.reported_values, *errors)
 
     def test_error(self) -> float:
         """Return the torque error E on left-out folds [N m or % of the limits]."""
@@ -285,63 +334,35 @@ class FoldFits:
         return self.system.log_bayes_factor(self.fault)
 
     @cached_property
-    def error_growth(self) -> float:
-        """
-        Torque error E of the arm identified without the fault's columns, divided by E with them.
+    def likely_effect(self) -> float:
+        """The effect at the likeliest size of the fault, near the starting set's masses."""
+        return self.system.effect(self.fault, self._range[0])
 
-        Both are on the recordings with the fault undone. With `left` E of the fit with the fault,
-        and `taken` the rms of the torques by which the other arm differs, it is sqrt(1 + (taken /
-        left)^2). An arm differs by what it takes from wrong efforts, harmless faults' columns
-        included; of a fault in the states, by what it would need at the right ones, which is the
-        fault's columns. Of a fault in a part of the recording `left` is E on the best left-out
-        fold, as it may begin elsewhere than in the middle, where the columns do.
-        """
-        system, change = self.system, np.zeros_like(self.arm_theta)
-        if self.fault.affects_states:
-            own = system.grams.column_indices(self.fault.column_names)
-            change[own] = self.arm_theta[own]
-        else:
-            moved = sorted({*range(system.parameter_count), *system.fault_column_indices()})
-            change[moved] = system.baseline.arm_theta[moved] - self._corrected_theta()[moved]
-        rest = self.arm_theta.copy()
-        rest[TORQUE_COLUMN] = -1.0
-        taken, left = (
-            system.grams.sum_of_squares(one) / system.grams.sample_count @ system.unit_factors**2
-            for one in (change, rest)
-        )
-        if self.fault.is_temporary:
-            left = float(np.min(self.squared_residuals @ system.unit_factors**2))
-        least = float(system.min_residual**2 @ system.unit_factors**2)
-        return float(np.sqrt(1.0 + taken / max(left, least)))
+    @cached_property
+    def sure_effect(self) -> float:
+        """The effect at the near end of the fault's range, which it has at least."""
+        likely, share = self._range
+        return self.system.effect(self.fault, share * likely)
 
-    def _corrected_theta(self) -> Array:
-        """
-        Return the fitted coefficients with the fault's effect on friction removed, (c,).
-
-        A fault's columns contain no friction, so that a fit with them has the friction that is
-        recorded, not the real one.
-        """
-        theta, model = self.arm_theta.copy(), self.system.prior.model
-        fitted = theta[model.friction_slice].reshape(model.n, -1)
-        corrected = self.fault.corrected_friction(fitted, self.reported_values)
-        theta[model.friction_slice] = corrected.ravel()
-        return theta
+    @cached_property
+    def _range(self) -> tuple[Array, float]:
+        """The likeliest coefficients of the fault's columns, (k,), and the share that is sure."""
+        likely, covariance = self.system.near_start.fit_faults(self.fault)
+        share = sure_share(likely, covariance)
+        if self.fault.value_is_from_torques:
+            gain, *found = self._rigid_torque_coefficients.values()
+            likely = np.array(found) / (1.0 + gain)
+        return likely, share
 
     def is_significant(self) -> bool:
-        """
-        Return whether the fault is possible, predicts folds better and has strong evidence.
-
-        A fault in a part that begins elsewhere than in the middle fits one fold badly, by which
-        its mean is not significant; the median over folds decides as well.
-        """
-        if not self.counts_as_fault():
+        """Return whether the fault is possible, predicts folds better and has strong evidence."""
+        if not self.counts_as_fault() or not self.is_better():
             return False
-        most = self.fault.is_temporary and bool(np.median(self.log_likelihood_ratios()) > 0.0)
-        return (self.is_better() or most) and self.log_bayes_factor > MIN_LOG_BAYES_FACTOR
+        return self.log_bayes_factor > MIN_LOG_BAYES_FACTOR
 
     def is_harmful(self) -> bool:
         """
-        Return whether it is significant, raises E by 50 %, and holds at fixed inertias or is sure.
+        Return whether it is significant, has an effect, and holds at fixed inertias or is sure.
 
         One that does not agree with the starting set's inertias needs twice the evidence: of sound
         logs the largest is 28, a Rokae xMate's.
@@ -351,8 +372,8 @@ class FoldFits:
         return self.holds_at_fixed_inertias() or self.log_bayes_factor > 2.0 * MIN_LOG_BAYES_FACTOR
 
     def is_harmless(self) -> bool:
-        """Return whether the fault raises the identified arm's error E by less than 50 %."""
-        return self.error_growth < MIN_HARMFUL_ERROR_RATIO
+        """Return whether the fault need not raise the identified arm's error E by 40 %."""
+        return self.sure_effect < MIN_HARMFUL_ERROR_RATIO
 
     def holds_at_fixed_inertias(self) -> bool:
         """Return whether the fault is fitted nearly alike if the starting inertias are kept."""

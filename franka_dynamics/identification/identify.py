@@ -62,8 +62,8 @@ def identify(
     Parameters
     ----------
     recordings : sequence of str, Path, Bag, Recording or Motion
-        Recordings of the same arm with the same load, all with the same signal options, with ten
-        seconds of motion or more in all, and checked alike. A path is that of a bag with the arm's
+        Recordings of the same arm with the same load, all with the same signal options, with 9.5 s
+        of motion or more in all, and checked alike. A path is that of a bag with the arm's
         joint names, on /joint_states or the only topic of its type. A `Bag` is read and prepared
         here, its samples not kept in memory. A `Recording` is prepared with default options.
     start : ArmDescription, str or Path
@@ -100,7 +100,7 @@ def identify(
         If no recording is given, or one twice, with other signal options, or something else.
     RecordingError
         If a recording cannot be used (of bags unless `skip_failures`): values that are not finite,
-        less than ten seconds of motion in all, or a fault that makes all results meaningless; if
+        less than 9.5 s of motion in all, or a fault that makes all results meaningless; if
         no bag, or no test bag, can be used.
     MissingDependencyError
         If scipy or clarabel is not installed, or nothing that reads bags.

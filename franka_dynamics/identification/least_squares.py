@@ -21,7 +21,7 @@ from operator import add
 
 import numpy as np
 
-from .faults import possible_faults
+from .faults import Fault, possible_faults
 from .faults.fault import TorqueSamples
 from .options import DEFAULT_PRIOR_PRECISION
 from .prior import Prior, starting_set_precision, StartingSetPrecision
@@ -70,12 +70,12 @@ def repetition_period(motion: Motion) -> float:
     return float(near[np.argmin(relative[near])]) / rate
 
 
-def fold_numbers(motion: Motion, period: float) -> NDArray[np.intp]:
+def fold_numbers(motion: Motion, period: float, count: int = FOLD_COUNT) -> NDArray[np.intp]:
     """Return each sample's fold number, (N,), by phase in `period` [s], by time if that is inf."""
     part = np.linspace(0.0, 1.0, len(motion), endpoint=False)
     if np.isfinite(period):
         part = motion.time % period / period
-    return np.minimum(FOLD_COUNT * part, FOLD_COUNT - 1).astype(np.intp)
+    return np.minimum(count * part, count - 1).astype(np.intp)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,17 +101,19 @@ class GramStack:
         motion: Motion,
         *,
         period: float | None = None,
-        with_faults: bool = True,
+        faults: Sequence[Fault] | None = None,
+        fold_count: int = FOLD_COUNT,
     ) -> 'GramStack':
         """
-        Return the Gram matrices of a motion, with faults' regressor columns if `with_faults`.
+        Return the Gram matrices of a motion, with the regressor columns of `faults`, or of all.
 
         Without a `period` the motion itself is searched for one.
         """
-        part = fold_numbers(motion, repetition_period(motion) if period is None else period)
+        period = repetition_period(motion) if period is None else period
+        part = fold_numbers(motion, period, fold_count)
         friction = model.friction_columns(motion)
         samples = TorqueSamples.from_motion(model, motion, friction)
-        faults = possible_faults(model.n) if with_faults else []
+        faults = possible_faults(model.n) if faults is None else faults
         blocks, columns = [], dict[str, Array]()
         for first in range(0, len(motion), _BLOCK_SAMPLE_COUNT):
             chosen = slice(first, first + _BLOCK_SAMPLE_COUNT)
@@ -120,9 +122,9 @@ class GramStack:
                 columns.update(zip(fault.column_names, fault.regressor_columns(block)))
             more = np.stack([*columns.values(), block.motion.effort], axis=-1)
             rows = np.append(model.regressor(block.regressor, friction[chosen]), more, axis=-1)
-            split = (rows[part[chosen] == k].swapaxes(0, 1) for k in range(FOLD_COUNT))
+            split = (rows[part[chosen] == k].swapaxes(0, 1) for k in range(fold_count))
             blocks.append(np.stack([one.swapaxes(1, 2) @ one for one in split]))
-        counts = np.bincount(part, minlength=FOLD_COUNT)
+        counts = np.bincount(part, minlength=fold_count)
         names = (*model.parameter_names, *columns, 'torque')
         return cls(reduce(add, blocks), counts, np.abs(motion.effort).max(axis=0), names)
 
@@ -174,11 +176,16 @@ class GramStack:
         return ResidualRms.from_squares(self.squared_residuals(theta), self.sample_count, unit)
 
     def sum_of_squares(self, coefficients: Array) -> Array:
-        """Return each joint's sum over samples of (columns times `coefficients` (c,))^2, (n,)."""
-        return np.maximum(self._total_matrices @ coefficients @ coefficients, 0.0)
+        """
+        Return each joint's sum over samples of (columns times coefficients)^2, (n,).
+
+        `coefficients` are those of all joints alike, (c,), or of each, (n, c).
+        """
+        own = np.broadcast_to(coefficients, self.total_matrices.shape[:2])
+        return np.maximum(np.einsum('jab,ja,jb->j', self.total_matrices, own, own), 0.0)
 
     @cached_property
-    def _total_matrices(self) -> Array:
+    def total_matrices(self) -> Array:
         """The Gram matrices summed over folds, (n, c, c)."""
         return np.asarray(self.matrices.sum(axis=0))
 

@@ -104,7 +104,7 @@ def mass_ambiguity(grams: GramStack, prior: Prior) -> MassAmbiguity:
     `prior` is about a published set. How far the real masses are from it follows from the torques
     (`starting_set_precision`), with a common factor and a load free.
     """
-    fit = _FitsNearPublishedMasses(grams, prior)
+    fit = FitsNearMasses(grams, prior)
     faults = EffortGain(), UndeclaredLoad()
     (scale, scale_spread), (load, load_spread) = map(fit.fit_faults, faults)
     both, _ = fit.fit_faults(*faults)
@@ -124,12 +124,12 @@ def mass_ambiguity(grams: GramStack, prior: Prior) -> MassAmbiguity:
     )
 
 
-class _FitsNearPublishedMasses:
+class FitsNearMasses:
     """
-    Fits of faults together with an arm whose masses are near those of a published set.
+    Fits of faults together with an arm whose masses are near those of a set, as `prior` says.
 
     The columns are those of `grams`, and five more, which are sums of base parameters' columns: a
-    common factor of the published set's torques, and the mass and first moments of a load.
+    common factor of the set's torques, and the mass and first moments of a load.
     `fault_columns` are their numbers, by fault.
     """
 
@@ -141,7 +141,7 @@ class _FitsNearPublishedMasses:
         triangle, effort = least_squares.weighted_equations(grams, prior, noise)
         self.p, b = len(theta), len(prior.model.base)
         load = prior.model.payload_to_base_matrix[:, MASS_AND_MOMENT_INDICES]
-        free = np.column_stack([prior.mean[:b], load])  # of the published set, not of the start
+        free = np.column_stack([prior.mean[:b], load])  # of this set, not of the start
         likely = starting_set_precision((triangle, effort), prior, triangle[:, :b] @ free)
         likely = StartingSetPrecision(*(max(one, 1.0) for one in likely))
         known = np.diag(prior.std**-2.0)
@@ -236,7 +236,13 @@ class StateFaultFit(NamedTuple):
         """
         fault, second = self.fault, rival.error_after if rival else self.error_before
         errors = self.error_before, self.error_after, second
-        return Diagnosis(fault.kind, fault.joints, fault.known_values, *errors)
+        return Diagnosis(
+            fault.kind,
+            fault.joints,
+            fault.known_values,
+            *errors,
+            effect=self.error_growth,
+        )
 
 
 def state_fault_fits(grams: Array, sample_count: int, prior: Prior) -> list[StateFaultFit]:
@@ -254,7 +260,7 @@ def state_fault_fits(grams: Array, sample_count: int, prior: Prior) -> list[Stat
     )
 
     def fits(harmful: bool) -> Iterator[StateFaultFit]:
-        """Yield likelier fits for faults that raise E by over 50 % if `harmful`, else others."""
+        """Yield likelier fits for faults that raise E by over 40 % if `harmful`, else others."""
         for fault, weighted, common in zip(possible_state_faults(prior.model.n), others, rest):
             corrected = fit_theta_to_gram(weighted, prior, DEFAULT_PRIOR_PRECISION)
             after = _torque_error(common, corrected, sample_count)

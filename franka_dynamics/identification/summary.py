@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .changes import find_change
 from .faults import Diagnosis, MIN_HARMFUL_ERROR_RATIO
 from .faults.checks import Contact, contact_mask
 from .least_squares import (
@@ -40,9 +41,11 @@ from ..recordings.replay import TorqueErrorUnit
 
 _MAX_BAG_WARNING_COUNT = 10  # of one bag
 _MAX_CONTACT_SEARCHES = 3  # in which touched seconds are looked for
+# A tenth of a shorter recording, which would be predicted by the others, shows too little.
+_MIN_CHANGED_DURATION_S = 10.0
 # Less motion, in all recordings, shows too little: halves of 12 s of a real FER's motion predict
-# each other.
-MIN_MOTION_DURATION_S = 10.0
+# each other. A log of ten seconds has a little less, with a rest or a late begin.
+MIN_MOTION_DURATION_S = 9.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +133,7 @@ def as_recording(source: AnyRecording, name: str, arm: ArmDescription) -> Record
 
 
 def require_enough_motion(moving_time: float) -> None:
-    """Raise RecordingError if `moving_time`, for which an arm moved [s], is less than ten."""
+    """Raise RecordingError if `moving_time`, for which an arm moved [s], is less than 9.5."""
     if moving_time < MIN_MOTION_DURATION_S:
         raise RecordingError(
             # Rounded down, or 9.996 s would read as 10.00 s.
@@ -167,10 +170,11 @@ class RecordingSummary:
     """
     A recording reduced to Gram matrices of a constant size, or the error of an unusable bag.
 
-    `corrected_state_grams` are those and their number of samples. `contact` is one
-    that would make the identified arm wrong. `moving_time` is for how long the arm moves [s].
-    `value_faults` are sentences on values that no arm has, in a recording accepted nevertheless.
-    `failure` is the error of an unusable bag, which has no matrices.
+    `corrected_state_grams` are those and their number of samples. `contact` is one that would make
+    the identified arm wrong, `change` says after what time it is another arm. `moving_time` is for
+    how long the arm moves [s]. `value_faults` are sentences on values that no arm has, in a
+    recording accepted nevertheless. `failure` is the error of an unusable bag, which has no
+    matrices.
     """
 
     note: RecordingNote
@@ -178,6 +182,7 @@ class RecordingSummary:
     grams: GramStack | None = None
     corrected_state_grams: tuple[Array, int] = (np.zeros(0), 0)
     contact: Diagnosis | None = None
+    change: Diagnosis | None = None
     moving_time: float = 0.0
     failure: FrankaDynamicsError | None = None
     value_faults: tuple[str, ...] = ()
@@ -259,9 +264,12 @@ def summarise_motion(motion: Motion, model: TorqueModel, note: RecordingNote) ->
     theta = fit_theta(sums, prior)
     per_joint = np.array(TorqueErrorUnit.for_arm(model.arm).factors)
     corrected = corrected_state_grams(model, moving, joint_noise(sums, theta), per_joint)
-    contact = _harmful_contact(moving, prior, sums, theta, note.name)
+    contact, untouched = _harmful_contact(moving, prior, sums, theta, note.name)
+    change = None
+    if len(untouched) >= _MIN_CHANGED_DURATION_S * motion.options.rate:
+        change = find_change(untouched, prior, note.name)
     moves = note.duration - preprocessing.seconds_at_rest(motion)
-    return RecordingSummary(note, motion.options, sums, corrected, contact, moves)
+    return RecordingSummary(note, motion.options, sums, corrected, contact, change, moves)
 
 
 def _harmful_contact(
@@ -270,9 +278,9 @@ def _harmful_contact(
     grams: GramStack,
     total_theta: Array,
     recording_name: str,
-) -> Diagnosis | None:
+) -> tuple[Diagnosis | None, Motion]:
     """
-    Return a contact that would make the identified arm wrong, or None.
+    Return a contact that would make the identified arm wrong, or None, and the motion without it.
 
     `total_theta` (p,) are parameters fitted to all of the motion, called `recording_name`.
     """
@@ -281,13 +289,23 @@ def _harmful_contact(
         residual = motion.effort - model.torque(motion, theta)
         out, worst = contact_mask(motion, residual, min_noise(grams))
         if not out.any():
-            return None
-        rest = GramStack.from_motion(model, motion.select(~out), period=np.inf, with_faults=False)
+            return None, motion
+        untouched = motion.select(~out)
+        rest = GramStack.from_motion(model, untouched, period=np.inf, faults=())
         theta = fit_theta(rest, prior)
     unit = TorqueErrorUnit.for_arm(model.arm)
     before, after = (rest.torque_errors(one, unit).E for one in (total_theta, theta))
-    found = Diagnosis(Contact.kind, (), (worst,), before, after, recording=recording_name)
-    return found if before > MIN_HARMFUL_ERROR_RATIO * after else None
+    effect = before / after
+    found = Diagnosis(
+        Contact.kind,
+        (),
+        (worst,),
+        before,
+        after,
+        recording=recording_name,
+        effect=effect,
+    )
+    return (found, untouched) if effect > MIN_HARMFUL_ERROR_RATIO else (None, motion)
 
 
 def require_distinct_recordings(notes: Sequence[RecordingNote]) -> None:

@@ -7,17 +7,19 @@ The recordings judge themselves. Each of the folds (`least_squares`) is predicte
 it, with the columns of one fault and without (`cross_validation`). One measure decides for every
 kind of fault, its effect on the recordings with the fault undone:
 
-    effect = E(arm identified without the fault) / E(arm identified with the fault in the fit)
+    effect = E(arm identified from the recordings) / E(arm identified with the fault undone)
 
 A fault is significant if it predicts left-out folds better, and makes masses more like the
-published ones. One with an effect above 1.5 makes recordings unsound. It is named if it is
+published ones. One with an effect above 1.4, even at the near end of the range of its size, makes
+recordings unsound. It is named if it is
 significantly better than any other fault, and has about its size beside the starting set's
 inertias. If none is named, but one matters, the joints where it shows are suspected. A significant
 fault of all joints with a smaller effect is only asked about.
 
 Faults without columns (an axis the other way, a zero off by quarter turns, exchanged columns) are
 tried by fits at corrected states (`published_masses`), and compared with others by log evidence.
-Contacts are judged alike: by the arm that is identified without the seconds that they last.
+Contacts are judged alike: by the arm that is identified without the seconds that they last; what
+changes in a recording, by the arm of one side (`changes`).
 
 A common factor of all efforts, or a load, looks like other masses: `published_masses` gives the
 ranges that torques and published masses allow.
@@ -29,9 +31,14 @@ from pathlib import Path
 
 import numpy as np
 
-from .cross_validation import CRITICAL_T_VALUE, CrossValidation, FoldFits
+from .cross_validation import CrossValidation, FoldFits
 from .faults import checks as fault_checks
-from .faults import Diagnosis, MIN_HARMFUL_ERROR_RATIO, possible_faults
+from .faults import (
+    CRITICAL_T_VALUE,
+    Diagnosis,
+    MIN_HARMFUL_ERROR_RATIO,
+    possible_faults,
+)
 from .faults.torques import (
     ConstantForce,
     EffortGain,
@@ -129,16 +136,25 @@ def _with_harmless_faults(
 
 
 def diagnose_fits(
-    fits: CrossValidation, state_fits: Sequence[StateFaultFit]
+    fits: CrossValidation,
+    state_fits: Sequence[StateFaultFit] = (),
+    changes: Sequence[Diagnosis] = (),
 ) -> tuple[RecordingVerdict, CrossValidation]:
     """
     Return a verdict, with any fault or suspected joints, and `fits` with dominant harmless faults.
 
     Also returned are the fits, with harmless faults' columns in all of them. `state_fits` are fits
-    at corrected states, the likeliest first.
+    at corrected states, the likeliest first, `changes` those in single recordings.
     """
     fits, tried, doubtful, harmless = _with_harmless_faults(fits)
     first = state_fits[0] if state_fits else None
+    # A fault of all of a recording looks like a change in it, or a change like such a fault: what
+    # explains more is named.
+    constant = [fit.diagnosis() for fit in doubtful[:1]]
+    constant += [first.diagnosis()] if first else []
+    most = max(map(_improvement, constant), default=1.0)
+    if any(_improvement(one) > most for one in changes):
+        return RecordingVerdict(tuple(changes)), fits
     likely = [fit.fault for fit in doubtful[:1]]
     # A harmless fault of another joint is a rival as well. One of the same joint is how a fault of
     # the states looks nearby, as a zero off by a little does beside one off by a quarter turn.
@@ -264,7 +280,8 @@ def judge_recordings(
     """
     corrected_grams, counts = zip(*(one.corrected_state_grams for one in summaries))
     corrected = state_fault_fits(np.sum(corrected_grams, axis=0), sum(counts), prior)
-    diagnosed, fits = diagnose_fits(CrossValidation(grams, prior), corrected)
+    changes = [one.change for one in summaries if one.change is not None]
+    diagnosed, fits = diagnose_fits(CrossValidation(grams, prior), corrected, changes)
     named, suspected = diagnosed.causes, diagnosed.suspected_joints
     sets = [one for one in published if one.reference.hand == prior.reference.hand]
     ranges = [mass_ambiguity(grams, one) for one in sets]
@@ -295,6 +312,11 @@ def judge_recordings(
         return RecordingVerdict(causes, mass_ambiguity=narrowest)
     questions = () if suspected else tuple(_questions_to_user(fits))
     return RecordingVerdict((), questions, suspected, narrowest)
+
+
+def _improvement(diagnosis: Diagnosis) -> float:
+    """Return E on left-out parts without a fault in the fit, relative to that with it."""
+    return diagnosis.error_before / diagnosis.error_after
 
 
 def _questions_to_user(fits: CrossValidation) -> Iterator[Diagnosis]:
@@ -343,7 +365,7 @@ def evaluate_replay(
     options: IdentificationOptions,
 ) -> ReplayEvaluation:
     """
-    Return arms' torque errors on a recording, and the verdict on it, None if it moves < 10 s.
+    Return arms' torque errors on a recording, and the verdict on it, None if it moves < 9.5 s.
 
     As before an identification, nothing is judged by fits where values have faults of their own.
     Raises RecordingError if the recording has other units, or too few samples.

@@ -161,14 +161,14 @@ def import_log(
     if columns.stamp is not None:
         given = {'stamp': _stamp_column(log, columns), **given}
     remarks = [*log.remarks, *_column_warnings(log, named, n)]
-    if len({len(part) for part in given.values()}) == 1:
-        kept = ~_incomplete_mask(given, log.source, joint_names, columns)
-        if not kept.all():
-            remarks.append(f'{(~kept).sum()} incomplete rows of {len(kept)} were left out')
-        number = columns.episode if log is whole else None  # else chosen by column or group
-        stamp = given['stamp'][kept] if 'stamp' in given else None
-        kept[kept] = _episode_mask(stamp, int(kept.sum()), number, log.source)
-        given = {name: part[kept] for name, part in given.items()}
+    _require_equal_row_counts(log.source, given)
+    kept = ~_incomplete_mask(given, log.source, joint_names, columns)
+    if not kept.all():
+        remarks.append(f'{(~kept).sum()} incomplete rows of {len(kept)} were left out')
+    number = columns.episode if log is whole else None  # else chosen by column or group
+    stamp = given['stamp'][kept] if 'stamp' in given else None
+    kept[kept] = _episode_mask(stamp, int(kept.sum()), number, log.source)
+    given = {name: part[kept] for name, part in given.items()}
     states = given['position'], given.get('velocity'), given['effort']
     more: dict[str, Any] = {
         'stamp': given.get('stamp'),
@@ -177,6 +177,17 @@ def import_log(
     }
     recording = recording_from_arrays(*states, joint_names=joint_names, source=log.source, **more)
     return replace(recording, remarks=(*remarks, *recording.remarks))
+
+
+def _require_equal_row_counts(source: str, arrays: Mapping[str, Array]) -> None:
+    """Raise RecordingError that says which quantity has how many rows, unless all have as many."""
+    counts = {name: len(one) for name, one in arrays.items()}
+    if len({*counts.values()}) > 1:
+        stated = list_text([f'{name} {count} rows' for name, count in counts.items()])
+        raise RecordingError(
+            f'{source}: {stated}. Rows are one moment each: bring all quantities to the same rows '
+            'first, such as by pandas.merge_asof, or cut the longer ones where both begin at once.'
+        )
 
 
 def _column_warnings(log: LogTable, column_texts: Mapping[str, str], n: int) -> Iterator[str]:

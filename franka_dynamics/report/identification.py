@@ -24,9 +24,9 @@ from ..identification.results import Identification, MIN_IMPROVEMENT_RATIO
 from ..identification.tracking import FRANKA_ROS2_GAINS
 from ..recordings.preprocessing import Motion
 
-# Why links are poorly known, by the first letter of the parameters that the motion leaves open.
 # Former keys of the JSON, until release `elements.FORMER_KEYS_UNTIL`, and those in their place.
 FORMER_KEYS = {'scores': 'torque_errors'}
+# Why links are poorly known, by the first letter of the parameters that the motion leaves open.
 _POORLY_KNOWN_REASONS = {
     'XYZI': 'they turn too slowly to show all their inertia',
     'm': 'they are never tilted enough against gravity',
@@ -56,7 +56,7 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
             'published_inertias_kept': result.keeps_published_inertias,
             'sentences': [
                 *_verdict_sentences(result),
-                *mass_ambiguity_sentences(result.verdict, result.start.joint_names),
+                *open_question_sentences(result),
             ],
         },
         'prior': {
@@ -140,7 +140,7 @@ def tracking_error_sentence(result: Identification) -> str:
 
 
 def detail_sentences(result: Identification) -> Iterator[str]:
-    """Yield sentences on recordings' faults and remarks, masses, the hand, poorly known links."""
+    """Yield sentences on recordings' faults and remarks, masses, and the hand."""
     yield from _verdict_sentences(result)
     yield from _mass_ratio_sentences(result)
     yield from (f'left out: {failure}' for failure in result.recordings.failures)
@@ -149,6 +149,10 @@ def detail_sentences(result: Identification) -> Iterator[str]:
             yield (sentence if sentence.startswith(one.name) else f'{one.name}: {sentence}')
     yield from result.recordings.remarks
     yield from _other_hand_sentences(result)
+
+
+def open_question_sentences(result: Identification) -> Iterator[str]:
+    """Yield sentences on what the recordings leave open: efforts' scale, a load, joints, links."""
     yield from mass_ambiguity_sentences(result.verdict, result.start.joint_names)
     yield from _poorly_known_link_sentences(result)
 
@@ -259,6 +263,7 @@ def identification_page(result: Identification, motions: Iterable[tuple[str, Mot
         elements.paragraph_html(conclusion_text(result), 'good' if good else 'bad'),
         elements.paragraph_html(tracking_error_sentence(result)),
         *(elements.paragraph_html(line, 'warning') for line in detail_sentences(result)),
+        *(elements.paragraph_html(line) for line in open_question_sentences(result)),
         *identification_tables(result),
         elements.heading_html('Torques and friction'),
         *(one for name, motion in motions for one in _motion_pictures(result, motion, name)),

@@ -48,6 +48,9 @@ def verdict_lines(
                 f'With this in the fit, E on left-out parts falls from {one.error_before:.3f} to '
                 f'{one.error_after:.3f}, with the next best fault to {one.rival_error:.3f}.'
             )
+        if np.isfinite(one.effect):
+            times = f'about {one.effect:.1f} times what it would be'
+            lines.append(f'By it E of the identified arm is {times} without it.')
     if verdict.suspected_joints:
         names = [joint_names[joint] for joint in verdict.suspected_joints]
         lines.append(

@@ -452,6 +452,33 @@ def test_files_side_by_side_are_one_recording(tmp_path):
         read_log(tmp_path / 'q.csv', tmp_path / 'q.csv')
 
 
+def test_files_with_other_numbers_of_rows_are_named_with_them(tmp_path):
+    for name, values in (('q', Q), ('tau', EFFORT[:-1])):
+        np.savetxt(
+            tmp_path / f'{name}.csv',
+            values,
+            delimiter=',',
+            header=','.join(NAMES),
+            comments='',
+        )
+    files = [tmp_path / 'q.csv', tmp_path / 'tau.csv']
+    columns = {
+        'position': ','.join(f'q/{name}' for name in NAMES),
+        'velocity': 'derived',
+        'effort': ','.join(f'tau/{name}' for name in NAMES),
+    }
+    with pytest.raises(RecordingError) as refused:
+        import_log(files, ColumnMap(**columns, rate=30.0), NAMES)
+    said = f'{refused.value}'
+    assert all(one in said for one in ('position 50 rows', 'effort 49 rows')) and '[' not in said
+
+
+def test_arrays_of_another_shape_are_not_shown():
+    with pytest.raises(RecordingError) as refused:
+        RECORDING(dq=DQ[:-1])
+    assert '(49, 7)' in f'{refused.value}' and '[' not in f'{refused.value}'
+
+
 def test_a_pickled_dict_is_never_unpickled(tmp_path):
     np.save(tmp_path / 'log.npy', DATA, allow_pickle=True)
     with refuses(RecordingError, 'log.npy', 'np.savez'):

@@ -13,10 +13,12 @@ for contacts.
 from . import (
     checks as checks,
 )  # its classes enter themselves in FAULT_CLASSES, as all do
+from .fault import CRITICAL_T_VALUE as CRITICAL_T_VALUE
 from .fault import Diagnosis as Diagnosis
 from .fault import Fault as Fault
 from .fault import FAULT_CLASSES as FAULT_CLASSES
 from .fault import MIN_HARMFUL_ERROR_RATIO as MIN_HARMFUL_ERROR_RATIO
+from .fault import sure_share as sure_share
 from .states import StateFault
 
 

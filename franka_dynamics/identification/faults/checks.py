@@ -41,6 +41,34 @@ class Contact(Fault):
     )
 
 
+class Changed(Fault):
+    """
+    A change of the arm, or of joints' efforts, in a recording; values: its begin and end [s].
+
+    They are equal if it is sudden.
+    """
+
+    kind, joint_counts = 'changed', ()
+
+    @classmethod
+    def sentence(cls, diagnosis: Diagnosis, joints: Sequence[str], effort_scales: Array) -> str:
+        """Return a sentence that says what changes, when, and where to cut the recording."""
+        names = ' and '.join(joints[joint] for joint in diagnosis.joints)
+        begin, end = diagnosis.values
+        if begin < end:
+            return (
+                f'The effort{f" of {names}" if names else "s of all joints"} drift'
+                f'{"s" * bool(names)} all along {diagnosis.recording}. Let the arm warm up, or '
+                'record in shorter pieces.'
+            )
+        what = f'the effort of {names} is another' if names else 'it is another arm'
+        return (
+            f'After about {begin:.0f} s of {diagnosis.recording} {what}: a load or a contact came '
+            'or went, or efforts changed. Cut it there, and identify with one of its parts; say '
+            'what hangs on the flange with --payload or --hand.'
+        )
+
+
 class NegativeFriction(Fault):
     """Fitted friction of the wrong sign in some joints, with friction torques [N m] as values."""
 

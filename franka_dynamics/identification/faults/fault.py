@@ -16,9 +16,13 @@ from ...arrays import Array, NDArray
 from ...dynamics.newton_euler import NewtonEulerModel
 from ...recordings.preprocessing import Motion
 
+# Student's t of four degrees of freedom (five folds), one-sided, 95 %.
+CRITICAL_T_VALUE = 2.13
 # A fault matters whose identified arm has more than so many times the error E of the arm that is
 # identified with the fault undone.
-MIN_HARMFUL_ERROR_RATIO = 1.5
+MIN_HARMFUL_ERROR_RATIO = 1.4
+# The deviation of a Gaussian's one-sided range that holds 99.73 %, as three to both sides do.
+_RANGE_QUANTILE = 2.782
 # [rad] A larger angle found by a first derivative is only about right.
 _MAX_LINEAR_ANGLE_RAD = 0.2
 
@@ -38,7 +42,8 @@ class Diagnosis:
     `kind` and `joints` (indices from 0) are those of a `Fault`, `values` are in the user's terms,
     as the kind says. `error_before` and `error_after` are E on left-out parts without and with the
     fault in the fit, `rival_error` is E with the next best fault, or else that without a fault.
-    `recording` names that in which something touched the arm.
+    `recording` names that in which something touched the arm, or changed. `effect` is the factor
+    by which the fault raises E of the identified arm, on the recordings with the fault undone.
     """
 
     kind: str
@@ -48,6 +53,7 @@ class Diagnosis:
     error_after: float = field(default=np.nan, metadata={'former_key': 'after'})
     rival_error: float = field(default=np.nan, metadata={'former_key': 'second'})
     recording: str = field(default='', metadata={'former_key': 'where'})
+    effect: float = np.nan
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +63,8 @@ class TorqueSamples:
 
     `rigid_torque` (N, n) are the rigid-body torques by `dynamics`, `total_torque` those and the
     friction that remains, `torque_rate` the change of the latter per second, `jerk` that of the
-    accelerations, and `time_fraction` (N,) the time as a fraction of the recording, 0 to 1.
-    `max_torque` (n,) is the largest size of `total_torque` in the recording, also in `select`.
+    accelerations. `max_torque` (n,) is the largest size of `total_torque` in the recording, also
+    in `select`.
     """
 
     model: TorqueModel
@@ -68,7 +74,6 @@ class TorqueSamples:
     total_torque: Array
     torque_rate: Array
     jerk: Array
-    time_fraction: Array
     max_torque: Array
 
     @classmethod
@@ -87,13 +92,12 @@ class TorqueSamples:
             if np.count_nonzero(piece) > 1:
                 for change, signal in ((rate, total), (jerk, motion.ddq)):
                     change[piece] = np.gradient(signal[piece], 1.0 / motion.options.rate, axis=0)
-        elapsed = np.linspace(0.0, 1.0, len(motion), endpoint=False)
         most = np.abs(total).max(axis=0)
-        return cls(model, dynamics, motion, rigid, total, rate, jerk, elapsed, most)
+        return cls(model, dynamics, motion, rigid, total, rate, jerk, most)
 
     def select(self, slice_or_mask: slice | NDArray[np.bool_]) -> 'TorqueSamples':
         """Return the samples that a slice or a mask (N,) selects."""
-        names = 'rigid_torque', 'total_torque', 'torque_rate', 'jerk', 'time_fraction'
+        names = 'rigid_torque', 'total_torque', 'torque_rate', 'jerk'
         arrays = {name: getattr(self, name)[slice_or_mask] for name in names}
         return replace(self, motion=self.motion.select(slice_or_mask), **arrays)
 
@@ -121,6 +125,20 @@ def _fitted_friction(
     return found
 
 
+def sure_share(size: Array, covariance: Array) -> float:
+    """
+    Return how much of a fault's likeliest size (k,) is sure, from 0 to 1.
+
+    That is the part from the end of the size's range that is nearest to no fault. The range has
+    99.73 % of the probability: three standard deviations for k = 1, by Wilson and Hilferty 1931,
+    "The distribution of chi-square", PNAS 17(12), for others.
+    """
+    k, ninth = len(size), 2.0 / (9.0 * len(size))
+    radius = np.sqrt(k * (1.0 - ninth + _RANGE_QUANTILE * np.sqrt(ninth)) ** 3)
+    distance = np.sqrt(max(float(size @ np.linalg.solve(covariance, size)), 0.0))
+    return float(1.0 - radius / max(radius, distance))
+
+
 FAULT_CLASSES: 'dict[str, type[Fault]]' = {}  # all kinds of faults, by `kind`
 
 
@@ -132,18 +150,15 @@ class Fault:
     `joints` (indices from 0) are those at fault, none if the fault is of all. A kind has a name
     `kind`; `joint_counts`, of how many joints the fault may be: 0 of all together, 1 of each, 2 of
     any two; whether its value is read off all fitted torques, because inertias explain a part;
-    whether it is in a part of the recording alone; whether its columns are of states; whether
-    the user is asked about one that does no harm; names of its columns, `column_suffixes`, if it
-    has several; and a sentence `message` for `str.format` (the words are those of `sentence`). A
-    subclass with a `kind` of its own is entered in FAULT_CLASSES.
+    whether the user is asked about one that does no harm; names of its columns, `column_suffixes`,
+    if it has several; and a sentence `message` for `str.format` (the words are those of
+    `sentence`). A subclass with a `kind` of its own is entered in FAULT_CLASSES.
     """
 
     joints: tuple[int, ...] = ()
     kind: ClassVar[str]
     joint_counts: ClassVar[tuple[int, ...]] = (0,)
     value_is_from_torques: ClassVar[bool] = False
-    is_temporary: ClassVar[bool] = False
-    affects_states: ClassVar[bool] = False
     asks_if_harmless: ClassVar[bool] = False
     column_suffixes: ClassVar[tuple[str, ...]] = ()
     message: ClassVar[str]
@@ -177,6 +192,10 @@ class Fault:
         """
         return []
 
+    def at_real_states(self, coefficients: Array) -> Array:
+        """Return the columns' coefficients (k,) by which an arm's torques err at real states."""
+        return coefficients
+
     def reported_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
         """
         Return the fault's values for the user, from fitted coefficients by column name.
@@ -185,9 +204,14 @@ class Fault:
         """
         return [coefficients[name] for name in self.column_names]
 
-    def corrected_friction(self, friction: Array, reported_values: Sequence[float]) -> Array:
-        """Return fitted friction parameters (n, k) less the fault's effect, by default none."""
-        return friction
+    def undoing(self, coefficients: Array, n: int) -> tuple[Array, Array]:
+        """
+        Return what undoes the fault in the efforts of n joints, given its columns' coefficients.
+
+        Efforts without the fault are those recorded times the first array, (n,), plus the columns
+        times the second, (k,).
+        """
+        return np.ones(n), -coefficients
 
     def counts_as_fault(self, reported_values: Sequence[float], gravity: Array) -> bool:
         """Return whether `reported_values` under `gravity` show such a fault, by default True."""

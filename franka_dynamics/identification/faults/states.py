@@ -25,7 +25,7 @@ class EncoderOffset(Fault):
     of the last joint a turn of the last link.
     """
 
-    kind, affects_states = 'zero', True
+    kind = 'zero'
     message = (
         'The position of {joints} is off by {about}{0:.3f} rad. Calibrate its encoder, or '
         'subtract this from its column.'
@@ -147,7 +147,7 @@ class EffortDelay(Fault):
 class VelocityDelay(Fault):
     """A lag of velocities; its value is the time by which they lag the positions [s]."""
 
-    kind, affects_states = 'lag', True
+    kind = 'lag'
     message = (
         'Velocities are {ms:.0f} ms {late_or_early} against positions, as behind a filter. Record '
         'raw velocities, or import the log with --velocity derived.'
@@ -168,12 +168,7 @@ class TimeScale(Fault):
     those of gravity do not. The column is exact, as friction is fitted anyway.
     """
 
-    kind, value_is_from_torques, affects_states, asks_if_harmless = (
-        'time',
-        True,
-        True,
-        True,
-    )
+    kind, value_is_from_torques, asks_if_harmless = 'time', True, True
     message = (
         'Recorded times are {0:.3g} times real ones: torques of accelerations have another size '
         'than those of gravity. Check the unit or rate of the stamps (of a log: --stamp-unit, '
@@ -183,6 +178,10 @@ class TimeScale(Fault):
     def regressor_columns(self, samples: TorqueSamples) -> list[Array]:
         """Return the rigid-body torques without gravity torques as a column."""
         return [samples.rigid_torque - samples.dynamics.gravity(samples.motion.q)]
+
+    def at_real_states(self, coefficients: Array) -> Array:
+        """Return the coefficient (1,) for real accelerations, whose torques are larger."""
+        return coefficients * (1.0 + coefficients)
 
     def reported_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
         """Return the ratio of recorded to real time, corrected for a common factor of efforts."""

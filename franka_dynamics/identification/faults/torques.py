@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults of measured efforts, undeclared loads and forces, and a wrong direction of gravity."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -28,12 +26,6 @@ _MIN_FOUND_TO_DECLARED_GRAVITY = 0.16
 _MIN_CONSTANT_FORCE_N = 1.0  # The largest that a sound log's efforts show, a FER's, is 0.7 N.
 
 
-def _friction_divided_by(friction: Array, joints: tuple[int, ...], ratio: float) -> Array:
-    """Return friction parameters (n, k), rows of `joints` divided by `ratio` (0: unchanged)."""
-    there = np.isin(np.arange(len(friction)), joints)[:, None]
-    return np.asarray(friction / np.where(there, ratio or 1.0, 1.0))
-
-
 class EffortGain(Fault):
     """A wrong gain of the effort; its value is the ratio of recorded to real effort."""
 
@@ -48,9 +40,10 @@ class EffortGain(Fault):
         """Return the ratio of the recorded effort to the real one."""
         return [1.0 + coefficients[self.column_names[0]]]
 
-    def corrected_friction(self, friction: Array, reported_values: Sequence[float]) -> Array:
-        """Return friction parameters, those of `self.joints` divided by recorded / real effort."""
-        return _friction_divided_by(friction, self.joints, reported_values[0])
+    def undoing(self, coefficients: Array, n: int) -> tuple[Array, Array]:
+        """Return the inverse of the gain at the fault's joints, 1 at others, and no columns."""
+        there = np.isin(np.arange(n), self.joints or range(n))
+        return 1.0 + there * (1.0 / (1.0 + coefficients[0]) - 1.0), np.zeros(1)
 
     @classmethod
     def sentence(cls, diagnosis: Diagnosis, joints: Sequence[str], effort_scales: Array) -> str:
@@ -66,67 +59,39 @@ class EffortGain(Fault):
         return f'{effort}{what}; --effort-scale {shown} corrects it.'
 
 
-class VaryingGain(Fault, ABC):
-    """An effort gain by a variable; values: recorded / real effort at its range's two ends."""
-
-    joint_counts = (1,)
-    variable_range: ClassVar[tuple[float, float]]
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        """Names of the regressor columns of a constant gain and of the gain's change."""
-        return (*self.simpler_fault.column_names, *super().column_names)
-
-    @property
-    def simpler_fault(self) -> Fault:
-        """The constant gain of the same joints."""
-        return EffortGain(self.joints)
-
-    @abstractmethod
-    def gain_variable(self, samples: TorqueSamples) -> Array:
-        """Return the variable within `variable_range` that the gain depends on, (N, n or 1)."""
-
-    def regressor_columns(self, samples: TorqueSamples) -> list[Array]:
-        """Return the joint's rigid-body torque, and that torque times `gain_variable`."""
-        both = samples.rigid_torque, samples.rigid_torque * self.gain_variable(samples)
-        return [samples.only_at_joints(one, self.joints) for one in both]
-
-    def reported_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
-        """Return the ratios of recorded to real effort at both ends of `variable_range`."""
-        constant, change = (coefficients[name] for name in self.column_names)
-        return [1.0 + constant + end * change for end in self.variable_range]
-
-    def corrected_friction(self, friction: Array, reported_values: Sequence[float]) -> Array:
-        """Return friction parameters, the joint's divided by its mean recorded / real effort."""
-        return _friction_divided_by(friction, self.joints, sum(reported_values) / 2.0)
-
-
-class EffortGainDrift(VaryingGain):
-    """A drift of the effort gain; its values are recorded / real effort at begin and end."""
-
-    kind, variable_range = 'drift', (-0.5, 0.5)
-    message = (
-        '{effort} drifts: {0:.2f} times its torque at the beginning, {1:.2f} at the end. Let the '
-        'arm warm up, or record in shorter pieces.'
-    )
-
-    def gain_variable(self, samples: TorqueSamples) -> Array:
-        """Return the normalised time over the recording, -0.5 to 0.5, (N, 1)."""
-        return np.asarray((samples.time_fraction - 0.5)[:, None])
-
-
-class DirectionalGain(VaryingGain):
+class DirectionalGain(Fault):
     """An effort gain by direction of motion; values: recorded / real effort at dq > 0, dq < 0."""
 
-    kind, variable_range = 'one_way', (1.0, -1.0)
+    kind, joint_counts = 'one_way', (1,)
     message = (
         '{effort} is {0:.2f} times its torque where the joint moves positively, {1:.2f} times '
         'where negatively. Check its drive or sensor, and what is done to its efforts.'
     )
 
-    def gain_variable(self, samples: TorqueSamples) -> Array:
-        """Return the signs of the joint velocities, (N, n)."""
-        return np.asarray(np.sign(samples.motion.dq))
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """Names of the regressor columns of a constant gain and of its change by direction."""
+        return (*self.simpler_fault.column_names, *super().column_names)
+
+    @property
+    def simpler_fault(self) -> Fault:
+        """The constant gain of the same joint."""
+        return EffortGain(self.joints)
+
+    def regressor_columns(self, samples: TorqueSamples) -> list[Array]:
+        """Return the joint's rigid-body torque, and that times the signs of velocities."""
+        both = samples.rigid_torque, samples.rigid_torque * np.sign(samples.motion.dq)
+        return [samples.only_at_joints(one, self.joints) for one in both]
+
+    def reported_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
+        """Return the ratios of recorded to real effort in both directions."""
+        constant, change = (coefficients[name] for name in self.column_names)
+        return [1.0 + constant + change, 1.0 + constant - change]
+
+    def undoing(self, coefficients: Array, n: int) -> tuple[Array, Array]:
+        """Return the inverse of the mean gain at the joint, and the column of what varies."""
+        factors, _ = self.simpler_fault.undoing(coefficients, n)
+        return factors, np.array([0.0, -coefficients[1] * factors[self.joints[0]]])
 
 
 class EffortSaturation(Fault):
@@ -164,18 +129,6 @@ class EffortOffset(Fault):
         return False
 
 
-class EffortOffsetDrift(Fault):
-    """A drift of the effort offset; its value is the change from begin to end [N m]."""
-
-    kind, joint_counts = 'offset_drift', (1,)
-    message = '{effort} drifts by {0:.2f} N m. Let the arm warm up, or record in shorter pieces.'
-
-    def regressor_columns(self, samples: TorqueSamples) -> list[Array]:
-        """Return the joint's column, the time from -0.5 at the start to 0.5 at the end."""
-        time = np.broadcast_to(samples.time_fraction[:, None] - 0.5, samples.rigid_torque.shape)
-        return [samples.only_at_joints(time, self.joints)]
-
-
 class ExchangedEfforts(Fault):
     """Exchanged efforts of two joints; the value is the exchanged share, 1 for whole efforts."""
 
@@ -186,12 +139,6 @@ class ExchangedEfforts(Fault):
         """Return a column: at each of the two joints the other's rigid torque less its own."""
         (i, j), each = self.joints, np.eye(samples.model.n)
         return [np.diff(samples.rigid_torque[:, [i, j]]) * (each[i] - each[j])]
-
-    def corrected_friction(self, friction: Array, reported_values: Sequence[float]) -> Array:
-        """Return the friction parameters with those of the two joints exchanged back."""
-        found = friction.copy()
-        found[[*self.joints]] = friction[[*self.joints[::-1]]]
-        return found
 
     def counts_as_fault(self, reported_values: Sequence[float], gravity: Array) -> bool:
         """Return whether the efforts are exchanged as a whole, not in part."""
@@ -292,37 +239,6 @@ class ConstantForce(Fault):
     def regressor_columns(self, samples: TorqueSamples) -> list[Array]:
         """Return the efforts that balance unit forces on the flange along x, y, z of {S}."""
         return [*-samples.dynamics.jacobian(samples.motion.q)[:, :3].swapaxes(0, 1)]
-
-
-class SecondHalfFault(Fault):
-    """A fault of another kind that acts only in the second half of a recording."""
-
-    is_temporary = True
-
-    def regressor_columns(self, samples: TorqueSamples) -> list[Array]:
-        """Return the columns of the other kind, set to zero in the recording's first half."""
-        late = samples.time_fraction[:, None] >= 0.5
-        return [late * one for one in super().regressor_columns(samples)]
-
-
-class LoadChange(SecondHalfFault, UndeclaredLoad):
-    """An undeclared load in the second half; values: mass [kg], first moment at flange [kg m]."""
-
-    kind = 'load_change'
-    message = (
-        'About {size:.1f} kg come to the flange, or leave it, in the recording. Cut it there, and '
-        'identify with one of its parts; say what hangs on the flange with --payload or --hand.'
-    )
-
-
-class ForceChange(SecondHalfFault, ConstantForce):
-    """A constant force on the flange in a recording's second half only, in the space frame [N]."""
-
-    kind = 'force_change'
-    message = (
-        'A force of about {0:.1f}, {1:.1f}, {2:.1f} N (space frame) begins to act on the flange, '
-        'or ceases, in the recording. Cut it there, and identify with the part without it.'
-    )
 
 
 @dataclass(frozen=True)
