@@ -5,7 +5,6 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from sensor_msgs.msg import JointState
 
 from .bag_record import arm_choice_of_node
 from ..arrays import Array
@@ -56,16 +55,16 @@ def move_joints_one_by_one(client: NodeClient, topic: str) -> int:
 def _positions(client: NodeClient, topic: str, names: Sequence[str]) -> Array:
     """Return the newest joint positions, shape (n,) [rad or m]; wait for the first message."""
 
-    def has_come() -> bool:
-        """Return whether a message with all joints has come."""
-        message = client.newest_message(JointState, topic)
-        return message is not None and set(names) <= set(message.name)
+    def newest() -> Array | None:
+        """Return the newest positions, or None before the first message."""
+        return client.joint_positions(topic, names)
 
-    if not has_come() and not client.wait_until(has_come, _STATE_TIMEOUT_S):
+    if newest() is None:
+        client.wait_until(lambda: newest() is not None, _STATE_TIMEOUT_S)
+    positions = newest()
+    if positions is None:
         raise NodeClientError(f'no joint states of {list_text(names)} came on {topic}.')
-    message = client.newest_message(JointState, topic)
-    by_name = dict(zip(message.name, message.position))
-    return np.array([by_name[name] for name in names])
+    return positions
 
 
 def _move_and_return(

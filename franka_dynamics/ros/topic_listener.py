@@ -101,6 +101,14 @@ class TopicListener:
             self.node.create_subscription(message_type, topic, store, qos, raw=raw)
         return self._messages[topic]
 
+    def joint_positions(self, topic: str, names: Sequence[str]) -> Array | None:
+        """Return named joints' newest positions (n,) [rad or m], or None while none has come."""
+        message = self.newest_message(JointState, topic)
+        if message is None or not set(names) <= set(message.name):
+            return None
+        positions = dict(zip(message.name, message.position))
+        return np.array([positions[name] for name in names])
+
     def latest_status(self, node_name: str) -> NodeStatus | None:
         """Return the latest status on a node's ~/status, or None; subscribe at the first call."""
         message = self.newest_message(DiagnosticStatus, f'{node_name}/status', DESCRIPTION_QOS)

@@ -4,7 +4,6 @@
 
 import numpy as np
 import pytest
-from sensor_msgs.msg import JointState
 
 from franka_dynamics.cli.joint_check import move_joints_one_by_one
 from franka_dynamics.ros.node_client import NodeClientError
@@ -20,7 +19,7 @@ class Arm:
         self.wires = wires
         self.moved = []  # the joints that were asked to move
         self.on_wait = lambda: None
-        self.states = JointState(name=['finger', *NAMES], position=[0.0, *HOME])
+        self.position = HOME
 
     def parameter_values(self, keys):
         values = {'robot_type': 'fr3', 'payload': [0.0] * 10}
@@ -29,15 +28,16 @@ class Arm:
     def wait_until(self, is_done, timeout):
         return is_done()
 
-    def newest_message(self, message_type, topic):
-        return self.states if topic == '/joint_states' else None
+    def joint_positions(self, topic, names):
+        assert list(names) == NAMES
+        return self.position.copy() if topic == '/joint_states' else None
 
     def follow_trajectory(self, message):
         goals = np.array([point.positions for point in message.points])
         (joint,) = np.flatnonzero(np.ptp(goals, axis=0))
         self.moved.append(message.joint_names[joint])
         for goal in goals:
-            self.states.position = [0.0, *(HOME + self.wires @ (goal - HOME))]
+            self.position = HOME + self.wires @ (goal - HOME)
             self.on_wait()
 
 
