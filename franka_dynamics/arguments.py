@@ -89,8 +89,11 @@ def _is_of_type(value: Any, hint: Any) -> bool:
             _is_of_type(key, inner[0]) and _is_of_type(one, inner[1]) for key, one in value.items()
         )
     if kind in (Sequence, tuple):
-        listed = isinstance(value, Collection) and not isinstance(value, _NON_LIST_TYPES)
-        listed = listed and getattr(value, 'ndim', 1) > 0
+        listed = (
+            isinstance(value, Collection)
+            and not isinstance(value, _NON_LIST_TYPES)
+            and getattr(value, 'ndim', 1) > 0  # an array of no dimension has no length
+        )
         fixed = kind is tuple and ... not in inner
         each = inner if fixed else inner[:1] * (len(value) if listed else 0)
         return listed and len(value) == len(each) and all(map(_is_of_type, value, each))

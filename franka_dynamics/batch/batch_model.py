@@ -99,7 +99,8 @@ class BatchModel(GeneratedModel):
 
     def evaluate(self, quantity: Quantity, *arguments: Any, **options: Any) -> Any:
         """Return a quantity at states (..., n); `options` are those of `customised_equations`."""
-        key, n = self._make_key(quantity, len(arguments), options), self.description.n
+        key = self._make_key(quantity, len(arguments), options)
+        n = self.description.n
         if are_kernel_inputs(arguments, n, numpy_arrays.KERNEL_INPUT_TYPES):
             return self.kernel(key, arguments[0].dtype)(arguments, self.threads)
         library = adapter_of(arguments)

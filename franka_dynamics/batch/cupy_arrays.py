@@ -51,7 +51,8 @@ def evaluate(model: Any, key: Any, arrays: Sequence[Any], batch_shape: tuple[int
         raise JointVectorError(f'The arrays are on the GPUs {devices}; give all on one.')
     single = all(array.dtype == np.float32 for array in arrays)
     dtype = np.dtype(np.float32 if single else np.float64)
-    states, n = math.prod(batch_shape), model.description.n
+    states = math.prod(batch_shape)
+    n = model.description.n
     with cupy.cuda.Device(devices[0]):
         alike = (cupy.broadcast_to(one, (*batch_shape, n)).reshape(states, n) for one in arrays)
         rows = [array.astype(dtype, order='C', copy=False) for array in alike]

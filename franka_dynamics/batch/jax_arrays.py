@@ -64,8 +64,10 @@ def _differentiable_function(model: Any, equations_key: Any) -> Any:
 
 def _compute_quantity(model: Any, key: Any, arrays: Sequence[Any]) -> Any:
     """Return a quantity at arrays (..., n) of one shape and type."""
-    dtype, n = np.dtype(arrays[0].dtype), model.description.n
-    shape, kernel_of = model.shape(key), functools.partial(model.kernel, key, dtype)
+    dtype = np.dtype(arrays[0].dtype)
+    n = model.description.n
+    shape = model.shape(key)
+    kernel_of = functools.partial(model.kernel, key, dtype)
     if jax.default_backend() in ('gpu', 'cuda'):
         kernel_of(0)  # compiled now, because XLA may be recording a graph when it calls back
 

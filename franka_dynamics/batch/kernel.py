@@ -54,7 +54,8 @@ class Kernel:
     """
 
     def __init__(self, equations: Equations, dtype: np.dtype[Any]) -> None:
-        self.result_shape, self._dtype = equations.shape, dtype
+        self.result_shape = equations.shape
+        self._dtype = dtype
         self._is_compiled = llvm is not None
         self._evaluator = (
             _MachineCode(equations, dtype) if self._is_compiled else _numpy_evaluator(equations)
@@ -114,7 +115,8 @@ if hasattr(os, 'register_at_fork'):  # a forked process does not have its parent
 
 def _numpy_evaluator(equations: Equations) -> _Evaluator:
     """Return a function that evaluates the equations in NumPy, at most 4,096 states at a time."""
-    function, shape = python_callable(equations, np), equations.shape
+    function = python_callable(equations, np)
+    shape = equations.shape
 
     def fill_blocks(arrays: Sequence[np.ndarray], out: np.ndarray) -> None:
         """Compute the results of all states into `out`, block by block."""
@@ -202,7 +204,8 @@ def cached_object_code(cache_key: str, compile_code: Callable[[], bytes]) -> byt
     folder = Path(os.environ.get('XDG_CACHE_HOME') or '~/.cache', 'franka_dynamics')
     path = folder / f'{hashlib.sha256(cache_key.encode()).hexdigest()}.o'
     with suppress(OSError, RuntimeError):
-        digest, code = (text := path.expanduser().read_bytes())[:32], text[32:]
+        digest = (text := path.expanduser().read_bytes())[:32]
+        code = text[32:]
         if hashlib.sha256(code).digest() == digest:
             return code
     code = compile_code()
@@ -231,7 +234,9 @@ class GpuKernel:
     def __init__(self, equations: Equations, dtype: np.dtype[Any], gpu: int) -> None:
         with require_extra('Arrays on a GPU need cuda-core', 'gpu'):
             from cuda import core
-        self.result_shape, self._cuda_core, self._gpu = equations.shape, core, gpu
+        self.result_shape = equations.shape
+        self._cuda_core = core
+        self._gpu = gpu
         self._blocks_per_state_group = blocks_per_state_group(equations)
         self._as_stream = functools.lru_cache(maxsize=64)(core.Stream.from_handle)  # takes 10 us
         text = cuda_source([equations], precision='float' if dtype == np.float32 else 'double')

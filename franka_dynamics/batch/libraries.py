@@ -51,7 +51,8 @@ def are_kernel_inputs(arguments: Sequence[Any], n: int, kernel_types: KernelInpu
     first, (kind, precisions) = arguments[0], kernel_types
     if type(first) is not kind or first.dtype not in precisions:
         return False
-    shape, dtype = first.shape, first.dtype
+    shape = first.shape
+    dtype = first.dtype
     if len(shape) != 2 or shape[1] != n:
         return False
     for one in arguments[1:]:

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..arrays import Array
 
-_FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+_FLOAT32 = np.dtype(np.float32)
+_FLOAT64 = np.dtype(np.float64)
 xp = np
 KERNEL_INPUT_TYPES: tuple[Any, Container[Any]] | None = np.ndarray, (_FLOAT64, _FLOAT32)
 

@@ -93,7 +93,9 @@ def _compute_quantity(model: Any, equations_key: Any, tensors: Sequence[Any]) ->
 
 def _compute_rows(model: Any, equations_key: Any, rows: Sequence[Any]) -> Any:
     """Return a quantity at tensors (N, n) of one type."""
-    device, dtype, states = rows[0].device, rows[0].dtype, len(rows[0])
+    device = rows[0].device
+    dtype = rows[0].dtype
+    states = len(rows[0])
     rows = [row.detach().resolve_neg() for row in rows]  # signs that are only noted, as of .imag
     gpu = _gpu_index(device)
     if gpu is None:
@@ -149,7 +151,8 @@ class _QuantityFunction(torch.autograd.Function):
     def vmap(info: Any, in_dims: tuple[Any, ...], model: Any, key: Any, *tensors: Any) -> Any:
         """Return the quantity at batched tensors, and 0, the index of the batch axis."""
         # The axis of vmap comes first; tensors without this axis are repeated along it.
-        stacked, size = [], info.batch_size
+        stacked = []
+        size = info.batch_size
         for tensor, dim in zip(tensors, in_dims[2:]):
             alone = dim is None
             stacked.append(tensor.expand(size, *tensor.shape) if alone else tensor.movedim(dim, 0))

@@ -103,7 +103,9 @@ class ArmChoice:
         if not hands:
             # Not the older hands' descriptions: the heavier would take the place of a load.
             own = replace(self, inertial_set=sets[0], hand=AS_LISTED).load().name
-            hands = AS_LISTED, NO_HAND, *['franka_hand'] * is_franka_arm(own)
+            hands = [AS_LISTED, NO_HAND]
+            if is_franka_arm(own):
+                hands.append('franka_hand')
         choices = (replace(self, inertial_set=name, hand=hand) for name in sets for hand in hands)
         arms = [choice.load() for choice in choices]
         return list({(arm.inertial_set, arm.hand): arm for arm in arms}.values())

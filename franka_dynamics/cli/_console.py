@@ -25,8 +25,13 @@ from rich.progress import (
 from ._options import STDOUT_PATH
 from ..files import write_text
 
-_LABEL_STYLES = dict.fromkeys(('error', 'MISMATCH', 'not physical'), 'red')
-_LABEL_STYLES |= {'warning': 'yellow', 'pass': 'green'}
+_LABEL_STYLES = {
+    'error': 'red',
+    'MISMATCH': 'red',
+    'not physical': 'red',
+    'warning': 'yellow',
+    'pass': 'green',
+}
 _PLAIN_TEXT_OPTIONS: dict[str, Any] = {
     'markup': False,
     'emoji': False,

@@ -246,8 +246,9 @@ class Graph:
         key = (kind, name, value, *(operand.index for operand in operands))
         node = self._nodes.get(key)
         if node is None:
-            is_const = is_const or (bool(operands) and all(o.is_const for o in operands))
-            node = Node(len(self._nodes), kind, operands, name, value, is_const)
+            of_constants = bool(operands) and all(one.is_const for one in operands)
+            constant = is_const or of_constants
+            node = Node(len(self._nodes), kind, operands, name, value, constant)
             self._nodes[key] = node
         return node
 

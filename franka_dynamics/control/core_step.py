@@ -418,7 +418,8 @@ class CoreStep:
     # Changes of the state -----------------------------------------------------------------------
     def _use_law(self, law: ControlLaw) -> None:
         """Let a law act; the torque that the brake does not explain takes up the difference."""
-        before, self._law = self._law, law
+        before = self._law
+        self._law = law
         if before is law:
             return
         if before.terms.adds_gravity != law.terms.adds_gravity and not self.output.in_loop:

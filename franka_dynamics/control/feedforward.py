@@ -158,7 +158,8 @@ class Feedforward(CoreStep):
         """
         while True:
             # A law takes a millisecond to make: without the lock.
-            before, law = self.requested_law, self.changed_law(**settings)
+            before = self.requested_law
+            law = self.changed_law(**settings)
             with self._lock:
                 if self.requested_law is not before:
                     continue  # another thread was faster
@@ -180,7 +181,8 @@ class Feedforward(CoreStep):
 
     def _require_law_allowed(self, law: ControlLaw) -> None:
         """Raise SettingsError if the present state does not allow a change to a control law."""
-        before, after = self.settings.target, law.settings.target
+        before = self.settings.target
+        after = law.settings.target
         if self.state is not State.SILENT and before != after:
             raise SettingsError(
                 f'target is {before} and cannot become {after} while torques are sent; stop '

@@ -179,7 +179,8 @@ class StateCheck:
             return ReasonCode.FEW_STATES(good=self.good_count, needed=MIN_GOOD_STATE_COUNT)
         if self.median_age <= MAX_STATE_AGE_AT_START_S:
             return None
-        age, most = 1e3 * self.median_age, 1e3 * MAX_STATE_AGE_AT_START_S
+        age = 1e3 * self.median_age
+        most = 1e3 * MAX_STATE_AGE_AT_START_S
         return ReasonCode.STALE_AT_START(age=age, most=most)
 
     def silence_timeout(self) -> float:
@@ -295,7 +296,8 @@ class StateCheck:
             return ReasonCode.VALUE_NOT_FINITE(**value)
         if value['what'] == 'effort':
             return ReasonCode.EFFORT_NOT_N_M(times=MAX_POSSIBLE_EFFORT_TO_LIMIT, **value)
-        least, most = float(self._lower_bounds[first]), float(self._upper_bounds[first])
+        least = float(self._lower_bounds[first])
+        most = float(self._upper_bounds[first])
         return ReasonCode.IMPOSSIBLE_VALUE(least=least, most=most, **value)
 
     def check(self, sample: StateSample, now: float) -> Reason | None:
@@ -321,7 +323,8 @@ class StateCheck:
     def _check_timing(self, sample: StateSample, now: float) -> Reason | None:
         """Return why states are rare, old, ahead or missing, or None; record period and age."""
         limits = self.limits
-        before, self.stamp = self.stamp, sample.stamp
+        before = self.stamp
+        self.stamp = sample.stamp
         self.arrival_time = now
         self._stamp_clock_at_arrival = sample.stamp + (sample.age or 0.0)
         self._own_clock_at_arrival = monotonic()
@@ -349,7 +352,8 @@ class StateCheck:
 
     def _check_motion(self, q: Array, dq: Array) -> Reason | None:
         """Track drift; return why a joint leapt or contradicts its velocity, or None."""
-        gap, moved = self.elapsed, q - self.q
+        gap = self.elapsed
+        moved = q - self.q
         if not 0.0 < gap <= self.silence_timeout() or math.isnan(moved[0]):
             self._drift = self._zero  # the first state, or the first one after a gap
             self._positions.clear()

@@ -77,14 +77,16 @@ class BrakingController:
         `excess` is the torque that the model does not explain now, (n,) [N m], zero if it is not
         estimated, `elapsed` the time since the state before [s], `age` the age of `state` [s].
         """
-        q, dq = state.q, state.dq
+        q = state.q
+        dq = state.dq
         mass = terms.true_model.mass_matrix(q)
         self._time_s += elapsed
         self._watch(dq)
         late = MIN_TIME_CONSTANT_TO_AGE_RATIO * (age + max(0.0, elapsed - MAX_STEP_S))
         time_constant = max(BRAKING_TIME_CONSTANT_S, late)
         softness = np.maximum(1.0, late * self._kd / mass.diagonal())
-        kp, kd = self._kp / softness, self._kd / softness
+        kp = self._kp / softness
+        kd = self._kd / softness
         stiffness = 1.0 / (2.0 * time_constant) ** 2  # of a critically damped joint [1/s^2]
         away = self._distance_to_stop_pose(q, MAX_BRAKING_DECELERATION_RAD_S2 / stiffness)
         bound = MAX_BRAKING_DECELERATION_RAD_S2

@@ -131,7 +131,8 @@ class RepeatedPositions:
         # An impossible velocity says nothing.
         fastest = max(speed, self._speed)
         moves = MIN_MOTION_SPEED_RAD_S < fastest <= MAX_POSSIBLE_VELOCITY_RAD_S
-        was_old_state, self.is_old_state = self.is_old_state, self.repeats and moves
+        was_old_state = self.is_old_state
+        self.is_old_state = self.repeats and moves
         if self.is_old_state and not was_old_state:  # an arm at rest may be pushed
             self._stamp = sample.stamp
         self.repeat_time_s = sample.stamp - self._stamp

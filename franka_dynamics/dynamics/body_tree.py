@@ -183,7 +183,8 @@ class BodyTree(ValueEquality):
         # [A]^3). For a revolute joint [A]^3 = -[A], so the last term is zero but for rounding
         # errors; for a prismatic joint [A]^2 = 0.
         positions = np.moveaxis(as_joint_stack(self, q, 'q'), -1, 0)  # shape (n, ...)
-        sine, versine = np.sin(positions), 2.0 * np.sin(0.5 * positions) ** 2
+        sine = np.sin(positions)
+        versine = 2.0 * np.sin(0.5 * positions) ** 2
         weights = np.stack((sine, versine, positions - sine), axis=-1)
         A = hat(self.twists)
         first = self.placements @ A
@@ -262,7 +263,8 @@ def joint_twists(description: ArmDescription) -> Array:
 
 def _require_unit_twist(twist: Array, name: str) -> None:
     """Raise TreeError unless a twist is that of a unit rotation or translation."""
-    v, omega = twist[:3], twist[3:]
+    v = twist[:3]
+    omega = twist[3:]
     pitch_tolerance = _UNIT_TWIST_TOLERANCE * (1.0 + np.linalg.norm(v))
     turns = abs(omega @ omega - 1.0) <= _UNIT_TWIST_TOLERANCE and abs(omega @ v) <= pitch_tolerance
     slides = not omega.any() and abs(v @ v - 1.0) <= _UNIT_TWIST_TOLERANCE

@@ -137,7 +137,8 @@ class ClosedChain:
         gravity: ArrayLike = GRAVITY,
     ) -> None:
         tree = self.tree = as_body_tree(tree)
-        self.loops, self.gravity = tuple(loops), as_gravity_vector(gravity)
+        self.loops = tuple(loops)
+        self.gravity = as_gravity_vector(gravity)
         self.active = np.array(active, dtype=int)
         self.passive = np.setdiff1d(np.arange(tree.n), self.active)
         closed = sum(len(loop.directions) for loop in self.loops)
@@ -173,7 +174,8 @@ class ClosedChain:
         the loop's directions; T_1 and T_2 are the poses of the loop's two frames in the space
         frame.
         """
-        poses, errors = self.tree.poses(q), []
+        poses = self.tree.poses(q)
+        errors = []
         for loop in self.loops:
             first = poses[..., loop.first, :, :] @ loop.first_frame
             off = first @ inverse_transform(poses[..., loop.second, :, :] @ loop.second_frame)
@@ -224,7 +226,8 @@ class ClosedChain:
         """
         q = np.array(as_joint_values(guess, 'guess', self.tree.joint_names, allow_stack=False))
         q[self.active] = self._active_vector(q_active, 'q_active', allow_stack=False)
-        best, after_best = np.inf, 0
+        best = np.inf
+        after_best = 0
         for _ in range(_MAX_NEWTON_STEPS):
             error = self.closure_error(q)
             size = float(np.abs(error).max())
@@ -249,7 +252,8 @@ class ClosedChain:
         `guess` (n,) is near the first position; each position found is the guess for the next one.
         `assemble` raises LoopError for a position that cannot be reached.
         """
-        path, here = [], guess
+        path = []
+        here = guess
         motor_path = as_array(q_active, (..., len(self.active)), 'q_active', JointVectorError)
         for motors in np.atleast_2d(motor_path):
             here = self.assemble(motors, here)
@@ -341,7 +345,8 @@ class ClosedChain:
             If g_p is singular at one of the positions.
 
         """
-        g_p, g_a = jacobian[..., self.passive], jacobian[..., self.active]
+        g_p = jacobian[..., self.passive]
+        g_a = jacobian[..., self.active]
         condition = np.max(np.linalg.cond(g_p))
         if not condition < _MAX_CONDITION_NUMBER:
             raise LoopError(
@@ -360,10 +365,8 @@ class ClosedChain:
         """Return values (..., n) of all joints from those of active and of passive joints."""
         stack = np.broadcast_shapes(active_values.shape[:-1], passive_values.shape[:-1])
         joined = np.empty((*stack, self.tree.n))
-        joined[..., self.active], joined[..., self.passive] = (
-            active_values,
-            passive_values,
-        )
+        joined[..., self.active] = active_values
+        joined[..., self.passive] = passive_values
         return joined
 
     def _active_vector(self, values: ArrayLike, name: str, *, allow_stack: bool = True) -> Array:

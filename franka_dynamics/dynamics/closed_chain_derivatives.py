@@ -118,7 +118,8 @@ def motor_derivatives(chain: ClosedChain, motion: JointStates) -> MotorDerivativ
     tree = dynamics_derivatives(chain.tree, *motion, gravity=chain.gravity)
     partial = _tau_gradient(chain, motion, tree)
     constraint = _constraint_derivative(chain, motion.q, tree)
-    n, twists = chain.tree.n, 6 * (chain.tree.n + 1)
+    n = chain.tree.n
+    twists = 6 * (chain.tree.n + 1)
     blocks = twists + n * np.arange(3)[:, None]
     dependent = (blocks + chain.passive).ravel()
     free = np.concatenate((np.arange(twists), (blocks + chain.active).ravel()))
@@ -142,7 +143,8 @@ def _tau_gradient(chain: ClosedChain, motion: JointStates, partial: DynamicsDeri
     tau_p = partial.motion.tau[..., chain.passive]
     tau_hat = np.linalg.solve(np.swapaxes(g_p, -1, -2), tau_p[..., None])[..., 0]
     d_twists = _space_twist_derivatives(chain, motion.q, partial)
-    rows, first = np.zeros((*d_twists.shape[:-2], d_twists.shape[-1])), 0
+    rows = np.zeros((*d_twists.shape[:-2], d_twists.shape[-1]))
+    first = 0
     for loop, signs in zip(chain.loops, chain.loop_signs):
         closed = len(loop.directions)
         pull = tau_hat[..., first : first + closed] @ loop.directions
@@ -172,7 +174,8 @@ def _constraint_derivative(chain: ClosedChain, q: Array, partial: DynamicsDeriva
     """
     # A body twist V changes in the space frame by d(Ad(T) V) = Ad(T) (dV - [V, D]), with D = (T^-1
     # dT)^vee.
-    poses, D = adjoint(chain.tree.poses(q)), partial.displacement.all_columns
+    poses = adjoint(chain.tree.poses(q))
+    D = partial.displacement.all_columns
     velocity = partial.twist.all_columns - ad(partial.motion.twists) @ D
     acceleration = partial.acceleration.all_columns - ad(partial.motion.accelerations) @ D
     parts = (poses @ part for part in (D, velocity, acceleration))

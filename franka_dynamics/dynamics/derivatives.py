@@ -211,7 +211,8 @@ class _TreeRecursion(TreeKinematics):
         exerted = np.zeros(6) if tool_wrench is None else tool_wrench
         *states, exerted = broadcast_states(tree, q=q, dq=dq, ddq=ddq, wrench=exerted)
         super().__init__(tree, states, as_gravity_vector(gravity))
-        self.n, self.column_count = tree.n, 9 * tree.n + 6
+        self.n = tree.n
+        self.column_count = 9 * tree.n + 6
         self.placement_adjoint_inverse = adjoint_inverse(tree.placements)  # Ad(M_i)^-1
         self.ad_V = ad(self.V)
         # For each body i, its parent's twist and acceleration in body i's frame at q_i = 0.
@@ -246,7 +247,8 @@ class _TreeRecursion(TreeKinematics):
     def derivatives(self) -> DynamicsDerivatives:
         """Return the TreeMotion and its derivatives (Kwon's Algorithm 1)."""
         D, P, Q = self._outward_derivatives()
-        R, n = self._wrench_derivatives(P, Q), self.n
+        R = self._wrench_derivatives(P, Q)
+        n = self.n
         S = np.einsum('ij,...ijk->...ik', self.tree.twists, R)
         own = np.einsum('...ij,ijk->...ik', self.F, ad(self.tree.twists))
         for i in range(n):
@@ -258,16 +260,15 @@ class _TreeRecursion(TreeKinematics):
 
     def _joint_columns(self, i: int) -> tuple[slice, int, int, int]:
         """Return column indices of derivatives by joint i's twist correction, q, dq and ddq."""
-        first, n = 6 * (self.n + 1) + i, self.n
+        first = 6 * (self.n + 1) + i
+        n = self.n
         return slice(6 * i, 6 * i + 6), first, first + n, first + 2 * n
 
     def _outward_derivatives(self) -> tuple[Array, Array, Array]:
         """Return derivatives of poses, twists, accelerations (Kwon's Algorithm 1, lines 5-20)."""
-        own, A, ad_A = (
-            self.joint_adjoint_inverse,
-            self.tree.twists,
-            ad(self.tree.twists),
-        )
+        own = self.joint_adjoint_inverse
+        A = self.tree.twists
+        ad_A = ad(self.tree.twists)
         turned = matvec(self.ad_V, A)  # line 10: [V_i, A] = [Ad^-1 V, A]
         carried = matvec(own, self.dV_parent)
         # Algorithm 1, line 7, simplified by Ad^-1 ad_V Ad = ad_{Ad^-1 V} and ad_{Ad^-1 V} +
@@ -282,8 +283,10 @@ class _TreeRecursion(TreeKinematics):
         D, P, Q = np.zeros((3, *self.q.shape[:-1], self.n, 6, self.column_count))
         for i in range(self.n):
             eta, q, dq, ddq = self._joint_columns(i)
-            D[..., i, :, eta], D[..., i, :, q] = own[..., i, :, :] - np.eye(6), A[i]
-            P[..., i, :, eta], P[..., i, :, q] = by_eta[..., i, :, :], turned[..., i, :]
+            D[..., i, :, eta] = own[..., i, :, :] - np.eye(6)
+            D[..., i, :, q] = A[i]
+            P[..., i, :, eta] = by_eta[..., i, :, :]
+            P[..., i, :, q] = turned[..., i, :]
             P[..., i, :, dq] = A[i]
             Q[..., i, :, eta] = again[..., i, :, :]
             Q[..., i, :, q] = -matvec(ad_A[i], carried[..., i, :])  # line 11

@@ -40,10 +40,12 @@ AVERAGING_BLOCK_S = 4.0 * OBSERVER_DAMPING_RATIO / OBSERVER_BANDWIDTH_RAD_S
 LOAD_FORGETTING_TIME_S = 5.0
 MIN_LOAD_FIT_TIME_S = 2.0  # before so much motion nothing is said
 MIN_LOAD_MASS_TO_STD = 3.0  # nor of a mass that is less than so many deviations
-# Errors of an average that are independent of the next one, and friction's sign, as shares of a
-# joint's torque limit. With them the masses of two real FER without a hand are within 2.3
-# deviations of what the model has (the recordings in test/control/test_external.py).
-TORQUE_STD_TO_EFFORT_LIMIT, FRICTION_STD_TO_EFFORT_LIMIT = 0.03, 0.05
+# Standard deviation of an average's error that is independent of the next one's, as a share of a
+# joint's torque limit. With it and the next constant the masses of two real FER without a hand are
+# within 2.3 deviations of what the model has (the recordings in test/control/test_external.py).
+TORQUE_STD_TO_EFFORT_LIMIT = 0.03
+# Standard deviation of a friction that keeps its sign, as a share of the torque limit.
+FRICTION_STD_TO_EFFORT_LIMIT = 0.05
 # Deviations of an unknown load: its centre is some 0.1 m from the flange.
 PRIOR_LOAD_MASS_STD_KG = 2.0
 PRIOR_LOAD_MOMENT_STD_KG_M = 0.1 * PRIOR_LOAD_MASS_STD_KG
@@ -76,11 +78,13 @@ class MomentumObserver:
 
     def reset_estimate(self, external_torque: Array) -> None:
         """Set the estimate to an external torque of its shape [N m], and its rate to zero."""
-        self._estimate, self._estimate_rate = external_torque, 0.0 * external_torque
+        self._estimate = external_torque
+        self._estimate_rate = 0.0 * external_torque
 
     def change_model(self, model: PinocchioModel, torque_change: Array) -> None:
         """Replace the model, and add a change [N m] to the estimate of external torque."""
-        self._model, self._estimate = model, self._estimate + torque_change
+        self._model = model
+        self._estimate = self._estimate + torque_change
         self._last_momentum = self._last_momentum[0], None
 
     def update(
@@ -99,7 +103,8 @@ class MomentumObserver:
         gets an estimate. `gravity_torque` is g(q), shape (n,) [N m]; None: `update` computes g(q).
         A stamp [s] that goes back or leaves a gap of more than 50 ms restarts the observer.
         """
-        model, data = self._model.model, self._model.data
+        model = self._model.model
+        data = self._model.data
         if gravity_torque is None:
             gravity_torque = pin.computeGeneralizedGravity(model, data, q).copy()
         # M dq from one recursive Newton-Euler pass with the acceleration dq, so that M is never
@@ -113,7 +118,8 @@ class MomentumObserver:
         if last is None or not 0.0 <= elapsed <= MAX_STATE_GAP_S:
             # The initial estimate of the external torque assumes constant momentum, which is exact
             # at rest; in motion the error of the estimate decays within 30 ms.
-            self._estimate, self._estimate_rate = rate, np.zeros_like(rate)
+            self._estimate = rate
+            self._estimate_rate = np.zeros_like(rate)
             return self._estimate
         # Implicit integration makes the filter stable for any time step.
         step = OBSERVER_BANDWIDTH_RAD_S * elapsed
@@ -159,7 +165,8 @@ class LoadEstimator:
     def _discard_averages(self) -> None:
         """Discard the average of external torque, and the states at which averages ended."""
         self._end_states: list[tuple[float, Array, Array]] = []
-        self._tau_sum, self._sample_count = np.zeros_like(self._torque_weights), 0
+        self._tau_sum = np.zeros_like(self._torque_weights)
+        self._sample_count = 0
 
     def update(
         self,
@@ -175,24 +182,18 @@ class LoadEstimator:
         The torque is the measured one less that of `model`; `stamp` in s, `q` and `dq`, (n,) each,
         in rad and rad/s.
         """
-        self._tau_sum, self._sample_count = (
-            self._tau_sum + external_torque,
-            self._sample_count + 1,
-        )
+        self._tau_sum = self._tau_sum + external_torque
+        self._sample_count = self._sample_count + 1
         if self._end_states and 0.0 < stamp - self._end_states[-1][0] < AVERAGING_BLOCK_S:
             return
-        mean, ends = (
-            self._tau_sum / self._sample_count,
-            [*self._end_states[-2:], (stamp, q, dq)],
-        )
+        mean = self._tau_sum / self._sample_count
+        ends = [*self._end_states[-2:], (stamp, q, dq)]
         if len(ends) > 1 and not 0.0 < stamp - ends[-2][0] <= AVERAGING_BLOCK_S + MAX_STATE_GAP_S:
             self._discard_averages()
             ends = ends[-1:]
-        self._end_states, self._tau_sum, self._sample_count = (
-            ends,
-            0.0 * self._tau_sum,
-            0,
-        )
+        self._end_states = ends
+        self._tau_sum = 0.0 * self._tau_sum
+        self._sample_count = 0
         if len(ends) < 3:
             return
         if np.abs(ends[1][2]).max() > self._rest_speed:
@@ -206,7 +207,9 @@ class LoadEstimator:
     def _fit_load(self, mean_external_torque: Array, arm_model: PinocchioModel) -> None:
         """Update the load estimate by a time average of external torque, (n,) [N m]."""
         (before, _, slow), (begin, q, dq), (end, _, fast) = self._end_states
-        model, data, last = arm_model.model, arm_model.data, arm_model.model.njoints - 1
+        model = arm_model.model
+        data = arm_model.data
+        last = arm_model.model.njoints - 1
         pin.rnea(model, data, q, dq, (fast - slow) / (end - before))
         wrenches = pin.jointBodyRegressor(model, data, last)[:, :4]
         load = pin.computeJointJacobian(model, data, q, last).T @ wrenches
@@ -228,10 +231,8 @@ class LoadEstimator:
         if self._motion_time_s < MIN_LOAD_FIT_TIME_S:
             return ''
         covariance = np.linalg.inv(self._info_matrix)
-        mass, deviation = (
-            float(covariance[0] @ self._info_vector),
-            math.sqrt(covariance[0, 0]),
-        )
+        mass = float(covariance[0] @ self._info_vector)
+        deviation = math.sqrt(covariance[0, 0])
         if abs(mass) < MIN_LOAD_MASS_TO_STD * deviation:
             return ''
         what = 'at the flange that nobody declared'
@@ -321,7 +322,8 @@ class WrenchEstimator:
         frame: Frame = FLANGE,
         offset: ArrayLike | None = None,
     ) -> None:
-        self.model, self._frame = model, frame
+        self.model = model
+        self._frame = frame
         frame_placement(frame, model.description)  # raises FrameError
         given = np.zeros(3) if offset is None else offset
         self._offset = as_array(given, (3,), 'offset', SettingsError)

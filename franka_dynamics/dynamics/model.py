@@ -190,7 +190,8 @@ def broadcast_states(
         are to be `finite` and one is not.
 
     """
-    wrench, arrays = values.pop('wrench', None), {}
+    wrench = values.pop('wrench', None)
+    arrays = {}
     for name, value in values.items():
         arrays[name] = as_joint_stack(description, value, name, finite=finite)
     if wrench is not None:
@@ -229,7 +230,8 @@ def total_mass(description: Any) -> float:
         If this mass is zero, because there is then no centre of mass.
 
     """
-    is_arm, whose = isinstance(description, ArmDescription), 'The bodies of the tree'
+    is_arm = isinstance(description, ArmDescription)
+    whose = 'The bodies of the tree'
     mass = float(sum(one.mass for one in (description.links if is_arm else description.inertias)))
     if mass == 0.0:
         if is_arm:
@@ -267,7 +269,8 @@ def solve_acceleration(M: Array, torque: Array) -> Array:
     right = np.concatenate([np.broadcast_to(torque, stack)[..., None], unit], axis=-1)
     try:
         solved = np.asarray(np.linalg.solve(M, right), dtype=float)
-        found, inverse = solved[..., 0], solved[..., 1:]
+        found = solved[..., 0]
+        inverse = solved[..., 1:]
         least = 1.0 / np.abs(np.diagonal(inverse, axis1=-2, axis2=-1)).max(axis=-1)
     except np.linalg.LinAlgError:
         raise singular_mass_matrix_error() from None

@@ -45,7 +45,8 @@ class LinkMotion(NamedTuple):
 
 def _rotation(axis: int, angle: ArrayLike) -> Array:
     """Return rotations by angles (...) [rad] about x (axis 0), y (1) or z (2), (..., 3, 3)."""
-    first, second = (axis + 1) % 3, (axis + 2) % 3
+    first = (axis + 1) % 3
+    second = (axis + 2) % 3
     out = np.zeros((*np.shape(angle), 3, 3))
     out[..., axis, axis] = 1.0
     out[..., first, first] = out[..., second, second] = np.cos(angle)
@@ -67,10 +68,8 @@ def dh_row_pose(
     about the new z by d and theta; a standard row moves along and about z first. `angle` [rad] is
     added to theta and `displacement` [m] to d, shape (...).
     """
-    about_x, about_z = (
-        _rotation(0, row.alpha),
-        _rotation(2, row.theta + np.asarray(angle)),
-    )
+    about_x = _rotation(0, row.alpha)
+    about_z = _rotation(2, row.theta + np.asarray(angle))
     if row.beta:
         about_x = about_x @ _rotation(1, row.beta)
     along_x = np.array([row.a, 0.0, 0.0])
@@ -82,14 +81,16 @@ def dh_row_pose(
 
 def joint_geometry(description: ArmDescription, q: Array) -> list[JointPlacement]:
     """Return each joint's axis, and its frame's pose in the previous frame, at q (..., n)."""
-    joints, z = [], np.array([0.0, 0.0, 1.0])
+    joints = []
+    z = np.array([0.0, 0.0, 1.0])
     modified = description.convention is Convention.MODIFIED
     for i, joint in enumerate(description.joints):
         revolute = joint.kind is JointKind.REVOLUTE
         still = np.zeros(q.shape[:-1])
         angle, displacement = (q[..., i], still) if revolute else (still, q[..., i])
         rotation, origin = dh_row_pose(joint.row, description.convention, angle, displacement)
-        lever, turns = in_child_axes(rotation, origin), revolute and not modified
+        lever = in_child_axes(rotation, origin)
+        turns = revolute and not modified
         axis = np.broadcast_to(z, origin.shape) if modified else rotation[..., 2, :]
         joints.append(JointPlacement(rotation, origin, lever, axis, revolute, turns))
     return joints
@@ -101,16 +102,19 @@ def outward_recursion(
     """Return the links' velocities and accelerations, recursively from the base to the tip."""
     omega = np.zeros((*dq.shape[:-1], 3))
     velocity = alpha = omega
-    acceleration, motions = np.broadcast_to(base_acceleration, omega.shape), []
+    acceleration = np.broadcast_to(base_acceleration, omega.shape)
+    motions = []
     for i, joint in enumerate(joints):
-        rate, driven = dq[..., i, None] * joint.axis, ddq[..., i, None] * joint.axis
+        rate = dq[..., i, None] * joint.axis
+        driven = ddq[..., i, None] * joint.axis
         omega = in_child_axes(joint.rotation, omega)
         alpha = in_child_axes(joint.rotation, alpha)
         velocity = in_child_axes(joint.rotation, velocity)
         acceleration = in_child_axes(joint.rotation, acceleration)
         # The lever `joint.lever`, from the origin of frame i - 1 to that of frame i, turns with
         # link i if `moves_origin`, else with link i - 1.
-        turning, spin = omega, alpha
+        turning = omega
+        spin = alpha
         if joint.is_revolute:
             alpha = alpha + driven + cross(omega, rate)
             omega = omega + rate
@@ -118,7 +122,8 @@ def outward_recursion(
             velocity = velocity + rate
             acceleration = acceleration + driven + 2.0 * cross(omega, rate)
         if joint.moves_origin:
-            turning, spin = omega, alpha
+            turning = omega
+            spin = alpha
         swing = cross(turning, joint.origin_in_own_axes)
         velocity = velocity + swing
         acceleration = acceleration + cross(spin, joint.origin_in_own_axes) + cross(turning, swing)
@@ -142,7 +147,8 @@ def inward_recursion(
     carried = []
     for i in reversed(range(len(joints))):
         own_force, own_moment = _inertial_wrench(links[i], motions[i])
-        force, moment = force + own_force, moment + own_moment
+        force = force + own_force
+        moment = moment + own_moment
         carried.append((force, moment))
         force = in_parent_axes(joints[i].rotation, force)
         moment = in_parent_axes(joints[i].rotation, moment) + cross(joints[i].origin, force)
@@ -152,7 +158,8 @@ def inward_recursion(
 def _inertial_wrench(link: LinkInertia, motion: LinkMotion) -> tuple[Array, Array]:
     """Return the force and the moment about the frame's origin that a link's motion requires."""
     _, omega, alpha, acceleration = motion
-    h, inertia = link.first_moment, link.inertia
+    h = link.first_moment
+    inertia = link.inertia
     force = link.mass * acceleration + cross(alpha, h) + cross(omega, cross(omega, h))
     moment = alpha @ inertia + cross(omega, omega @ inertia) + cross(h, acceleration)
     return force, moment
@@ -189,12 +196,14 @@ class NewtonEulerModel(DynamicsFormulation):
         positions = as_joint_stack(self.description, q, 'q')
         steps = [joint[:2] for joint in joint_geometry(self.description, positions)]
         steps.append(dh_row_pose(self.description.flange, self.description.convention))
-        rotation, origin = self.description.base[:3, :3], self.description.base[:3, 3]
+        rotation = self.description.base[:3, :3]
+        origin = self.description.base[:3, 3]
         poses = np.zeros((*positions.shape[:-1], len(steps), 4, 4))
         poses[..., 3, 3] = 1.0
         for i, (turn, shift) in enumerate(steps):
             rotation, origin = rotation @ turn, origin + in_parent_axes(rotation, shift)
-            poses[..., i, :3, :3], poses[..., i, :3, 3] = rotation, origin
+            poses[..., i, :3, :3] = rotation
+            poses[..., i, :3, 3] = origin
         return poses
 
     def jacobian(
@@ -207,15 +216,18 @@ class NewtonEulerModel(DynamicsFormulation):
         n = self.description.n
         reference = model.require_reference_frame(reference_frame)
         target = frame_placement(frame, self.description).joint
-        poses, pose = self.frames(q), self.frame_pose(q, frame)
-        point, jacobian = pose[..., :3, 3], np.zeros((*poses.shape[:-3], 6, n))
+        poses = self.frames(q)
+        pose = self.frame_pose(q, frame)
+        point = pose[..., :3, 3]
+        jacobian = np.zeros((*poses.shape[:-3], 6, n))
         # The axis of joint i is z of frame i (modified) or of frame i-1 (standard).
         carriers = poses
         if self.description.convention is not Convention.MODIFIED:
             base = np.broadcast_to(self.description.base, poses[..., :1, :, :].shape)
             carriers = np.concatenate((base, poses), axis=-3)
         for i, joint in enumerate(self.description.joints[:target]):
-            axis, foot = carriers[..., i, :3, 2], carriers[..., i, :3, 3]
+            axis = carriers[..., i, :3, 2]
+            foot = carriers[..., i, :3, 3]
             if joint.kind is JointKind.REVOLUTE:
                 to = -foot if reference == 'WORLD' else point - foot
                 jacobian[..., :3, i] = cross(axis, to)
@@ -359,9 +371,7 @@ class NewtonEulerModel(DynamicsFormulation):
     def _tip_wrench(self, q: Array, wrench: Array) -> tuple[Array, Array]:
         """Return a flange wrench in {S} axes, transformed to frame n's origin and axes."""
         back = self.frames(q)[..., -2, :3, :3]
-        force, moment = (
-            in_child_axes(back, wrench[..., :3]),
-            in_child_axes(back, wrench[..., 3:]),
-        )
+        force = in_child_axes(back, wrench[..., :3])
+        moment = in_child_axes(back, wrench[..., 3:])
         _, flange = dh_row_pose(self.description.flange, self.description.convention)
         return force, moment + cross(flange, force)

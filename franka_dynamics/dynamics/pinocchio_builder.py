@@ -44,7 +44,8 @@ def build_pinocchio_model(description: ArmDescription) -> pin.Model:
     pending = pin.SE3(np.array(description.base))  # previous frame in the parent joint
     placements = description.joint_placements()
     for joint, link, places in zip(description.joints, description.links, placements):
-        placement, offset = pending * pin.SE3(places[0]), pin.SE3(places[1])
+        placement = pending * pin.SE3(places[0])
+        offset = pin.SE3(places[1])
         names = ('effort', 'velocity', 'lower', 'upper')
         limits = [np.array([getattr(joint.limits, name)]) for name in names]
         kind = _JOINT_MODELS[joint.kind]()

@@ -138,7 +138,8 @@ class PinocchioModel(model.DynamicsFormulation):
 
     def __init__(self, description: ArmLike, gravity: ArrayLike = GRAVITY) -> None:
         super().__init__(description, gravity)
-        description, n = self.description, self.description.n
+        description = self.description
+        n = self.description.n
         self.model = build_pinocchio_model(description)
         self.model.gravity.linear = self._gravity
         self._weightless_model = self.model.copy()

@@ -259,9 +259,11 @@ def _twists_and_poses_at_zero(description: ArmDescription) -> tuple[Array, Array
     """Return space twists (n, 6) and poses of frames 1..n and flange, (n + 1, 4, 4), at q = 0."""
     modified = description.convention is Convention.MODIFIED
     pose = np.asarray(description.base, dtype=float)
-    twists, poses = [], []
+    twists = []
+    poses = []
     for joint in description.joints:
-        before, pose = pose, pose @ _row_pose(joint.row, description.convention)
+        before = pose
+        pose = pose @ _row_pose(joint.row, description.convention)
         carrier = pose if modified else before
         twists.append(joint_twist(carrier[:3, 2], carrier[:3, 3], joint.kind))
         poses.append(pose)
@@ -272,7 +274,8 @@ def _twists_and_poses_at_zero(description: ArmDescription) -> tuple[Array, Array
 def _row_pose(row: DHRow, convention: Convention) -> Array:
     """Return the pose of a DH row at q = 0 by roll-pitch-yaw (Panda notebook, cell 5)."""
     tilt = rpy_rotation(row.alpha, 0.0, 0.0) @ rpy_rotation(0.0, row.beta, 0.0)
-    turn, out = rpy_rotation(0.0, 0.0, row.theta), np.eye(4)
+    turn = rpy_rotation(0.0, 0.0, row.theta)
+    out = np.eye(4)
     if convention is Convention.MODIFIED:
         out[:3, :3] = tilt @ turn
         out[:3, 3] = np.array([row.a, 0.0, 0.0]) + tilt @ np.array([0.0, 0.0, row.d])

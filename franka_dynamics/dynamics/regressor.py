@@ -64,12 +64,11 @@ def parameter_vector(robot: RobotLike, *, rotor_inertia: bool = False) -> Array:
 
     """
     if isinstance(robot, ArmDescription):
-        bodies, rotors = (
-            robot.links,
-            np.array([joint.rotor_inertia for joint in robot.joints]),
-        )
+        bodies = robot.links
+        rotors = np.array([joint.rotor_inertia for joint in robot.joints])
     else:
-        bodies, rotors = (tree := as_body_tree(robot)).inertias, tree.rotor_inertias
+        bodies = (tree := as_body_tree(robot)).inertias
+        rotors = tree.rotor_inertias
     links = np.concatenate([body.parameters() for body in bodies])
     return np.concatenate((links, rotors)) if rotor_inertia else links
 
@@ -82,12 +81,11 @@ def parameter_transform(rotation: Array, origin: ArrayLike) -> Array:
     J about B's origin is moved to A by R J R' + tr(s) 1 - s with s = h p' + p h' + m p p', p the
     origin, m the mass and h = R first moment.
     """
-    p, columns = np.asarray(origin), []
+    p = np.asarray(origin)
+    columns = []
     for xx, xy, xz, yy, yz, zz, *first, mass in np.eye(N_LINK_PARAMETERS, dtype=int).tolist():
-        tensor, h = (
-            np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]),
-            rotation @ first,
-        )
+        tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        h = rotation @ first
         shift = np.outer(h, p) + np.outer(p, h) + mass * np.outer(p, p)
         moved = rotation @ tensor @ rotation.T + np.trace(shift) * np.eye(3, dtype=int) - shift
         columns.append([*moved[np.triu_indices(3)], *(h + mass * p), mass])
@@ -171,7 +169,8 @@ def torque_regressor(
     tree = as_body_tree(robot)
     states = broadcast_states(tree, q=q, dq=dq, ddq=ddq)
     g = as_gravity_vector(gravity)
-    n, joints = tree.n, np.arange(tree.n)
+    n = tree.n
+    joints = np.arange(tree.n)
     width = (N_LINK_PARAMETERS + int(rotor_inertia)) * n
     chosen = as_column_indices(columns, width)
     flat = [values.reshape(-1, n) for values in states]
@@ -200,7 +199,8 @@ def momentum_regressor(twist: Array) -> Array:
     the frame's origin; `twist` is its (v, omega), shape (..., 6). The momenta are m v + omega x h
     and J omega + h x v.
     """
-    v, omega = twist[..., :3], twist[..., 3:]
+    v = twist[..., :3]
+    omega = twist[..., 3:]
     out = np.zeros((*twist.shape, 10))
     out[..., :3, 9] = v
     out[..., :3, 6:9] = hat(omega)
@@ -218,10 +218,12 @@ def wrench_regressor(velocity: Array, acceleration: Array) -> Array:
     `acceleration` its component-wise derivative (dv, domega) in the body's axes; the acceleration
     of the frame's origin is a = dv + omega x v.
     """
-    v, omega = velocity[..., :3], velocity[..., 3:]
+    v = velocity[..., :3]
+    omega = velocity[..., 3:]
     classical = np.array(acceleration)
     classical[..., :3] += cross(omega, v)
-    out, turn = momentum_regressor(classical), hat(omega)
+    out = momentum_regressor(classical)
+    turn = hat(omega)
     out[..., :3, 6:9] += turn @ turn
     out[..., 3:, :6] += turn @ _inertia_regressor(omega)
     return out
@@ -230,10 +232,18 @@ def wrench_regressor(velocity: Array, acceleration: Array) -> Array:
 def _inertia_regressor(vector: Array) -> Array:
     """Return L (..., 3, 6), L (xx, xy, xz, yy, yz, zz) = J `vector` for any inertia tensor J."""
     out = np.zeros((*vector.shape[:-1], 3, 6))
-    x, y, z = vector[..., 0], vector[..., 1], vector[..., 2]
-    out[..., 0, 0], out[..., 0, 1], out[..., 0, 2] = x, y, z
-    out[..., 1, 1], out[..., 1, 3], out[..., 1, 4] = x, y, z
-    out[..., 2, 2], out[..., 2, 4], out[..., 2, 5] = x, y, z
+    x = vector[..., 0]
+    y = vector[..., 1]
+    z = vector[..., 2]
+    out[..., 0, 0] = x
+    out[..., 0, 1] = y
+    out[..., 0, 2] = z
+    out[..., 1, 1] = x
+    out[..., 1, 3] = y
+    out[..., 1, 4] = z
+    out[..., 2, 2] = x
+    out[..., 2, 4] = y
+    out[..., 2, 5] = z
     return out
 
 

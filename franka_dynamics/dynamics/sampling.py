@@ -11,10 +11,8 @@ from ..arrays import Array
 from ..errors import SettingsError
 
 # Limits in place of unknown ones [rad or m], [rad/s or m/s, rad/s^2 or m/s^2].
-_DEFAULT_POSITION_LIMIT, _DEFAULT_RATE_LIMITS = (
-    np.pi,
-    {'velocity': 2.0, 'acceleration': 10.0},
-)
+_DEFAULT_POSITION_LIMIT = np.pi
+_DEFAULT_RATE_LIMITS = {'velocity': 2.0, 'acceleration': 10.0}
 # Larger limits, such as 999999 for a wheel, say that there is none [rad or m, per s, per s^2].
 _MAX_MEANINGFUL_LIMIT = 100.0
 
@@ -60,8 +58,10 @@ def sample_states(
     for words, number in (('number of states', count), ('seed', seed)):
         if isinstance(number, (int, np.integer)) and number < 0:
             raise SettingsError(f'The {words} is {number!r}; give a whole number, 0 or more.')
-    description, rng = as_description(description), np.random.default_rng(seed)
-    lower, upper = description.limit('lower'), description.limit('upper')
+    description = as_description(description)
+    rng = np.random.default_rng(seed)
+    lower = description.limit('lower')
+    upper = description.limit('upper')
     least = np.minimum(-_DEFAULT_POSITION_LIMIT, upper - _DEFAULT_POSITION_LIMIT)
     most = np.maximum(_DEFAULT_POSITION_LIMIT, lower + _DEFAULT_POSITION_LIMIT)
     lowest = np.where(lower >= -_MAX_MEANINGFUL_LIMIT, lower, least)

@@ -50,7 +50,8 @@ class InertiaInSpaceFrame:
         """Return a link's mass, centre of mass and tensors in {S} from its frame's pose (4, 4)."""
         turned = np.eye(4)
         turned[:3, :3] = pose[:3, :3]
-        in_axes, in_space = link.expressed_in(turned), link.expressed_in(pose)
+        in_axes = link.expressed_in(turned)
+        in_space = link.expressed_in(pose)
         tensors = in_axes.inertia, in_axes.inertia_at_center_of_mass, in_space.inertia
         return cls(link.mass, in_space.center_of_mass, *tensors)
 

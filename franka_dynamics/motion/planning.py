@@ -58,9 +58,12 @@ MAX_START_DISTANCE_RAD = 0.1
 # the period: with 8 points errors are half as large again. The last _PLANNED_POINT_COUNT points
 # are planned through.
 _AVERAGING_SPAN_S = 0.03
-_KEPT_POINT_COUNT, _PLANNED_POINT_COUNT = 30, 8
-# Columns of a stream: a point's number, when it arrived, and from this one on its position.
-_POINT_NUMBER_COLUMN, _ARRIVAL_TIME_COLUMN, _POSITION_COLUMN = 0, 1, 2
+_KEPT_POINT_COUNT = 30
+_PLANNED_POINT_COUNT = 8
+# Columns of a stream: the point's number, when it arrived, and from the third on its position.
+_POINT_NUMBER_COLUMN = 0
+_ARRIVAL_TIME_COLUMN = 1
+_POSITION_COLUMN = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,7 +223,9 @@ class MotionPlanner:
 
         Without kp nothing pulls the arm to where it is desired, and the points begin.
         """
-        points, stamp, q = self.request, self.state_stamp, self.measured_q
+        points = self.request
+        stamp = self.state_stamp
+        q = self.measured_q
         lateness = 0.0 if points.start_time is None else stamp - points.start_time
         if points.start_time is not None and self.is_chunk:
             lateness -= points.times[-1]  # some points are past
@@ -266,7 +271,9 @@ class MotionPlanner:
 
         Only a set-point with velocity may: it begins when it is due. `stream` goes on until now.
         """
-        points, single, continued = self.request, self.is_setpoint, None
+        points = self.request
+        single = self.is_setpoint
+        continued = None
         time_zero = self.present_motion.time_zero
         begin = (self.state_stamp if single else self.state_stamp + lead_time) - time_zero
         t0 = begin if points.start_time is None else points.start_time - time_zero
@@ -290,7 +297,8 @@ class MotionPlanner:
         if len(stream) == 1:
             first = stream[0, _POSITION_COLUMN:]
             self._require_start_near(first, self.present_motion.states_at(now)[0], self.measured_q)
-        rows, present = _averaged_points(stream), self.present_motion
+        rows = _averaged_points(stream)
+        present = self.present_motion
         due = now + PLANNING_TIME_CANDIDATES_S[0] + rows[:, 0]
         return spline_through_points(self.arm, present, now + lead_time, due, rows[:, 1:], True)
 
@@ -301,14 +309,13 @@ class MotionPlanner:
         The motion begins at `begin`, or at `t0`, the points' time zero, if this is later. A
         streamed point with velocity is followed as it is.
         """
-        arm, present, streamed = (
-            self.arm,
-            self.present_motion,
-            self.is_setpoint or self.is_chunk,
-        )
+        arm = self.arm
+        present = self.present_motion
+        streamed = self.is_setpoint or self.is_chunk
         if not len(points.times):
             return braked_motion(arm, present, begin)
-        times, begin = t0 + points.times, max(begin, t0)
+        times = t0 + points.times
+        begin = max(begin, t0)
         first = max(begin, times[0])
         if first < begin + BLEND_DURATIONS_S[0]:
             # The first point is compared with where the arm will be desired at its time.
@@ -316,7 +323,8 @@ class MotionPlanner:
             self._require_start_near(near, present.states_at(first)[0], self.measured_q)
         if points.velocities is None:
             last = max(0, int((times <= begin).sum()) - 1) if streamed else 0  # of the past points
-            times, q = times[last:], points.positions[last:]
+            times = times[last:]
+            q = points.positions[last:]
             return spline_through_points(arm, present, begin, times, q, streamed)
         motion = Trajectory(times, points.point_states(), present.time_zero)
         if streamed:
@@ -361,7 +369,8 @@ def _last_stream_velocity(stream: Array) -> Array:
     """Return the velocity between a stream's last two points, zero for one, (1, n) [rad/s]."""
     if len(stream) == 1:
         return np.zeros((1, stream.shape[1] - _POSITION_COLUMN))
-    steps, period = stream[-1] - stream[-2], _stream_timing(stream)[1]
+    steps = stream[-1] - stream[-2]
+    period = _stream_timing(stream)[1]
     return np.asarray(steps[None, _POSITION_COLUMN:] / (steps[_POINT_NUMBER_COLUMN] * period))
 
 

@@ -78,7 +78,8 @@ class ReferenceFollower:
     """
 
     def __init__(self, arm: ArmDescription, motion: Trajectory | None = None) -> None:
-        self._arm, self.motion = arm, motion
+        self._arm = arm
+        self.motion = motion
         self.events: deque[ReferenceEvent] = deque(maxlen=1000)
         self.counts = dict.fromkeys(ReferenceState, 0)
         self._number_iter = itertools.count(1)  # of the references to come
@@ -96,7 +97,8 @@ class ReferenceFollower:
 
     def position_errors(self, q: Array | None) -> Array:
         """Return each joint's distance of q from that desired, (n,) [rad or m]; 0 if unknown."""
-        motion, stamp = self.motion, self._stamp
+        motion = self.motion
+        stamp = self._stamp
         if motion is None or stamp is None or q is None:
             return np.zeros(self._arm.n)
         return np.abs(motion.at(stamp).q - q)
@@ -187,11 +189,9 @@ class ReferenceFollower:
         with self._planning_lock:
             for lead in planning.PLANNING_TIME_CANDIDATES_S:
                 with self._lock:
-                    before, followed, stamp = (
-                        self.motion,
-                        self._open_events,
-                        self._stamp,
-                    )
+                    before = self.motion
+                    followed = self._open_events
+                    stamp = self._stamp
                 if stamp is None or (before is None and measured_q is None):
                     raise ReferenceRefusedError('No position known; wait for states or hold one.')
                 present = before or Trajectory.at_rest(measured_q, stamp)
@@ -230,7 +230,8 @@ class ReferenceFollower:
         """
         with self._planning_lock:
             with self._lock:
-                present, stamp = self.motion, self._stamp
+                present = self.motion
+                stamp = self._stamp
             if present is None or stamp is None:
                 return
             begin = stamp + planning.PLANNING_TIME_CANDIDATES_S[0] - present.time_zero
@@ -260,7 +261,8 @@ class ReferenceFollower:
         self, planned: Trajectory, present: Trajectory, goal_id: str, streamed: bool
     ) -> None:
         """Replace the present motion by the planned one when that begins; record the change."""
-        stamp, goal = self._stamp or 0.0, planned.positions[-1]
+        stamp = self._stamp or 0.0
+        goal = planned.positions[-1]
         self.motion = present.followed_by(planned, stamp)
         end = max(planned.end, stamp + planning.STREAM_TIMEOUT_S) if streamed else planned.end
         while self._open_events:
@@ -278,7 +280,8 @@ class ReferenceFollower:
         """Record all open motions as interrupted for a reason, and end a stream."""
         for one in self._open_events:
             self._add_event(one, ReferenceState.INTERRUPTED, reason)
-        self._open_events, self._stream = deque(), None
+        self._open_events = deque()
+        self._stream = None
 
     def _report_progress(self, stamp: float) -> None:
         """Add events for the motions that have begun or ended at a stamp [s]."""

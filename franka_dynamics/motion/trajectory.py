@@ -35,8 +35,10 @@ _MAX_STREAM_BLEND_COUNT = 5
 _MAX_STREAM_ACCELERATION_TO_LIMIT = 2.0
 # Rounding [rad, rad/s, rad/s^2]: beyond a limit that is just reached, of states that are equal.
 MAX_ROUNDING_ERROR = 1e-6
-# Number of samples at which limits are checked: in all if possible, and in each segment.
-_SAMPLE_COUNT, _MIN_SAMPLE_COUNT = 400, 12
+# Number of samples at which the limits of a motion are checked, if its segments are few.
+_SAMPLE_COUNT = 400
+# Least number of samples in each segment.
+_MIN_SAMPLE_COUNT = 12
 _MIN_SEGMENT_DURATION_S = 0.1 * CONTROL_CYCLE_S
 
 
@@ -82,17 +84,18 @@ class Trajectory:
     """
 
     def __init__(self, times: Array, states: Array, time_zero: float = 0.0) -> None:
-        self.times, self.states, self.time_zero = times, states, time_zero
-        self.begin, self.end = time_zero + float(times[0]), time_zero + float(times[-1])
+        self.times = times
+        self.states = states
+        self.time_zero = time_zero
+        self.begin = time_zero + float(times[0])
+        self.end = time_zero + float(times[-1])
         self.positions, self.velocities, self.accelerations = states.swapaxes(0, 1)
         h = np.diff(times)[:, None]
         (q, v, a), (q1, v1, a1) = states[:-1].swapaxes(0, 1), states[1:].swapaxes(0, 1)
         # What position, velocity and acceleration at the end still lack, scaled by the duration.
-        dq, dv, da = (
-            q1 - q - v * h - a * h**2 / 2,
-            (v1 - v - a * h) * h,
-            (a1 - a) * h**2 / 2,
-        )
+        dq = q1 - q - v * h - a * h**2 / 2
+        dv = (v1 - v - a * h) * h
+        da = (a1 - a) * h**2 / 2
         rows = 10 * dq - 4 * dv + da, 7 * dv - 15 * dq - 2 * da, 6 * dq - 3 * dv + da
         scaled = q, v, a / 2, rows[0] / h**3, rows[1] / h**4, rows[2] / h**5
         # Coefficients of position, velocity and acceleration, (k + 1, 3, 6, n), the lowest power
@@ -156,9 +159,11 @@ class Trajectory:
         powers = since[:, None, :, None] ** np.arange(6.0)
         q, dq, ddq = np.moveaxis(powers @ self._coefficients[1 : len(h) + 1], 1, 0)
         most = ratio * arm.limit('acceleration')
-        lower, upper = arm.limit('lower'), arm.limit('upper')
+        lower = arm.limit('lower')
+        upper = arm.limit('upper')
         if q0 is not None:
-            lower, upper = np.minimum(lower, q0), np.maximum(upper, q0)
+            lower = np.minimum(lower, q0)
+            upper = np.maximum(upper, q0)
         for name, per, values, low, high in (
             ('a position', '', q, lower, upper),
             ('a velocity', '/s', dq, *arm.velocity_bounds(q)),
@@ -233,7 +238,8 @@ class Trajectory:
         the distance between the present motion and this one, with its rates, is added to this one
         and fades to zero. Accelerations stay within `ratio` times their limit.
         """
-        now, early = present.states_at(begin), self.times[0] - begin
+        now = present.states_at(begin)
+        early = self.times[0] - begin
         motion = self.braked_to_rest(arm, ratio, now[0])
         if early > 0.0:
             first, (q, dq, ddq) = now, self.states[0]
@@ -242,7 +248,8 @@ class Trajectory:
             before = Trajectory(np.array([begin]), first[None], self.time_zero)
             motion = before.extended_by(motion.times, motion.states)
         distance = now - motion.states_at(begin)
-        distance *= np.abs(distance[:2]).max() > MAX_ROUNDING_ERROR  # accelerations may step
+        if np.abs(distance[:2]).max() <= MAX_ROUNDING_ERROR:
+            distance = np.zeros_like(distance)  # accelerations may step
 
         def blended_over(duration: float) -> Trajectory:
             """Return the motion blended over a duration [s]; raise an error beyond a limit."""
@@ -272,7 +279,8 @@ def spline_through_points(
     is braked after it. `streamed` points are the last ones of a stream: the motion is braked after
     them; if nothing else is within the limits, it leads to the last point and rests there.
     """
-    before, after = np.diff(times)[:-1, None], np.diff(times)[1:, None]
+    before = np.diff(times)[:-1, None]
+    after = np.diff(times)[1:, None]
     smoothed = [q]
     for _ in range(_MAX_SMOOTHING_COUNT):
         points = smoothed[-1].copy()
@@ -286,7 +294,8 @@ def spline_through_points(
         durations = BLEND_DURATIONS_S[:_MAX_STREAM_BLEND_COUNT]
     else:
         near = [one for one in smoothed if np.abs(one - q).max() <= MAX_SMOOTHING_SHIFT_RAD]
-        options, durations = [*product((1.0,), near, (True, False))], BLEND_DURATIONS_S
+        options = [*product((1.0,), near, (True, False))]
+        durations = BLEND_DURATIONS_S
 
     def make_spline(option: tuple[float, Array, bool]) -> Trajectory:
         """Return the blended spline for (share of acceleration limit, points, if it stops)."""
@@ -308,8 +317,10 @@ def _spline_states(times: Array, q: Array, ends_at_rest: bool) -> Array:
     if len(times) == 1:
         return rest_states(q)
     dq = np.asarray(np.gradient(q, times, axis=0, edge_order=2 if len(times) > 2 else 1))
-    dq[-1] *= not ends_at_rest
-    h, slope = np.diff(times)[:, None], np.diff(q, axis=0) / np.diff(times)[:, None]
+    if ends_at_rest:
+        dq[-1] = 0.0
+    h = np.diff(times)[:, None]
+    slope = np.diff(q, axis=0) / np.diff(times)[:, None]
     right = 3.0 * (h[1:] * slope[:-1] + h[:-1] * slope[1:])
     # Continuous acceleration gives a tridiagonal system for the inner velocities. Each step of
     # Jacobi's iteration at least halves the largest error.

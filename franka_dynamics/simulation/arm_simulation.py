@@ -163,17 +163,17 @@ class ArmSimulation:
     def __init__(self, arm: ArmDescription, settings: SimulationSettings) -> None:
         """Make the arm at rest in its start position, with closed brakes."""
         self._mujoco = import_mujoco()
-        self.description, self.settings = arm, settings
+        self.description = arm
+        self.settings = settings
         self.push = settings.push  # may be replaced between steps
         self._substep_count = 1 if settings.elasticity is None else _ELASTIC_SUBSTEP_COUNT
-        self._armature, driven = np.zeros(arm.n), arm
+        self._armature = np.zeros(arm.n)
+        driven = arm
         if settings.armature and settings.elasticity is None:
             driven = arm.with_armature()
             self._armature = np.asarray(driven.simulated_armature)
-        plant, step = (
-            driven.with_payload(settings.payload),
-            TIMESTEP_S / self._substep_count,
-        )
+        plant = driven.with_payload(settings.payload)
+        step = TIMESTEP_S / self._substep_count
         self.model = build_mujoco_model(plant, gravity=settings.gravity, dt=step, stops=True)
         self.data = self._mujoco.MjData(self.model)
         # With the gravity that an upright arm has.
@@ -233,7 +233,8 @@ class ArmSimulation:
         """
         if command is not None and is_new:
             self._open_brakes_if_due()
-        data, gears = self.data, self._elastic_drive
+        data = self.data
+        gears = self._elastic_drive
         torque = np.zeros(self.description.n) if command is None else np.asarray(command)
         drive = drive_now = torque + self._compensation_torque() + self._vibration_torque()
         self._effort = drive
@@ -245,7 +246,8 @@ class ArmSimulation:
                 self._effort = self._gravity_torque()
             return
         self._apply_push()
-        before, speed = data.qpos.copy(), data.qvel.copy()
+        before = data.qpos.copy()
+        speed = data.qvel.copy()
         if self.settings.elasticity is not None:
             drawn = self._rng.standard_normal(self.description.n)
             drive = drive + self.settings.elasticity.torque_noise_std * drawn
@@ -281,7 +283,8 @@ class ArmSimulation:
 
     def read(self) -> SensorReading:
         """Return time, positions, velocities and efforts as sensors measure them, with noise."""
-        settings, n = self.settings, self.description.n
+        settings = self.settings
+        n = self.description.n
         deviations = (
             settings.position_noise,
             settings.velocity_noise,
@@ -295,7 +298,8 @@ class ArmSimulation:
 
     def _draw_vibration(self) -> tuple[Array, Array, Array]:
         """Return frequencies [rad/s], phases and amplitudes [N m] of vibration, (5, n) each."""
-        n, limit = self.description.n, self.description.limit('effort')
+        n = self.description.n
+        limit = self.description.limit('effort')
         bands = np.array(VIBRATION_BANDS_HZ)
         # A separate random generator, so that vibration does not change the sensor noise.
         rng = np.random.default_rng([self.settings.seed, 1])
@@ -331,7 +335,8 @@ class ArmSimulation:
     def _close_brakes_for_good(self, position: Array, velocity: Array) -> None:
         """Close the brakes for good at `position` after a joint's `velocity` has diverged."""
         # MuJoCo has reset the diverged arm to zero.
-        self.data.qpos[:], self.data.qvel[:] = position, 0.0
+        self.data.qpos[:] = position
+        self.data.qvel[:] = 0.0
         self._mujoco.mj_forward(self.model, self.data)
         joint = int(np.abs(velocity).argmax())
         fast = f'{velocity[joint]:.3g} {self.description.joints[joint].kind.position_unit}/s'
@@ -375,13 +380,13 @@ class ArmSimulation:
 
     def _apply_push(self) -> None:
         """Apply the wrench of `push` to the simulated arm while the push acts."""
-        push, model, data = self.push, self.model, self.data
+        push = self.push
+        model = self.model
+        data = self.data
         data.qfrc_applied[:] = 0.0
         if push.is_active(self.time):
-            body, place = (
-                model.site_bodyid[self.flange_site],
-                data.site_xpos[self.flange_site],
-            )
+            body = model.site_bodyid[self.flange_site]
+            place = data.site_xpos[self.flange_site]
             if push.link:
                 body = model.jnt_bodyid[push.link - 1]
                 place = data.xpos[body] + data.xmat[body].reshape(3, 3) @ np.array(push.point)

@@ -24,9 +24,11 @@ if TYPE_CHECKING:
 
 TIMESTEP_S = 1e-3
 FLANGE_SITE = 'flange'
-# A joint stop is critically damped and as stiff as MuJoCo's integration allows (a time constant of
-# two steps); under the joint's torque limit it yields by less than 1 mrad.
-_STOP_TIME_CONSTANT_STEPS, _STOP_SOLIMP = 2.0, (0.99, 0.999, 1e-3, 0.5, 2.0)
+# A joint stop is critically damped and as stiff as MuJoCo's integration allows: its time constant
+# in time steps.
+_STOP_TIME_CONSTANT_STEPS = 2.0
+# MuJoCo's solimp of a joint stop: under the joint's torque limit it yields by less than 1 mrad.
+_STOP_SOLIMP = (0.99, 0.999, 1e-3, 0.5, 2.0)
 
 
 def import_mujoco() -> Any:
@@ -74,7 +76,8 @@ def build_mujoco_model(
     spec.option.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
     for i, joint in enumerate(arm.joints):
         spec.actuators[i].ctrllimited = mujoco.mjtLimited.mjLIMITED_FALSE
-        element, limits = spec.joints[i], [joint.limits.lower, joint.limits.upper]
+        element = spec.joints[i]
+        limits = [joint.limits.lower, joint.limits.upper]
         element.limited = mujoco.mjtLimited.mjLIMITED_FALSE
         if stops and np.isfinite(limits).any():
             element.limited = mujoco.mjtLimited.mjLIMITED_TRUE

@@ -107,7 +107,8 @@ class TorqueReceiver:
         self._effort_limit = arm.limit('effort')
         self._terms = TermModel(arm, settings)
         self._limiter = TorqueLimiter(self._effort_limit, arm.limit('effort_rate'))
-        self._brake, self._zero = BrakingController(arm), np.zeros(arm.n)
+        self._brake = BrakingController(arm)
+        self._zero = np.zeros(arm.n)
         # What to apply, unless the arm is braked or held.
         self._accepted_torque = self.applied_torque
         self._sequence_number: int | None = None  # sequence number of the sender's last torque
@@ -126,7 +127,8 @@ class TorqueReceiver:
         numbers of two senders are near, the sender of the larger ones is followed. Without
         sequence numbers every sender is followed.
         """
-        given, ahead = np.array(torque, dtype=float), 1
+        given = np.array(torque, dtype=float)
+        ahead = 1
         follows = self.state is ReceiverState.FOLLOWING
         if follows and sequence_number is not None and self._sequence_number is not None:
             ahead = sequence_number - self._sequence_number
@@ -142,11 +144,9 @@ class TorqueReceiver:
             return self._count_refusal(TorqueRefusal.NOT_FINITE)
         if (np.abs(given) > self._effort_limit).any():
             return self._count_refusal(TorqueRefusal.OUT_OF_BOUNDS)
-        self._accepted_torque, self._sequence_number, self._silence = (
-            given,
-            sequence_number,
-            0.0,
-        )
+        self._accepted_torque = given
+        self._sequence_number = sequence_number
+        self._silence = 0.0
         self.state = ReceiverState.FOLLOWING
         return None
 
@@ -220,7 +220,8 @@ class TorqueReceiver:
 
     def _braking_torque(self, q: Array, dq: Array, elapsed: float) -> Array:
         """Return a torque that brakes or holds the arm, (n,) [N m]; update `self.state`."""
-        terms, brake = self._terms, self._brake
+        terms = self._terms
+        brake = self._brake
         state = terms.terms_at(self._last_stamp, q, dq, None)
         torque = brake.torque(state, terms, self._zero, min(elapsed, MAX_BRAKING_TIME_S))
         if brake.failure_reason:

@@ -230,7 +230,8 @@ def read_pair(
     if shipped:
         among = published_arms(reference, None if hand == AS_LISTED else hand, inertial_set)
         known = nearest_set(links_in_frames_of(reference, arm), among).published_arm
-        name, hand = known.inertial_set, known.hand
+        name = known.inertial_set
+        hand = known.hand
         reference = replace(reference, links=known.links, inertial_set=name, hand=hand)
     return reference.with_joint_names(names), arm
 

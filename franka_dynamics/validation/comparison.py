@@ -35,7 +35,8 @@ _EQUALITY_TOLERANCE = 1e-9
 # lengths and angles within MAX_GEOMETRY_ROUNDING: pi/2 written as 1.5708 is 3.7e-6 off, and errors
 # of axes add up. An error of 1e-5 rad in an axis of a FER changes a torque by at most 8e-4 N m,
 # one of 1e-5 m by at most 3e-3 N m.
-MAX_TEXT_ROUNDING, MAX_GEOMETRY_ROUNDING = 1e-6, 1e-5
+MAX_TEXT_ROUNDING = 1e-6  # relative
+MAX_GEOMETRY_ROUNDING = 1e-5  # m or rad
 
 
 class _ValuePair(NamedTuple):
@@ -105,11 +106,9 @@ class _DifferenceCollector:
 
     def __init__(self, first: ArmDescription, second: ArmDescription, gravity: ArrayLike) -> None:
         """Place both arms in {S}, and compute the effect of all differences at once."""
-        self.first, self.second, self.differences = (
-            first,
-            second,
-            list[ParameterDifference](),
-        )
+        self.first = first
+        self.second = second
+        self.differences = list[ParameterDifference]()
         text = second.urdf is not None
         self._value_bound = MAX_TEXT_ROUNDING if text else _EQUALITY_TOLERANCE
         self._axis_bound = MAX_GEOMETRY_ROUNDING if text else _EQUALITY_TOLERANCE
@@ -133,7 +132,8 @@ class _DifferenceCollector:
         kind 'friction', that of the second arm's friction.
         """
         differing = [pair for pair in pairs if not self._are_equal(pair)]
-        effect, other = 0.0, self.second if kind == 'friction' else None
+        effect = 0.0
+        other = self.second if kind == 'friction' else None
         if differing and (changed or other):
             space = self.first_space
             effect = self._probe.effect(changed or space, space, other=other).largest
@@ -152,12 +152,11 @@ class _DifferenceCollector:
 
     def add_joint_differences(self, i: int) -> None:
         """Add the differences of joint i and its link between the two arms."""
-        name, joint, its = (
-            self.first.joint_names[i],
-            self.first.joints[i],
-            self.second.joints[i],
-        )
-        here, there = self.first_space, self.second_space
+        name = self.first.joint_names[i]
+        joint = self.first.joints[i]
+        its = self.second.joints[i]
+        here = self.first_space
+        there = self.second_space
         against = False
         if joint.kind is not its.kind:
             kinds = [_ValuePair('kind', '', joint.kind.value, its.kind.value)]
@@ -184,7 +183,8 @@ class _DifferenceCollector:
 
     def _is_link_moved(self, motion: Array | None, i: int) -> bool:
         """Return whether link i's inertia equals the second arm's only once moved by `motion`."""
-        own, other = self.first_space, self.second_space.inertias[i]
+        own = self.first_space
+        other = self.second_space.inertias[i]
         moved = own if motion is None else own.with_moved_joints(motion, i)
         links = (one.inertias[i] for one in (own, moved))
         here, brought = (all(map(self._are_equal, _inertia_pairs(one, other))) for one in links)
@@ -208,7 +208,8 @@ class _DifferenceCollector:
     def add_flange_difference(self) -> None:
         """Add the difference of flange poses (no effect on torques) if the second is no guess."""
         if self._has_flange:
-            one, other = self.first_space.tool_pose, self.second_space.tool_pose
+            one = self.first_space.tool_pose
+            other = self.second_space.tool_pose
             turn = log3(other[:3, :3] @ one[:3, :3].T)
             pairs = _vector_pairs('position', 'm', one[:3, 3], other[:3, 3])
             pairs += _vector_pairs('turn about', 'rad', np.zeros(3), turn)
@@ -216,10 +217,8 @@ class _DifferenceCollector:
 
     def add_friction_differences(self) -> None:
         """Add the differences of friction coefficients by joint, or of the types of models."""
-        frictions, names = (
-            (self.first.friction, self.second.friction),
-            self.first.joint_names,
-        )
+        frictions = (self.first.friction, self.second.friction)
+        names = self.first.joint_names
         one, other = map(_friction_model_name, frictions)
         kinds = [_ValuePair('friction model', '', one, other)]
         if self._add_differing('friction', 'arm', kinds) or frictions[0] is None:
@@ -257,11 +256,17 @@ def _limit_pairs(limits: JointLimits, other_limits: JointLimits) -> Iterator[_Va
 def _inertia_pairs(first: LinkInertia, second: LinkInertia) -> Iterator[_ValuePair]:
     """Yield pairs of inertial parameters, about the centre of mass if both links have mass."""
     yield _ValuePair('mass', 'kg', first.mass, second.mass)
-    vector, name, unit = 'center_of_mass', 'centre of mass', 'm'
-    tensor, about = 'inertia_at_center_of_mass', 'the centre of mass'
+    vector = 'center_of_mass'
+    name = 'centre of mass'
+    unit = 'm'
+    tensor = 'inertia_at_center_of_mass'
+    about = 'the centre of mass'
     if not (first.mass and second.mass):
-        vector, name, unit = 'first_moment', 'first moment', 'kg m'
-        tensor, about = 'inertia', 'the origin'
+        vector = 'first_moment'
+        name = 'first moment'
+        unit = 'kg m'
+        tensor = 'inertia'
+        about = 'the origin'
     yield from _vector_pairs(name, unit, *(getattr(link, vector) for link in (first, second)))
     six = (elements_from_tensor(getattr(link, tensor)).tolist() for link in (first, second))
     for axes, a, b in zip(TENSOR_ORDER, *six):

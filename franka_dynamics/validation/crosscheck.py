@@ -156,7 +156,8 @@ class CrosscheckResult:
     @property
     def findings(self) -> tuple[str, ...]:
         """Messages on formulations beyond the tolerance, and on a differing reading of a URDF."""
-        found, tolerance = [], self.tolerance
+        found = []
+        tolerance = self.tolerance
         for name in self.formulations:
             values = {quantity: row[name] for quantity, row in self.differences.items()}
             beyond = [f'{key} ({one:.2g})' for key, one in values.items() if not one <= tolerance]
@@ -173,7 +174,8 @@ class CrosscheckResult:
     def require(self) -> None:
         """Raise CrosscheckError, naming the quantities that differ, unless `passed`."""
         if not self.passed:
-            arm, found = self.description, ' '.join(self.findings)
+            arm = self.description
+            found = ' '.join(self.findings)
             raise CrosscheckError(
                 f'The models of {arm.name} ({arm.inertial_set}, hand {arm.hand}) disagree '
                 f'(tolerance {self.tolerance:.0e}, {self.state_count} states). {found} '

@@ -89,7 +89,8 @@ def read_robot_state_and_model(address: str, timeout: float = 10.0) -> tuple[Any
         raise RobotInterfaceError(f'{address} cannot be reached: {reason}')
     # libfranka gives the thread that connects the highest real-time priority where it may, which
     # the comparison's long sums must not have.
-    policy, priority = os.sched_getscheduler(0), os.sched_getparam(0)
+    policy = os.sched_getscheduler(0)
+    priority = os.sched_getparam(0)
     try:
         robot = pylibfranka.Robot(address, pylibfranka.RealtimeConfig.kIgnore)
         return robot.read_once(), robot.load_model()
@@ -131,10 +132,8 @@ def compare_with_robot(
     base = np.array(state.O_ddP_O)
     q, dq, _ = sample_states(arm, COMPARED_STATE_COUNT)
     mass, coriolis, gravity, jacobian = _terms_of_robot(state, robot_model, q, dq)
-    own, known = (
-        model.gravity(q),
-        f'g by the load the robot knows ({state.m_total:.3g} kg)',
-    )
+    own = model.gravity(q)
+    known = f'g by the load the robot knows ({state.m_total:.3g} kg)'
     compared: tuple[tuple[str, str, Any, Array, Array], ...] = (
         ('M', 'kg m^2', None, mass, model.mass_matrix(q)),
         ('C dq', 'N m', None, coriolis, model.coriolis(q, dq)),
@@ -165,12 +164,15 @@ def compare_with_robot(
 
 def _terms_of_robot(state: Any, robot_model: Any, q: Array, dq: Array) -> tuple[Array, ...]:
     """Return the robot's M, C dq, g and Jacobian of its end effector at states (S, n)."""
-    n, rows, unchanged = q.shape[-1], [], (state.q, state.dq, state.O_ddP_O)
+    n = q.shape[-1]
+    rows = []
+    unchanged = (state.q, state.dq, state.O_ddP_O)
     try:
         # libfranka's model takes gravity from the state, and a simulated robot may report zeros.
         state.O_ddP_O = list(GRAVITY)
         for position, velocity in zip(q.tolist(), dq.tolist()):
-            state.q, state.dq = position, velocity
+            state.q = position
+            state.dq = velocity
             terms = (getattr(robot_model, term)(state) for term in ('mass', 'coriolis', 'gravity'))
             rows.append((*terms, robot_model.zero_jacobian(state)))
     finally:
@@ -186,10 +188,8 @@ def _terms_of_robot(state: Any, robot_model: Any, q: Array, dq: Array) -> tuple[
 
 def _jacobian_of_tool(model: PinocchioModel, q: Array, tool_pose: Array) -> Array:
     """Return the Jacobians of an end effector at `tool_pose` in the flange, (S, 6, n)."""
-    jacobian, lever = (
-        model.jacobian(q),
-        model.frames(q)[:, -1, :3, :3] @ tool_pose[:3, 3],
-    )
+    jacobian = model.jacobian(q)
+    lever = model.frames(q)[:, -1, :3, :3] @ tool_pose[:3, 3]
     jacobian[:, :3] += np.cross(jacobian[:, 3:], lever[..., None], axis=1)
     return jacobian
 

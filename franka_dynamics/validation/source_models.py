@@ -52,7 +52,8 @@ def pinocchio_terms(arm: ArmDescription, gravity: ArrayLike, states: JointStates
     model.gravity.linear = as_gravity_vector(gravity)
     tip = model.getFrameId(urdf.tip_link, pin.BODY)
     if urdf.added_payload.parameters().any():
-        frame, payload = model.frames[tip], pinocchio_inertia(urdf.added_payload)
+        frame = model.frames[tip]
+        payload = pinocchio_inertia(urdf.added_payload)
         model.appendBodyToJoint(frame.parentJoint, payload, frame.placement)
     data = model.createData()
     rotors = np.diag([joint.rotor_inertia for joint in arm.joints])
@@ -64,7 +65,8 @@ def pinocchio_terms(arm: ArmDescription, gravity: ArrayLike, states: JointStates
             step[joints[name].idx_v] = position
     rows = []
     for q, dq in zip(states.q, states.dq):
-        step[columns], speed[columns] = q, dq
+        step[columns] = q
+        speed[columns] = dq
         # Pinocchio's coordinates of a continuous joint are cosine and sine.
         at = pin.integrate(model, pin.neutral(model), step)
         upper = np.triu(pin.crba(model, data, at))
@@ -121,17 +123,17 @@ def compare_with_urdf(
     q, dq, _ = states
     ours = NewtonEulerModel(description, gravity)
     frames = ours.frames(q)
-    mass, fastest = (
-        sum(link.mass for link in description.links),
-        float(np.abs(dq).max()),
-    )
+    mass = sum(link.mass for link in description.links)
+    fastest = float(np.abs(dq).max())
     terms_of_file = pinocchio_terms
     if description.urdf.mjcf_text:
         bare = description.with_payload(LinkInertia.zero() - description.urdf.added_payload)
-        ours, terms_of_file = NewtonEulerModel(bare, gravity), mujoco_terms
+        ours = NewtonEulerModel(bare, gravity)
+        terms_of_file = mujoco_terms
     M, coriolis, g, poses = terms_of_file(description, gravity, states)
     reach = float(np.linalg.norm(frames[..., :3, 3] - description.base[:3, 3], axis=-1).max())
-    moment, weight = max(mass * reach**2, float(np.abs(M).max())), 9.81 * mass * reach
+    moment = max(mass * reach**2, float(np.abs(M).max()))
+    weight = 9.81 * mass * reach
     rows = (
         ('the flange pose', 'm', max(1.0, reach), frames[:, -1], poses),
         ('M', 'kg m^2', moment, ours.mass_matrix(q), M),
@@ -178,23 +180,30 @@ def mujoco_terms(arm: ArmDescription, gravity: ArrayLike, states: JointStates) -
     for name, position in urdf.held_positions:
         data.qpos[model.jnt_qposadr[names.index(name)]] = position
     joints = [names.index(name) for name in urdf.joint_names]
-    places, rows = model.jnt_qposadr[joints], model.jnt_dofadr[joints]
+    places = model.jnt_qposadr[joints]
+    rows = model.jnt_dofadr[joints]
     tip = _flange_object(model, data, urdf.tip_link)
 
     def torque(q: Array, dq: Array | float, ddq: Array | float, gravity: ArrayLike) -> Array:
         """Return the joint torques (n,) [N m] at a state under `gravity`, by MuJoCo."""
-        data.qpos[places], data.qvel[:], data.qacc[:] = q, 0.0, 0.0
-        data.qvel[rows], data.qacc[rows], model.opt.gravity[:] = dq, ddq, gravity
+        data.qpos[places] = q
+        data.qvel[:] = 0.0
+        data.qacc[:] = 0.0
+        data.qvel[rows] = dq
+        data.qacc[rows] = ddq
+        model.opt.gravity[:] = gravity
         mujoco.mj_inverse(model, data)
         return np.array(data.qfrc_inverse[rows])
 
-    found, rotors = [], np.diag([joint.rotor_inertia for joint in arm.joints])
+    found = []
+    rotors = np.diag([joint.rotor_inertia for joint in arm.joints])
     for q, dq in zip(states.q, states.dq):
         M = np.array([torque(q, 0.0, unit, np.zeros(3)) for unit in np.eye(arm.n)])
         coriolis = torque(q, dq, 0.0, np.zeros(3))
         g = torque(q, 0.0, 0.0, as_gravity_vector(gravity))
         pose = np.eye(4)
-        pose[:3, :3], pose[:3, 3] = tip.xmat.reshape(3, 3), tip.xpos
+        pose[:3, :3] = tip.xmat.reshape(3, 3)
+        pose[:3, 3] = tip.xpos
         found.append((M + rotors, coriolis, g, pose))
     return [np.array(one) for one in zip(*found)]
 

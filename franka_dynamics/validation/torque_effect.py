@@ -24,7 +24,9 @@ _IDENTITY_ROTATION_WEIGHT = 1e-9  # by which of several rotations that fit the l
 # rounding errors.
 MAX_TORQUE_ROUNDING_RATIO = 1e-11
 _RANDOM_STATE_COUNT = 200
-_FRICTION_PATH_COUNT, _FRICTION_PATH_STEP_S = 500, 0.01
+# Steps of a motion in which the friction models of both are compared.
+_FRICTION_PATH_COUNT = 500
+_FRICTION_PATH_STEP_S = 0.01
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,12 +40,14 @@ class SpaceFrameArm(BodyTree):
         poses = tree.poses(np.zeros(arm.n))
         twists = (adjoint(poses) @ tree.twists[..., None])[..., 0]
         links = tuple(link.expressed_in(pose) for link, pose in zip(arm.links, poses))
-        placements, tool = np.tile(np.eye(4), (arm.n, 1, 1)), poses[-1] @ tree.tool_pose
+        placements = np.tile(np.eye(4), (arm.n, 1, 1))
+        tool = poses[-1] @ tree.tool_pose
         return cls(tree.parents, placements, twists, links, tree.rotor_inertias, tool_pose=tool)
 
     def axis(self, i: int) -> tuple[Array, Array]:
         """Return joint i's axis: direction and point [m] nearest {S}'s origin (0 if prismatic)."""
-        v, omega = self.twists[i, :3], self.twists[i, 3:]
+        v = self.twists[i, :3]
+        omega = self.twists[i, 3:]
         return (omega, np.cross(omega, v) + 0.0) if omega.any() else (v, np.zeros(3))
 
     def with_joint(self, i: int, other: 'SpaceFrameArm', field: str) -> 'SpaceFrameArm':
@@ -84,7 +88,8 @@ class SpaceFrameArm(BodyTree):
         motion = np.eye(4)
         motion[:3, :3] = turn = u @ np.diag([1.0, 1.0, np.linalg.det(u @ vt)]) @ vt
         center = pairs[0][0][1]
-        across, offsets = [np.zeros((3, 3))], [np.zeros(3)]
+        across = [np.zeros((3, 3))]
+        offsets = [np.zeros(3)]
         turning = [pair for j, pair in zip(joints, pairs) if self.twists[j, 3:].any()]
         points = [(np.eye(3) - np.outer(e, e), p, q) for (_, p), (e, q) in turning]
         if with_flange:
@@ -177,7 +182,8 @@ class TorqueSensitivity:
 
     def __init__(self, reference: ArmDescription, gravity: ArrayLike) -> None:
         """Draw states within the limits of `reference`; bound rounding by its largest torque."""
-        self._reference, self._gravity = reference, as_gravity_vector(gravity)
+        self._reference = reference
+        self._gravity = as_gravity_vector(gravity)
         self._states = sample_states(reference, _RANDOM_STATE_COUNT)
         largest = np.abs(self._rigid_body_torque(SpaceFrameArm.at_zero(reference))).max()
         self._rounding_torque = MAX_TORQUE_ROUNDING_RATIO * float(largest)

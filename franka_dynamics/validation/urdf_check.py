@@ -151,7 +151,8 @@ def checked_arm_from_urdf(
     verdict = UrdfVerdict(source, reference.name, nearest, same, findings, notes)
     if findings:
         _raise_mismatch(verdict)
-    name, hand = verdict.inertial_set, verdict.hand_in_urdf
+    name = verdict.inertial_set
+    hand = verdict.hand_in_urdf
     arm = replace(arm, joints=tuple(joints), notes=reference.notes, inertial_set=name, hand=hand)
     unphysical = tuple(f'{sentence}.' for sentence in arm.inconsistencies())
     return arm, replace(verdict, notes=(*unphysical, *verdict.notes))
@@ -167,7 +168,9 @@ def node_acceptance_notes(reference: ArmDescription, arm: ArmDescription) -> lis
     assert arm.urdf is not None
     if reference.urdf is not None:
         return [*arm.torque_notes, *arm.notes]
-    mjcf, names, source = arm.urdf.mjcf_text, arm.joint_names, arm.source
+    mjcf = arm.urdf.mjcf_text
+    names = arm.joint_names
+    source = arm.source
     text = arm.urdf.urdf_text if not mjcf or is_xml_text(mjcf) else Path(mjcf)
     try:
         verdict = checked_arm_from_urdf(text, reference, source=source, joint_names=names)[1]
@@ -187,17 +190,21 @@ def _inertial_findings(
     """
     first, second = comparison.space_arms
     probe = TorqueSensitivity(comparison.first, _TILTED_GRAVITY_M_S2)
-    findings, notes, impossible = [], [], False
+    findings = []
+    notes = []
+    impossible = False
     for i, place in enumerate(comparison.first.joint_names):
         if nearest.link_matches[i]:
             continue
-        link, changed = second.inertias[i], first.with_joint(i, second, 'inertias')
+        link = second.inertias[i]
+        changed = first.with_joint(i, second, 'inertias')
         remark = '' if link.is_physical() else 'no real body has these parameters'
         own = [one for one in comparison.differences if (one.kind, one.owner) == ('link', place)]
         differing = [replace(one, remark=remark) for one in own]
         if probe.effect(changed, first).largest > 0.0 or not link.is_physical():
             findings += differing
-            impossible = impossible or not link.is_physical()
+            if not link.is_physical():
+                impossible = True
         else:
             notes += [f'{one} Passed.' for one in differing]
     findings.sort(key=lambda one: -one.torque_effect)
@@ -223,7 +230,8 @@ def _raise_mismatch(verdict: UrdfVerdict) -> None:
 
 def _require_link_masses(chain: SerialChain) -> None:
     """Raise UrdfError if a moving link, with all fixed to it, has no mass or inertia."""
-    document, words = chain.document, chain.document.wording
+    document = chain.document
+    words = chain.document.wording
     if massless := ', '.join(map(repr, chain.massless_links)):
         raise document.error(
             f'{words.link} {massless} and what is fixed to it have no {words.inertial}. Give the '
@@ -248,11 +256,14 @@ def _require_mass_of_hand(chain: SerialChain) -> None:
 
 def _tighter_limits(arm: ArmDescription, other: ArmDescription) -> tuple[list[Joint], list[str]]:
     """Return joints with the tighter limits of two arms, and a note on limits from `arm`."""
-    joints, changes = [], []
+    joints = []
+    changes = []
     for joint, limits in zip(arm.joints, (one.limits for one in other.joints)):
-        tighter, words = dict[str, float](), list[str]()
+        tighter = dict[str, float]()
+        words = list[str]()
         for key in compare_files.URDF_LIMIT_NAMES:
-            own, at = getattr(joint.limits, key), getattr(limits, key)
+            own = getattr(joint.limits, key)
+            at = getattr(limits, key)
             if own > at if key == 'lower' else own < at:
                 tighter[key] = own
                 words.append(f'{key} {own:g} for {at:g}')
