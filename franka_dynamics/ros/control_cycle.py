@@ -78,6 +78,7 @@ class ControlCycle:
         except NoArmJointsError as error:
             # Another node may publish other joints, such as a gripper's, on the same topic. They
             # are no sign of the arm, whose states may have ceased.
+            self._receivers.add_other_joints(error.joint_names)
             if controller.latest is None:
                 self._diagnostics.status_log.state_arrival_time = now
                 controller.reject_state(str(error).removesuffix('.'), now)
@@ -93,11 +94,8 @@ class ControlCycle:
                 self._clock_steps.append(now - self._clock_step_time)
             self.arrival_clock_time, self._clock_step_time = clock, now
         self.has_new_state, self._diagnostics.status_log.state_arrival_time = True, now
-        second = self._receivers.check_sequence_number(message_number)
-        acts, is_numbered = (
-            controller.state in ACTIVE_STATES,
-            message_number is not None,
-        )
+        acts, is_numbered = controller.state in ACTIVE_STATES, message_number is not None
+        second = self._receivers.check_sequence_number(message_number, acts=acts)
         if second and (acts or not controller.faulty):
             # Of two nodes' states one may be another arm's. Without numbers the other one may be a
             # node that was killed: then the states are waited for.

@@ -131,7 +131,12 @@ class JointReading(NamedTuple):
 
 
 class NoArmJointsError(JointStateError):
-    """A joint state, such as a gripper's, has none of the arm's joints."""
+    """A joint state, such as a gripper's, has none of the arm's joints, but `joint_names`."""
+
+    def __init__(self, text: str, joint_names: Sequence[str]) -> None:
+        """Store the text, and the names of the joints that the joint state has."""
+        super().__init__(text)
+        self.joint_names = joint_names
 
 
 def _joint_state_pattern(message: JointState, data: bytes) -> re.Pattern[bytes] | None:
@@ -258,12 +263,14 @@ class JointStateReader:
         """Return the joints' indices in a message; raise JointStateError unless each is once."""
         missing = [name for name in self._joint_names if name not in message_names]
         if missing:
-            kind = NoArmJointsError if len(missing) == len(self._joint_names) else JointStateError
-            raise kind(
+            sentence = (
                 f'The joint state lacks {", ".join(missing)}; it has '
                 f'{list_text(message_names) or "no joints"}. Set robot_type, arm_prefix or '
                 "joint_names to match, or use the arm's topic."
             )
+            if len(missing) == len(self._joint_names):
+                raise NoArmJointsError(sentence, message_names)
+            raise JointStateError(sentence)
         doubled = [name for name in self._joint_names if message_names.count(name) > 1]
         if doubled:
             raise JointStateError(f'The joint state repeats {", ".join(doubled)}; give each once.')

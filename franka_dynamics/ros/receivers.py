@@ -18,6 +18,7 @@ receiver is known:
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence, Set
 from enum import Enum
+import math
 import time
 from typing import Any, NamedTuple
 
@@ -555,6 +556,54 @@ class SecondPublisherDetector:
         return since <= _MAX_MESSAGES_BETWEEN_DROPS
 
 
+# While torques flow, a publisher that is new shows within it which joints it has: as long as an
+# unknown receiver may stay.
+_SHOW_JOINTS_TIME_S = 2.0
+_MAX_JOINT_SETS = 100  # that are remembered, so that no publisher fills the memory
+
+
+class StatePublisherCounter:
+    """
+    A counter of publishers of joint states that may be an arm's, where messages have no numbers.
+
+    Nothing in a message says which publisher it is of. So each group of joints that comes in
+    messages without the arm's joints, such as a gripper's, counts as a publisher of its own, and
+    more than one publisher beside these is a second source of the arm's states. One publisher of
+    several such groups may hide a second source; what tells two arms apart then is that positions
+    jump.
+    """
+
+    def __init__(self) -> None:
+        """Begin with one publisher, the arm's."""
+        self._count, self._since = 1, -math.inf  # publishers, and since when there are so many [s]
+        # When a message of each group of joints came last [s].
+        self._heard = dict[frozenset[str], float]()
+
+    def add_other_joints(self, joint_names: Sequence[str], now: float) -> None:
+        """Add a message at the time `now` [s] that has none of the arm's joints."""
+        group = frozenset(joint_names)
+        for other in [one for one in self._heard if one & group and one != group]:
+            group |= other  # of one publisher, which does not send all of its joints each time
+            del self._heard[other]
+        if group in self._heard or len(self._heard) < _MAX_JOINT_SETS:
+            self._heard[group] = now
+
+    def has_second_source(self, publisher_count: int, now: float, *, acts: bool) -> bool:
+        """
+        Return whether, of so many publishers at the time `now` [s], two may be the arm's.
+
+        Before torques flow (`acts`) one whose joints are not known counts at once, later after
+        _SHOW_JOINTS_TIME_S.
+        """
+        if publisher_count != self._count:
+            self._count, self._since = publisher_count, now
+        is_settled = now >= self._since + _SHOW_JOINTS_TIME_S
+        if is_settled:
+            # Whoever was heard before may have left.
+            self._heard = {one: at for one, at in self._heard.items() if at >= self._since}
+        return self._count - len(self._heard) > 1 and (is_settled or not acts)
+
+
 # The check ---------------------------------------------------------------------------------------
 _MIN_LISTENING_TIME_S = 0.5  # listening for other senders after the first joint state
 # A node that gets little processor time sees only some of the states. At 100 Hz 0.5 s have 50.
@@ -610,6 +659,7 @@ class ReceiverCheck:
         seconds = f'{_MIN_LISTENING_TIME_S:g} s'
         self.reason = f'looking for {seconds} who else sends on {self.topic}, and who receives it'
         self._detector, self._state_count = SecondPublisherDetector(), 0
+        self._state_publishers = StatePublisherCounter()
         self._next_naming, self._two_sources = 0.0, ''
         self._listen_until = 0.0
         self._heard_time = 0.0  # when a torque of another sender came
@@ -629,17 +679,25 @@ class ReceiverCheck:
         """Store the time of the first torque that another node sent."""
         self._heard_time = self._heard_time or time.monotonic()
 
-    def check_sequence_number(self, sequence_number: int | None) -> str:
+    def add_other_joints(self, joint_names: Sequence[str]) -> None:
+        """Add the joints of a joint state that has none of the arm's."""
+        self._state_publishers.add_other_joints(joint_names, time.monotonic())
+
+    def check_sequence_number(self, sequence_number: int | None, *, acts: bool = False) -> str:
         """
         Return an error text if a joint state's sequence number shows a second publisher, else ''.
 
         The number is None if the middleware does not number messages, as Cyclone DDS: then the
-        publishers that it has connected are counted. A killed one counts for some seconds.
+        publishers that it has connected are counted, without those of other joints. A killed one
+        counts for some seconds. `acts` says whether torques flow.
         """
         self._state_count += 1
         self._listen_until = self._listen_until or time.monotonic() + _MIN_LISTENING_TIME_S
         if sequence_number is None:
-            is_second = self.state_subscription.get_publisher_count() > 1
+            count = self.state_subscription.get_publisher_count()
+            is_second = self._state_publishers.has_second_source(
+                count, time.monotonic(), acts=acts
+            )
         else:
             is_second = self._detector.add_sequence_number(sequence_number)
         return self._two_state_sources_text() if is_second else ''

@@ -191,7 +191,8 @@ def test_torques_of_a_held_arm_end_when_a_receiver_or_source_comes(found, comman
     node = commanding()
     node.cycle.controller.stop('something touches the arm', Stop.HOLD)
     assert node.cycle.controller.state is State.BRAKING and node.cycle.controller.faulty
-    monkeypatch.setattr(node.receivers, 'check_sequence_number', lambda _: 'there is another')
+    said = lambda *_, **__: 'there is another'  # noqa: E731
+    monkeypatch.setattr(node.receivers, 'check_sequence_number', said)
     names = node.cycle.controller.joint_names
     state = JointState(name=names, position=FER.home, velocity=[0.0] * 7)
     for k in range(2):
