@@ -70,12 +70,18 @@ class Table:
     A table that a command prints, and a page has under the same line of heads.
 
     `columns` gives the bounds of a column's numbers by its head, as those of a `Figure`; rows are
-    known by their first `keys` cells. A short form may leave out rows, and cells.
+    known by their first `keys` cells. A short form may leave out rows, and cells; so may the whole
+    form of a `partial` table, whose other rows stay in the page.
     """
 
     heads: str
     columns: dict[str, dict[str, float]]
     keys: int = 1
+    partial: bool = False
+
+    def key(self, row: Sequence[str]) -> str:
+        """Return what tells a row apart."""
+        return ', '.join(row[: self.keys])
 
 
 @dataclass(frozen=True)
@@ -201,9 +207,9 @@ def check_table(table: Table, page: str, output: str) -> Iterator[str]:
         yield f'{where} has no table {table.heads}'
         return
     heads = [head.strip() for head in table.heads.strip('|').split('|')]
-    known = {', '.join(row[: table.keys]): row for row in promised}
+    known = {table.key(row): row for row in promised}
     for row in printed:
-        name = ', '.join(row[: table.keys])
+        name = table.key(row)
         if name not in known:
             yield f'the page has no row {name}'
             continue
@@ -229,9 +235,12 @@ def with_figure(page: str, figure: Figure, output: str) -> str:
 
 def with_table(page: str, table: Table, output: str) -> str:
     """Return a page with the rows of a table as they are printed; ValueError without them."""
-    printed = rows_under(output, table.heads)
-    if not printed or rows_under(page, table.heads) is None:
+    printed, promised = rows_under(output, table.heads), rows_under(page, table.heads)
+    if not printed or promised is None:
         raise ValueError(f'page or output has no table {table.heads}')
+    if table.partial:
+        new = {table.key(row): row for row in printed}
+        printed = [new.pop(table.key(row), row) for row in promised] + [*new.values()]
     before, rest = page.split(table.heads + '\n', 1)
     ruler, *lines = rest.split('\n')
     end = next((k for k, line in enumerate(lines) if not line.startswith('|')), len(lines))
@@ -242,19 +251,24 @@ def with_table(page: str, table: Table, output: str) -> str:
 def run(command: str, folder: str, limit: float | None) -> tuple[int, str]:
     """Run a command of a page in a folder of its own; return its status and what it printed."""
     words = shlex.split(os.path.expandvars(command.replace('REPOSITORY', str(ROOT))))
+    programs = Path(sys.executable).parent
     if words[0] == 'make':
         words[1:1] = ['--no-print-directory', '-C', str(ROOT)]
     elif words[0] == 'python':
         words = [sys.executable, str(ROOT / words[1]), *words[2:]]
-    else:
-        words[0] = str(Path(sys.executable).with_name(words[0]))
+    elif words[0] != 'bash':
+        words[0] = str(programs / words[0])
     try:
         done = subprocess.run(
             words,
             cwd=folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            env={**os.environ, 'COLUMNS': '200'},  # sentences in one line
+            env={
+                **os.environ,
+                'COLUMNS': '200',  # sentences in one line
+                'PATH': f'{programs}:{os.environ["PATH"]}',
+            },
             text=True,
             timeout=limit,
             check=False,

@@ -131,3 +131,11 @@ def test_what_a_command_prints_is_written_into_its_page(promise, tmp_path):
     )
     assert (tmp_path / 'page.md').read_text() == expected
     assert promises.check(given).wrong == []
+
+
+def test_rows_that_a_machine_cannot_measure_stay_in_the_page(promise, tmp_path):
+    table = promises.Table(HEADS, {}, partial=True)
+    printed = f'{HEADS}\n|---|---|---|\n| two | 2.5 | 999 |\n| three | 3.0 | 7 |\n'
+    assert promises.write(promise(printed, tables=(table,))).wrong == []
+    rows = promises.rows_under((tmp_path / 'page.md').read_text(), HEADS)
+    assert rows == [['one', '1.00', '10'], ['two', '2.5', '999'], ['three', '3.0', '7']]

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from importlib import import_module
+from importlib.util import find_spec
 import os
 from pathlib import Path
 import sys
@@ -34,7 +35,7 @@ from franka_dynamics.urdf.writer import urdf_text
 # Joint speeds at which tanh in place of a sign has half its height, for what has no sign of its
 # own [rad/s].
 WIDTH_RAD_S = 0.01
-WINDOW_S, STEP_S = 0.5, 2e-3  # of MuJoCo's simulations between two measured states
+WINDOW_S, STEP_S = 0.5, 5e-3  # of MuJoCo's simulations between two measured states
 
 
 @dataclass(frozen=True)
@@ -318,4 +319,17 @@ METHODS: dict[str, Method] = {
     'FIGAROH': figaroh,
     'mujoco.sysid': mujoco_sysid,
 }
+# What is installed for those that are not of this package's own requirements.
+PACKAGES = {'FIGAROH': 'figaroh', 'mujoco.sysid': 'mujoco[sysid]'}
+
+
+def is_installed(method: str) -> bool:
+    """Whether what a method needs is installed."""
+    if method == 'FIGAROH':
+        return find_spec('figaroh') is not None
+    if method == 'mujoco.sysid':  # MuJoCo 4.0.0 leaves it empty without what it needs
+        return hasattr(import_module('mujoco.sysid'), 'ParameterDict')
+    return True
+
+
 os.environ.setdefault('MPLBACKEND', 'agg')

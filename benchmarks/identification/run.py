@@ -16,7 +16,7 @@ without its friction and offsets, and the error [mrad] that a PD controller woul
 fed the predicted torque: the rms, over all joints together, of (measured - predicted torque) / kp
 with kp 7 1/rad times the joint's torque limit, about franka_ros2's.
 
-Exit status 1: a method failed.
+Exit status 1: a method failed, or one that --methods names is not installed.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from methods import Method, METHODS
+from methods import is_installed, Method, METHODS, PACKAGES
 import numpy as np
 from timing import new_parser
 import yaml
@@ -44,7 +44,6 @@ from franka_dynamics.recordings.recording import Recording
 PART_COUNT = 5
 KP_TO_LIMIT = 7.0  # 1/rad
 HEADS = '| log | method | E [N m] | without friction | tracking error left [mrad] |'
-ALWAYS = ('this package', 'starting model, friction fitted', 'Pinocchio, least squares')
 
 
 @dataclass(frozen=True)
@@ -172,10 +171,16 @@ def main() -> int:
     """Print a row for each log and method."""
     parser = new_parser(__doc__)
     parser.add_argument('folder', nargs='?', type=Path, help='clones of the repositories')
-    parser.add_argument('--methods', nargs='+', choices=METHODS, default=list(ALWAYS))
+    parser.add_argument(
+        '--methods', nargs='+', choices=METHODS, help='default: all that are installed'
+    )
     parser.add_argument('--logs', nargs='+', metavar='NAME', help='only logs with one of these')
     given = parser.parse_args()
-    failed = False
+    methods = [name for name in given.methods or METHODS if is_installed(name)]
+    for name in given.methods or METHODS:
+        if name not in methods:
+            print(f"{name}: left out; pip install '{PACKAGES[name]}'", file=sys.stderr)
+    failed = bool(given.methods) and len(methods) < len(given.methods)
     print(f'{HEADS}\n|---|---|---|---|---|')
     for log in logs():
         if given.logs and not any(one in log.name for one in given.logs):
@@ -187,7 +192,7 @@ def main() -> int:
                 file=sys.stderr,
             )
             continue
-        for name in given.methods:
+        for name in methods:
             begun = time.monotonic()
             try:
                 print(score(log, *read, METHODS[name]).row(log.name, name), flush=True)
