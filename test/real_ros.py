@@ -40,6 +40,7 @@ PARTS = {
             'test/ros/test_launch.py',
             'test/ros/test_motion_goals.py',
             'test/ros/test_controller_managers.py',
+            'test/ros/test_discovery_server.py',
         ),
     ),
     'cyclonedds': Part(

@@ -26,6 +26,12 @@ PACKAGES = {
     'xacro': (),
 }
 GZ_SIM = 'from launch import LaunchDescription as generate_launch_description\n'
+ROS2 = 'from ros2cli.cli import main; exit(main())'  # what ROS's own ros2 runs
+NODE = """
+import sys
+from franka_dynamics.ros.{name} import main
+sys.exit(main())
+"""
 
 
 def ament_prefix(folder, packages=PACKAGES, texts=()):
@@ -47,6 +53,18 @@ def ament_prefix(folder, packages=PACKAGES, texts=()):
     return folder
 
 
+def own_prefix(folder):
+    """Make a prefix with this package's launch files and nodes, and ros2, run by this Python."""
+    needed = PACKAGES['franka_dynamics']
+    texts = {name: f'#!{sys.executable}\n{NODE.format(name=name)}' for name in needed}
+    ament_prefix(folder, {'franka_dynamics': needed}, texts)
+    ros2 = folder / 'bin/ros2'
+    ros2.parent.mkdir()
+    ros2.write_text(f'#!{sys.executable}\n{ROS2}\n')
+    ros2.chmod(0o755)
+    return folder
+
+
 def environment(prefix):
     """Return the environment of a Python process that finds a prefix of ours, and ROS."""
     python = f'lib/python3.{sys.version_info.minor}/site-packages'
@@ -60,6 +78,7 @@ def environment(prefix):
         # xacro and ros2, which launch calls by their names, stand beside Python or in a prefix.
         'PATH': os.pathsep.join(
             [
+                f'{prefix}/bin',
                 os.path.dirname(sys.executable),
                 *(f'{one}/bin' for one in PREFIXES.split(os.pathsep) if one),
                 os.environ['PATH'],

@@ -20,7 +20,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from franka_dynamics.arm import load
 from franka_dynamics.ros.node_client import NodeClient, NodeClientError
 
-from .test_launch import controllers, LAUNCH, launched, NODE_STARTED  # noqa: F401
+from .test_launch import controllers, launched, NODE_STARTED  # noqa: F401
+from ..launch_files.launching import ROS2
 from ..processes import ROOT, TIMEOUT_S
 from ..ros2_control_prefix import in_prefixes, PREFIXES
 from ..simulated_robot import FrankaSim
@@ -58,7 +59,7 @@ def robot(tmp_path):
 
 def command(*words):
     """Run a command of ROS's own ros2."""
-    words = [sys.executable, '-c', LAUNCH, *words]
+    words = [sys.executable, '-c', ROS2, *words]
     done = subprocess.run(words, capture_output=True, text=True, timeout=TIMEOUT_S)
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -85,7 +86,7 @@ def seconds_to_duration(seconds):
     return Duration(sec=int(seconds), nanosec=round(1e9 * (seconds % 1.0)))
 
 
-def test_rest_a_motion_a_reflex_and_a_killed_node(
+def test_rest_a_motion_a_switch_a_second_source_a_reflex_a_kill(
     probe,
     launched,  # noqa: F811
     robot,
@@ -142,6 +143,29 @@ def test_rest_a_motion_a_reflex_and_a_killed_node(
             # What a busy machine's arm lacks when the motion ends it makes good.
             probe.until(lambda: np.abs(position() - goal).max() < REACHED_RAD, 'the goal')
 
+    def switched():
+        """Switch the controller off and on again: the torques cease, and begin anew."""
+        switch = 'control', 'switch_controllers'
+        command(*switch, '--deactivate', 'effort_controller')
+        probe.until_status('feedforward', state='silent')
+        command(*switch, '--activate', 'effort_controller')
+        probe.until_status('feedforward', state='running')
+
+    def second_source():
+        """Publish states of another arm beside franka_ros2; then no more, and clear the fault."""
+        other = probe.create_publisher(JointState, 'franka/joint_states', 1)
+
+        def is_named():
+            other.publish(JointState(name=states[-1].name, position=7 * [0.5], velocity=7 * [0.0]))
+            return probe.says('feedforward', 'a second node publishes /franka/joint_states')
+
+        try:
+            probe.until(is_named, 'the node names a second source of joint states')
+        finally:
+            probe.destroy_publisher(other)
+        probe.client.clear_fault()
+        probe.until_status('feedforward', state='running')
+
     def undisturbed(done):
         """Do something; again, if a busy machine lost 20 packets meanwhile, after a recovery."""
         for _ in range(3):
@@ -158,6 +182,8 @@ def test_rest_a_motion_a_reflex_and_a_killed_node(
         assert controllers() == active
         undisturbed(rest)
         undisturbed(motion)
+        undisturbed(switched)
+        undisturbed(second_source)
         # The manager pauses, and the robot stops.
         manager = int(re.search(MANAGER_STARTED, log.read_text())[1])
         os.kill(manager, signal.SIGSTOP)

@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -30,12 +29,6 @@ from ..processes import background, start_python, TIMEOUT_S
 from ..ros2_control_prefix import environment, in_prefixes
 from ..scripts import loaded
 
-LAUNCH = 'from ros2cli.cli import main; exit(main())'
-NODE = """
-import sys
-from franka_dynamics.ros.{name} import main
-sys.exit(main())
-"""
 NODE_STARTED = r'feedforward_node-\d+\]: process started with pid \[(\d+)\]'
 SPAWNER_STARTED = NODE_STARTED.replace('feedforward_node', 'spawner')
 # The robot compensates gravity, so a torque is commanded only for an inclined base.
@@ -52,19 +45,13 @@ PARAMETERS = """
 @pytest.fixture
 def launched(tmp_path):
     """Return a function that runs a launch file; its processes end with the test."""
-    needed = launching.PACKAGES['franka_dynamics']
-    prefix = launching.ament_prefix(
-        tmp_path / 'prefix',
-        {'franka_dynamics': needed},
-        {name: f'#!{sys.executable}\n{NODE.format(name=name)}' for name in needed},
-    )
-    running = []
+    prefix, running = launching.own_prefix(tmp_path / 'prefix'), []
 
     def launch(name, *arguments):
         log = tmp_path / f'launch{len(running)}.log'
         file = name if '/' in name else share_directory() / 'launch' / f'{name}.launch.py'
         with log.open('wb') as output:
-            words = ['-c', LAUNCH, 'launch', file, *arguments]
+            words = ['-c', launching.ROS2, 'launch', file, *arguments]
             given = {'environment': launching.environment(prefix), 'stderr': output}
             running.append(start_python(*words, **given, stdout=output))
         return running[-1], log
@@ -195,7 +182,7 @@ def test_what_resumes_gazebo_waits_for_the_status_that_the_arm_is_held(probe):
     def say(held):
         status.publish(DiagnosticStatus(values=[KeyValue(key='held', value=f'{held}')]))
 
-    with background('-c', LAUNCH, *words) as waiting:
+    with background('-c', launching.ROS2, *words) as waiting:
         probe.until(status.get_subscription_count, 'it listens')
         for _ in range(50):
             say(held=False)
