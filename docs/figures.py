@@ -4,9 +4,7 @@
 Puts the code's constants into tables of the pages: `make generated` writes them, a test compares.
 
 `TABLES` has the heads of these tables by page, and what gives their rows. Numbers of the code
-stand in such a table and not in a sentence. `figures` lists what is left of phrases with a figure:
-each `{}` of a phrase is a number in the page, which is replaced by the value beside the phrase. A
-phrase must stand in its page once.
+stand in such a table and not in a sentence.
 """
 
 import json
@@ -49,77 +47,6 @@ from franka_dynamics.simulation import receiver
 
 ROOT = Path(__file__).parents[1]
 CLEAR = 'remove the cause, then clear the fault by start()'  # as the page says below
-NUMBER = r'-?\d+(?:\.\d+)?(?:e-?\d+)?'
-
-
-def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
-    """Return by page the phrases, and the values of their figures."""
-    filters = SignalOptions()
-    noise = (
-        100.0 * torque_model._STRONG_JOINT_RESIDUAL_TO_LIMIT,
-        torque_model._MIN_STRONG_JOINT_LIMIT_NM,
-        100.0 * torque_model._WEAK_JOINT_RESIDUAL_TO_LIMIT,
-    )
-    return {
-        'docs/howto/recordings.md': [
-            ('resampled to {} Hz', (filters.rate,)),
-            ('low-pass at {} Hz', (filters.cutoff,)),
-            ('all efforts zero for {} s', (preprocessing._MIN_IDLE_DURATION_S,)),
-            ('{} s are dropped at each end', (filters.trim,)),
-        ],
-        'docs/howto/cpp.md': [
-            ('{} rad outside the range', (state_check.POSITION_TOLERANCE_RAD,)),
-            ('changes by at most {} N m/s, except', (limits.MAX_TORQUE_RATE_NM_S,)),
-            ('a motion begins by a ramp of {} s', (control_law.RAMP_DURATION_S,)),
-        ],
-        'docs/howto/identification.md': [
-            (
-                'by more than {} % and more than two standard',
-                (100.0 * results.MIN_IMPROVEMENT_RATIO,),
-            )
-        ],
-        'docs/theory/identification.md': [
-            (
-                'with a reach of {} mrad and {} rad',
-                (
-                    1e3 * torque_model.SLIP_REACHES_RAD[0],
-                    torque_model.SLIP_REACHES_RAD[1],
-                ),
-            ),
-            (
-                'noise is {} % of the torque limit for joints of {} N·m and more, {} %',
-                noise,
-            ),
-            (
-                'A fault makes recordings unsound whose effect is above {} and',
-                (cross_validation.MIN_HARMFUL_ERROR_RATIO,),
-            ),
-            ("a Student's **t** above {} (95 %)", (cross_validation.CRITICAL_T_VALUE,)),
-            ('rises by more than {}: masses', (cross_validation.MIN_LOG_BAYES_FACTOR,)),
-            (
-                'within {} % and the inverse',
-                (100.0 * cross_validation._MIN_FIXED_TO_FREE_FAULT,),
-            ),
-            (
-                'likelier: above {} they are faults',
-                (verdict._MIN_CLEAR_LOG_BAYES_FACTOR,),
-            ),
-            (
-                'whose efforts more than {} % is left',
-                (100.0 * fault_checks._MAX_ERROR_TO_RMS,),
-            ),
-            ('where they are wider than {}', (published_masses._MIN_MENTIONED_RANGE,)),
-            (
-                'above {} times the usual are left out',
-                (fault_checks._MIN_CONTACT_TO_USUAL_RMS,),
-            ),
-            (
-                '{} filtered samples count as one',
-                (least_squares.SAMPLES_PER_INDEPENDENT_SAMPLE,),
-            ),
-            ('with the default of {} masses', (DEFAULT_PRIOR_PRECISION,)),
-        ],
-    }
 
 
 def table_of_causes() -> str:
@@ -346,6 +273,84 @@ def table_of_friction() -> str:
     )
 
 
+def table_of_preparation() -> str:
+    """Return the rows of how a recording's signals are prepared."""
+    options = SignalOptions()
+    return _rows(
+        ('resampled to', f'{options.rate:g} Hz', '`--rate`'),
+        ('low-pass at', f'{options.cutoff:g} Hz', '`--cutoff`'),
+        ('dropped at each end of a piece', f'{options.trim:g} s', '`--trim`'),
+        (
+            'a braked arm is left out, if all efforts are zero for',
+            f'{preprocessing._MIN_IDLE_DURATION_S:g} s',
+            '',
+        ),
+    )
+
+
+def table_of_thresholds() -> str:
+    """Return the rows of the numbers by which an identification and its verdict are decided."""
+    known = 100.0 * DEFAULT_PRIOR_PRECISION**-0.5
+    clear = verdict._MIN_CLEAR_LOG_BAYES_FACTOR
+    least = cross_validation.MIN_LOG_BAYES_FACTOR
+    fixed = 100.0 * cross_validation._MIN_FIXED_TO_FREE_FAULT
+    left = 100.0 * fault_checks._MAX_ERROR_TO_RMS
+    slip, slide = torque_model.SLIP_REACHES_RAD
+    return _rows(
+        ('reach of the Maxwell-slip elements', f'{1e3 * slip:g} mrad and {slide:g} rad', ''),
+        (
+            'filtered samples that count as one',
+            f'{least_squares.SAMPLES_PER_INDEPENDENT_SAMPLE:g}',
+            '',
+        ),
+        (
+            'default precision (`regularization`)',
+            f'{DEFAULT_PRIOR_PRECISION:g}',
+            f'masses are known to {known:.0f} %',
+        ),
+        (
+            'assumed torque noise of `identify plan`',
+            f'{100.0 * torque_model._STRONG_JOINT_RESIDUAL_TO_LIMIT:g} % of the torque limit',
+            f'{100.0 * torque_model._WEAK_JOINT_RESIDUAL_TO_LIMIT:g} % at joints below '
+            f'{torque_model._MIN_STRONG_JOINT_LIMIT_NM:g} N m',
+        ),
+        (
+            'effect of a fault, a contact or a change',
+            f'{cross_validation.MIN_HARMFUL_ERROR_RATIO:g} times',
+            '',
+        ),
+        ("Student's t", f'{cross_validation.CRITICAL_T_VALUE:g}', '95 %'),
+        (
+            'rise of the log evidence',
+            f'{least:g}',
+            '5 is very strong for independent samples (Kass and Raftery 1995), but residuals '
+            'last for a second; sound logs reach 15',
+        ),
+        (
+            "a size shows beside the starting set's inertias",
+            f'{fixed:g} % and the inverse',
+            'of the size beside free masses',
+        ),
+        ('log evidence of states that are undone', f'{clear:g}', 'sound logs stay below 0'),
+        ('efforts left unexplained', f'{left:g} %', '0.4 to 9 % of sound logs'),
+        (
+            'residuals of a contact',
+            f'{fault_checks._MIN_CONTACT_TO_USUAL_RMS:g} times the usual',
+            '',
+        ),
+        (
+            "ranges of single joints' gains and zeros that are printed",
+            f'wider than {published_masses._MIN_MENTIONED_RANGE:g}',
+            '',
+        ),
+        (
+            'an identified arm is better',
+            f'{100.0 * results.MIN_IMPROVEMENT_RATIO:g} % of E',
+            'and two standard errors',
+        ),
+    )
+
+
 def table_of_receivers() -> str:
     """Return the rows of the bounds of this package's receivers."""
     timeout = receiver.COMMAND_TIMEOUT_S
@@ -377,6 +382,11 @@ TABLES = {
         '| what | how long, or how much |': table_of_times,
     },
     'docs/howto/payloads.md': {'| `--mount` | where |': table_of_mounts},
+    'docs/howto/recordings.md': {'| step | value | option |': table_of_preparation},
+    'docs/theory/friction.md': {'| commanded friction | value |': table_of_friction},
+    'docs/theory/identification.md': {
+        '| threshold | value | beside it |': table_of_thresholds,
+    },
     'docs/reference/receivers.md': {'| receivers of this package | value |': table_of_receivers},
     'docs/reference/node.md': {
         '| parameter | default | may change | meaning |': table_of_parameters,
@@ -389,26 +399,13 @@ TABLES = {
 
 def generated_pages() -> dict[str, str]:
     """
-    Return the text of each page with its figures and tables, by path in the source tree.
+    Return the text of each page with its tables, by path in the source tree.
 
-    Raises ValueError for a phrase or a table that does not stand in its page once.
+    Raises ValueError for a table that does not stand in its page once.
     """
     texts = {}
-    for page, phrases in figures().items():
-        text = (ROOT / page).read_text('utf-8')
-        for phrase, values in phrases:
-            parts = [re.escape(part) for part in phrase.split('{}')]
-            found = list(re.finditer(NUMBER.join(parts), text))
-            if len(found) != 1:
-                raise ValueError(
-                    f'{page} has {len(found)} times the phrase {phrase!r} of docs/figures.py; '
-                    'give the phrase there as the page has it.'
-                )
-            written = phrase.format(*(f'{value:.4g}'.replace('e-0', 'e-') for value in values))
-            text = text[: found[0].start()] + written + text[found[0].end() :]
-        texts[page] = text
     for page, tables in TABLES.items():
-        text = texts[page] if page in texts else (ROOT / page).read_text('utf-8')
+        text = (ROOT / page).read_text('utf-8')
         for heads, rows in tables.items():
             ruler = re.sub(r'[^|]+', '---', heads)
             if text.count(f'{heads}\n{ruler}\n') != 1:

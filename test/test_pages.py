@@ -93,6 +93,13 @@ def test_a_pages_options_exist(page):
         assert flag in flags or f"'{flag}'" in scripts, flag
 
 
+@each_page
+def test_a_pages_tables_have_rows(page):
+    lines = PAGES[page].splitlines()
+    rulers = [k for k, line in enumerate(lines) if re.fullmatch(r'\s*(\|-+)+\|', line)]
+    assert all(lines[k + 1].lstrip().startswith('|') for k in rulers)
+
+
 def test_nothing_installs_this_package_from_an_index():
     # The name is on no index, and whoever registers it there could run code at those who do.
     folders = (
