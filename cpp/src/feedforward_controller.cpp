@@ -32,7 +32,7 @@ namespace
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 // What a parameter says, in the order of the enumerations Command and Tilt.
-const std::vector<std::string> kCommands{"motion", "torque", "total_torque"};
+const std::vector<std::string> kCommands{"motion", "torque", "total_torque", "law"};
 const std::vector<std::string> kTilts{"", "robot", "node"};
 
 // Parameters that are not this controller's, and yet no mistake: of ROS and ros2_control, and those
@@ -169,7 +169,8 @@ FeedforwardController::CallbackReturn FeedforwardController::on_configure(const 
         settings.payload[0], arm.payload.mass, arm.name.c_str());
     }
     const bool rubs = arm.friction.kind != FrictionModel::Kind::none;
-    if (rubs && !settings.friction && settings.command == Command::motion) {
+    const bool may = settings.command == Command::motion || settings.command == Command::law;
+    if (rubs && !settings.friction && may) {
       RCLCPP_INFO(
         logger, "%s has joint friction, which terms.friction: true commands.", arm.name.c_str());
     }
@@ -356,10 +357,12 @@ InterfaceConfiguration FeedforwardController::state_interface_configuration() co
 std::vector<hardware_interface::CommandInterface::SharedPtr>
 FeedforwardController::on_export_reference_interfaces_list()
 {
-  const bool motion = feedforward_->settings().command == Command::motion;
+  const Command command = feedforward_->settings().command;
+  const std::string first = command == Command::motion ? HW_IF_POSITION : HW_IF_EFFORT;
+  const bool one = command == Command::torque || command == Command::total_torque;
   std::vector<hardware_interface::CommandInterface::SharedPtr> interfaces;
-  for (const auto & name : motion ?
-    names({HW_IF_POSITION, HW_IF_VELOCITY, HW_IF_ACCELERATION}) : names({HW_IF_EFFORT}))
+  for (const auto & name : one ?
+    names({first}) : names({first, HW_IF_VELOCITY, HW_IF_ACCELERATION}))
   {
     interfaces.push_back(
       std::make_shared<hardware_interface::CommandInterface>(get_node()->get_name(), name));

@@ -14,7 +14,7 @@ in a node after zero or a change of who adds g(q).
 
   state     torque
   SILENT    in a loop the resting torque, in a node none
-  RUNNING   the law (control_law.py), which a ramp reaches in 0.2 s
+  RUNNING   the law (control_law.py; or the caller's), which a ramp reaches in 0.2 s
   BRAKING   the brake (stopping.py): G + C dq + d - kp (q - q_b) - kd dq - M a. It began at q_b; d
             is unexplained (2). After 20 states below 0.04 rad/s, or 1 s: HOLDING or, if the arm is
             released, STOPPING
@@ -89,13 +89,13 @@ from .ending import (
 from .limits import MAX_STEP_S
 from .state_check import MIN_GOOD_STATE_COUNT, StampOrder, StateCheck, StateSample
 from .stopping import BrakingController, OpenLoopStop
-from .terms import StateTerms, TermModel
+from .terms import Desired, OwnTorque, StateTerms, TermModel
 from .torque_output import TorqueOutput
 from .watchers import RepeatedPositions, SpeedWatcher
 from ..arguments import with_argument_checks
-from ..arrays import Array, ArrayLike, as_seconds
+from ..arrays import Array, ArrayLike, as_array, as_seconds
+from ..errors import JointVectorError, SettingsError
 from ..motion.reference import ReferenceFollower
-from ..motion.trajectory import ReferencePoint
 
 # After so many states without a first torque the log says why, once.
 WAIT_WARNING_STATE_COUNT = 10 * MIN_GOOD_STATE_COUNT
@@ -147,7 +147,8 @@ class CoreStep:
                 self.ending = self._ending_after_reset()
             self.state = State.SILENT
             self.latest: StateTerms | None = None
-            self.desired: ReferencePoint | None = None  # at the latest state
+            self.desired: Desired | None = None  # at the latest state
+            self._own: OwnTorque | None = None  # with the latest state
             self._waiting_state_count = 0
             self.repeated_positions.reset()
             self.reference.clear('reset')
@@ -210,6 +211,9 @@ class CoreStep:
         effort: ArrayLike | None = None,
         age: float | None = None,
         now: float | None = None,
+        torque: ArrayLike | None = None,
+        velocity: ArrayLike | None = None,
+        acceleration: ArrayLike | None = None,
     ) -> Array:
         """
         Take one joint state; send the next torque if it is new, and return it, (n,) [N m].
@@ -218,9 +222,18 @@ class CoreStep:
         [N m] (with one NaN none is measured), (n,) each in the arm's order; another shape, or in a
         loop first positions in degrees, raise JointVectorError. `time` is the state's stamp, `age`
         how old it is, `now` its arrival by the clock that `tick` uses, by default `time` [s].
+
+        `torque`, (n,) [N m], is that of a law of your own, given with every state: the law is then
+        its sum with the terms of the settings, friction at `velocity` (the measured one if left
+        out) and M(q) `acceleration` (none if left out), (n,) each. Raises SettingsError if gains
+        are set beside it, or a velocity or acceleration is given without it.
         """
         sample = self.states.make_sample(q, dq, effort, time, age, now)
+        own = self._own_torque(sample, torque, velocity, acceleration)
         with self._lock:
+            if own is not None and self._own is None:
+                self.reference.clear('torques of the caller are followed')
+            self._own = own
             if self.output.in_loop and self.latest is None:
                 self.states.require_radians(sample.q)
             order = self.states.stamp_order(sample)
@@ -245,6 +258,39 @@ class CoreStep:
                 self.open_loop_stop.record_state(sample.q, dq, now)
             self.latest = self._terms_at(sample)
             return self._answer(self.latest, sample.effort, now)
+
+    def _own_torque(
+        self,
+        sample: StateSample,
+        torque: ArrayLike | None,
+        velocity: ArrayLike | None,
+        acceleration: ArrayLike | None,
+    ) -> OwnTorque | None:
+        """Return what the caller's law gives with a state, or None; see `step`."""
+        if torque is None:
+            if velocity is not None or acceleration is not None:
+                raise SettingsError('velocity and acceleration are of a torque: give it, too.')
+            return None
+        if self.requested_law.has_gains:
+            raise SettingsError(
+                'kp and kd follow a motion, and beside a torque of your own must be 0: give '
+                'motions to follow, or leave kp and kd to your law.'
+            )
+        n = len(self._zero)
+        given = {'torque': torque, 'velocity': velocity, 'acceleration': acceleration}
+        own = {
+            name: as_array(one, (n,), name, JointVectorError, finite=False)
+            for name, one in given.items()
+            if one is not None
+        }
+        if not all(map(_is_finite, own.values())):  # ends the torques by a fault, see 4
+            own = {'torque': np.full(n, np.nan)}
+        return OwnTorque(
+            sample.q,
+            own.get('velocity', sample.dq),
+            own.get('acceleration', self._zero),
+            own['torque'],
+        )
 
     def tick(self, now: float, silence: float | None = None) -> Array:
         """
@@ -292,7 +338,7 @@ class CoreStep:
     def _terms_at(self, sample: StateSample) -> StateTerms:
         """Return a possible state with its terms, along the reference."""
         terms = self.acting_terms
-        self.desired = self.reference.at(sample.stamp)
+        self.desired = self._own or self.reference.at(sample.stamp)
         if terms.friction.model is not None:
             terms.friction.update(sample.stamp, sample.q)
         return terms.terms_at(sample.stamp, sample.q, sample.dq, self.desired)

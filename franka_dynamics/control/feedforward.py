@@ -62,8 +62,9 @@ class Feedforward(CoreStep):
     each new torque (n,) [N m] before the disturbance check and the watchers of `step`, and must
     not change it. With `soft_gains`, kp and kd that settings do not give are the `low_gains` of
     this rate [1/s]. `settings` are other fields of Settings: kp, kd, payload,
-    gravity_vector, terms, ... Raises DescriptionError for an unknown arm, SettingsError if
-    settings cannot be used on it or gains swing at `period`.
+    gravity_vector, terms, ... Friction is commanded along a motion (`follow`), or with the torque
+    of a law of your own (`step(..., torque=...)`). Raises DescriptionError for an unknown arm,
+    SettingsError if settings cannot be used on it or gains swing at `period`.
 
     `state` is the present state, and `status` says why. `ending` is what ended torques or keeps
     them from beginning. `requested_law` is the control law of the present settings, `acting_terms`
@@ -188,6 +189,8 @@ class Feedforward(CoreStep):
                 f'target is {before} and cannot become {after} while torques are sent; stop '
                 f'first. Torques for {after} then begin once the arm agrees with it.'
             )
+        if law.has_gains and self._own is not None:
+            raise SettingsError('kp and kd must be 0 beside torques of your own; see `step`.')
         pulled = self._joints_pulled_more_by(law)
         if pulled.any() and self.reference.has_open_motion:
             raise SettingsError(
@@ -224,6 +227,8 @@ class Feedforward(CoreStep):
         with self._lock:
             if self.state is not State.RUNNING:
                 raise NotActiveError(f'Nothing would follow the reference ({self.status}).')
+            if self._own is not None:
+                raise NotActiveError('Nothing would follow the reference: `step` gets torques.')
             pulled = self.requested_law.has_kp
             if not pulled:  # a person may have guided the arm away
                 self.reference.hold(None)

@@ -10,11 +10,10 @@ import numpy as np
 from .ending import Reason, ReasonCode
 from .limits import MAX_STEP_S
 from .state_check import MAX_POSSIBLE_VELOCITY_RAD_S, StateSample
-from .terms import MAX_REST_SPEED_RAD_S, MIN_MOTION_SPEED_RAD_S, StateTerms
+from .terms import Desired, MAX_REST_SPEED_RAD_S, MIN_MOTION_SPEED_RAD_S, StateTerms
 from ..arm import ArmDescription
 from ..arrays import Array
 from ..motion.planning import STREAM_TIMEOUT_S
-from ..motion.trajectory import ReferencePoint
 
 # Speed from which the arm is braked, as a share of the velocity limit.
 MAX_SPEED_TO_LIMIT = 0.6
@@ -25,7 +24,7 @@ MAX_FOLLOW_SPEED_TO_LIMIT = 1.15
 MAX_OVERSPEED_TIME_S = 3.0 * MAX_STEP_S
 
 
-def is_reference_moving(reference: ReferencePoint | None) -> bool:
+def is_reference_moving(reference: Desired | None) -> bool:
     """Return whether a joint of the reference is faster than one at rest."""
     return reference is not None and max(map(abs, reference.dq.tolist())) > MAX_REST_SPEED_RAD_S
 
@@ -47,7 +46,7 @@ class SpeedWatcher:
         self,
         state: StateTerms,
         elapsed: float,
-        reference: ReferencePoint | None,
+        reference: Desired | None,
         causes: Callable[[], str],
     ) -> Reason | None:
         """
@@ -114,7 +113,7 @@ class RepeatedPositions:
         sample: StateSample,
         last_q: Array,
         last_torque: Array,
-        reference: ReferencePoint | None,
+        reference: Desired | None,
     ) -> None:
         """
         Record a new state, the positions before, (n,), and the torque sent last, (n,) [N m].

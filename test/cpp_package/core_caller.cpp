@@ -109,9 +109,9 @@ void friction(
   }
 }
 
-const char * refusal(const Arm * arm, const double * s)
+const char * refusal(const Arm * arm, const double * s, int command)
 {
-  return said(refuse(*arm, unpacked(s, 0, *arm)));
+  return said(refuse(*arm, unpacked(s, command, *arm)));
 }
 
 Receiver * receiver(const Arm * arm, const double * s, int command, double timeout)

@@ -27,7 +27,7 @@ STRICT = (
 )
 DOUBLES = np.ctypeslib.ndpointer(dtype=float, flags='C_CONTIGUOUS')
 # Enumerators of settings.hpp, in the same order.
-COMMANDS = ('motion', 'torque', 'total_torque')
+COMMANDS = ('motion', 'torque', 'total_torque', 'law')
 ATOL = 1e-12  # N m, of torques up to 100 N m; 1e-13 measured
 PAYLOAD = (1.2, 0.01, -0.02, 0.06, 0.004, 0.0005, -0.0002, 0.005, 0.0003, 0.003)
 
@@ -64,7 +64,7 @@ def compiled(folder):
             ctypes.c_char_p,
             *map(ctypes.POINTER, (number, ctypes.c_double)),
         ],
-        'refusal': [made, DOUBLES],
+        'refusal': [made, DOUBLES, number],
         'friction': [made, number, *[DOUBLES] * 6],
         'terms': [made, number, *[DOUBLES] * 9],
         'receiver': [made, DOUBLES, number, ctypes.c_double],
@@ -101,9 +101,10 @@ class Core:
         self.library.friction(self.made, len(q), times, q, dq, measured, kp, found)
         return found
 
-    def refusal(self, settings):
-        """Return why settings are refused, or None."""
-        said = self.library.refusal(self.made, packed(settings, self.arm.n))
+    def refusal(self, settings, command='motion'):
+        """Return why settings are refused beside a kind of command, or None."""
+        given = packed(settings, self.arm.n)
+        said = self.library.refusal(self.made, given, COMMANDS.index(command))
         return said and said.decode()
 
     def played(self, text, folder):

@@ -88,8 +88,9 @@ Settings settings()
 {
   Settings s;
   s.target = kTargets[source() % std::size(kTargets)];
-  const Command commands[] = {Command::motion, Command::torque, Command::total_torque};
-  s.command = commands[source() % 3];
+  const Command commands[] = {
+    Command::motion, Command::torque, Command::total_torque, Command::law};
+  s.command = commands[source() % std::size(commands)];
   s.coriolis = !one_in(4);
   s.inertia = !one_in(4);
   s.friction = one_in(2);
@@ -192,7 +193,7 @@ void feed_inbox(long long cycles)
           values.insert(values.end(), part.begin(), part.begin() + arm.joints.size());
         };
       append(command == Command::motion ? q : torque);
-      if (command == Command::motion) {
+      if (command == Command::motion || command == Command::law) {
         append(dq);
         append(ddq);
       }

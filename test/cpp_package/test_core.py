@@ -20,6 +20,7 @@ from scipy.spatial.transform import Rotation
 import franka_dynamics as fd
 from franka_dynamics.arm import MaxwellSlipFriction, ViscousCoulombFriction
 from franka_dynamics.control.settings import Settings as Settings
+from franka_dynamics.control.settings import StateLimits
 from franka_dynamics.control.terms import FrictionFeedforward, TermModel
 from franka_dynamics.cpp_package.package import controller_arm_text
 from franka_dynamics.errors import DescriptionError, SettingsError
@@ -567,6 +568,58 @@ def test_torques_are_followed_with_the_terms_or_without(core, command):
     assert np.abs(np.diff(torques, axis=0)).max() <= STEP + ATOL
 
 
+@pytest.mark.parametrize('name', ['fer', 'fr3', 'fr3v2'])
+@pytest.mark.parametrize('target', ['fci', 'mujoco'])
+def test_a_callers_law_gets_the_terms_that_python_adds(core, name, target):
+    arm, rng = ARMS[name], np.random.default_rng(5)
+    settings = Settings(target=target, terms=fd.Terms(friction=True), payload=PAYLOAD, scale=0.8)
+    receiver = Receiver(core(name), settings, 'law')
+    limits = StateLimits(max_state_age=0.0)
+    python = fd.Feedforward(arm, limits=limits, applied_when_silent=False, **vars(settings))
+    python.disturbances.running_bound = np.full(arm.n, np.inf)  # the C++ core has no guard
+    amplitude, sent = 0.05 * np.resize([1.0, -0.7, 0.5], arm.n), 0
+    for k in range(600):
+        phase = 3e-3 * max(0, k - 50)  # at rest until the first torque
+        q = arm.home + amplitude * (1.0 - np.cos(phase)) + 1e-12 * (-1) ** k
+        dq = 3.0 * amplitude * np.sin(phase)
+        torque = rng.uniform(-1.0, 1.0, arm.n) + np.linspace(-3.0, 3.0, arm.n) * np.sin(
+            5.0 * phase
+        )
+        given = torque, dq if k % 200 < 150 else -dq, np.linspace(-2.0, 2.0, arm.n) * np.cos(phase)
+        if k == 300:
+            settings = replace(settings, scale=0.4)
+            python.change(scale=0.4)
+            receiver.configure(settings)
+        expected = python.step(
+            q, dq, 1.0 + 1e-3 * k, torque=given[0], velocity=given[1], acceleration=given[2]
+        )
+        if python.sends:
+            assert receiver.receive(np.concatenate(given)) == 'heard'
+            found, state = receiver.cycle(q, dq)
+            assert state == 'following'
+            np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-9)
+            sent += 1
+    assert sent > 500
+
+
+@pytest.mark.parametrize('command', ['torque', 'total_torque'])
+def test_friction_beside_torques_without_a_velocity_is_refused(core, command):
+    friction = Settings(target='mujoco', terms=fd.Terms(friction=True))
+    refused = core('fr3').refusal(friction, command)
+    assert 'friction' in refused and 'law' in refused and 'motion' in refused
+    for one in ('motion', 'law'):
+        assert core('fr3').refusal(friction, one) is None
+    assert core('fr3').refusal(Settings(target='mujoco'), command) is None
+    # A scale of terms that are not added has no effect either.
+    scaled = core('fr3').refusal(Settings(target='mujoco', scale=0.5), command)
+    assert (scaled is None) == (command == 'torque')
+
+
+@pytest.mark.parametrize('command', ['torque', 'total_torque', 'law'])
+def test_gains_beside_torques_are_refused(core, command):
+    assert 'kp and kd' in core('fr3').refusal(Settings(kp=(10.0,), kd=(1.0,)), command)
+
+
 def test_a_restart_forgets_the_last_torque_and_its_publisher(core):
     receiver = Receiver(core('bare'), Settings())
     cycles(receiver, 10, torque=np.full(BARE.n, 2.0), publisher=1)
@@ -596,11 +649,18 @@ UPPER, VELOCITY, ACCELERATION = (BARE.limit(x)[0] for x in ('upper', 'velocity',
         ('motion', BARE.n, 10.1 * VELOCITY, 'out of bounds'),
         ('motion', 2 * BARE.n, -10.1 * ACCELERATION, 'out of bounds'),
         ('motion', 2 * BARE.n, 1e308, 'out of bounds'),
+        ('law', 0, EFFORT[0], 'heard'),
+        ('law', 0, EFFORT[0] + 1e-9, 'out of bounds'),
+        ('law', BARE.n, 10.1 * VELOCITY, 'out of bounds'),
+        ('law', 2 * BARE.n, -10.1 * ACCELERATION, 'out of bounds'),
+        ('law', 3 * BARE.n - 1, math.nan, 'not finite'),
     ],
 )
 def test_a_command_that_cannot_be_meant_is_refused(core, command, index, value, answer):
     receiver = Receiver(core('bare'), Settings(), command)
-    values = np.concatenate([BARE.home, STILL, STILL]) if command == 'motion' else STILL.copy()
+    first = BARE.home if command == 'motion' else STILL
+    values = np.tile(STILL, 1 if command == 'total_torque' else 3)
+    values[: BARE.n] = first
     values[index] = value
     assert receiver.receive(values) == answer and receiver.receive(values[:-1]) == 'wrong size'
     assert receiver.receive(np.append(values, 0.0)) == 'wrong size'

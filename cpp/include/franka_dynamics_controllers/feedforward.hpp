@@ -22,7 +22,8 @@
 namespace franka_dynamics_controllers
 {
 
-/// A command from upstream: a motion's q, dq and ddq, or a torque.
+/// A command from upstream: a motion's q, dq and ddq, a torque, or a torque with the dq and ddq at
+/// which friction and inertia torque count (Command::law).
 struct Reference : Motion
 {
   Vector torque{};
@@ -283,6 +284,10 @@ private:
       for (std::size_t i = 0; i < arm_.n(); ++i) {tau[i] += given->torque[i];}
       return;
     }
+    if (command == Command::law) {
+      follow_law(*given, tau);
+      return;
+    }
     const Motion was = kept_;
     const bool kept = keeps_, turns = (given != nullptr) != follows_;
     const bool released = changed_ && keeps_ && !given && pulled();
@@ -311,6 +316,20 @@ private:
       kept_ = {now_.q, {}, {}};
       keeps_ = true;
     }
+  }
+
+  /// Compute the torque of somebody else's law with this model's terms.
+  void follow_law(const Reference & given, Vector & tau) noexcept
+  {
+    law_.torque(arm_, now_, &given, tau);
+    add(tau, given.torque);
+    Vector otherwise{};
+    if (changed_) {
+      before_.torque(arm_, now_, &given, otherwise);
+      add(otherwise, given.torque);
+    }
+    glide(tau, changed_ ? &otherwise : nullptr);
+    changed_ = false;
   }
 
   /// Whether kp grows at a joint that had none, or is far from the position that is kept.

@@ -23,10 +23,11 @@ namespace franka_dynamics_controllers
 {
 
 /// The number of values of a command to n joints: of a motion the positions, then the velocities,
-/// then the accelerations of all joints; otherwise the torques.
+/// then the accelerations of all joints; of a law the torques, then velocities and accelerations;
+/// otherwise the torques.
 constexpr std::size_t command_size(Command command, std::size_t n) noexcept
 {
-  return command == Command::motion ? 3 * n : n;
+  return command == Command::motion || command == Command::law ? 3 * n : n;
 }
 
 /// Check the values of a command, and copy them into `reference` if they are accepted. Values must
@@ -43,19 +44,18 @@ inline Answer read_command(
     return Answer::not_finite;
   }
   for (std::size_t i = 0; i < n; ++i) {
-    const bool possible = command == Command::motion ?
-      arm.within_range(i, values[i]) &&
-      std::abs(values[n + i]) <= kMostOfLimit * arm.velocity[i] &&
-      std::abs(values[2 * n + i]) <= kMostOfLimit * arm.acceleration[i] :
-      std::abs(values[i]) <= arm.effort[i];
-    if (!possible) {return Answer::out_of_bounds;}
+    const bool first = command == Command::motion ?
+      arm.within_range(i, values[i]) : std::abs(values[i]) <= arm.effort[i];
+    const bool more = count == n ||
+      (std::abs(values[n + i]) <= kMostOfLimit * arm.velocity[i] &&
+      std::abs(values[2 * n + i]) <= kMostOfLimit * arm.acceleration[i]);
+    if (!first || !more) {return Answer::out_of_bounds;}
   }
-  if (command == Command::motion) {
-    std::copy_n(values, n, reference.q.begin());
+  Vector & first = command == Command::motion ? reference.q : reference.torque;
+  std::copy_n(values, n, first.begin());
+  if (count > n) {
     std::copy_n(values + n, n, reference.dq.begin());
     std::copy_n(values + 2 * n, n, reference.ddq.begin());
-  } else {
-    std::copy_n(values, n, reference.torque.begin());
   }
   return Answer::heard;
 }

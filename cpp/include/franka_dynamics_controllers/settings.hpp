@@ -20,8 +20,10 @@ namespace franka_dynamics_controllers
 enum class Command
 {
   motion,       ///< positions, velocities and accelerations of all joints
-  torque,       ///< a torque for each joint, to which the model's torque is added
-  total_torque  ///< a torque for each joint, to which nothing is added
+  torque,       ///< a torque for each joint, to which gravity and Coriolis torque are added
+  total_torque, ///< a torque for each joint, to which nothing is added
+  law           ///< the torque of a law of your own, to which all terms are added: friction at
+                ///< the velocities and the inertia torque of the accelerations beside it
 };
 
 /// Who compensates the tilt of a tilted mount: nobody says so, the robot does (it is set in Desk),
@@ -33,7 +35,7 @@ struct Settings
   Target target = kFci;
   Command command = Command::motion;
   bool coriolis = true, inertia = true;
-  /// Friction torque at the reference's velocity, less its uncertainty (friction.hpp).
+  /// Friction torque at the command's velocity, less its uncertainty (friction.hpp).
   bool friction = false;
   /// Gravity in the base frame [m/s^2]; a tilted mount says by itself where down is.
   Three gravity_vector = kGravity;
@@ -138,6 +140,22 @@ inline std::string refuse_gravity(const Arm & arm, const Settings & s)
   return "";
 }
 
+/// Why a command from upstream leaves one of the settings without any effect, or ''.
+inline std::string refuse_unused(const Settings & s)
+{
+  const bool torques = s.command == Command::torque, total = s.command == Command::total_torque;
+  if ((torques || total) && s.friction) {
+    return "terms.friction needs a velocity, and torques alone bring none: command torques with "
+           "velocities and accelerations (reference: law) or a motion (reference: motion), or "
+           "leave terms.friction out";
+  }
+  if (total && (s.scale != 1.0 || !s.coriolis || !s.inertia)) {
+    return "nothing is added to total torques: leave scale and terms out, or take another "
+           "reference than total_torque";
+  }
+  return "";
+}
+
 /// Why settings cannot be used on this arm, or ''.
 inline std::string refuse(const Arm & arm, const Settings & s)
 {
@@ -158,8 +176,10 @@ inline std::string refuse(const Arm & arm, const Settings & s)
   if (s.friction && arm.friction.kind == FrictionModel::Kind::none) {
     return "terms.friction is on, but " + arm.name + " has no friction model";
   }
-  const std::string reason = refuse_gravity(arm, s);
-  return reason.empty() ? refuse_payload(arm, s.payload) : reason;
+  for (const auto & reason : {refuse_unused(s), refuse_gravity(arm, s)}) {
+    if (!reason.empty()) {return reason;}
+  }
+  return refuse_payload(arm, s.payload);
 }
 
 }  // namespace franka_dynamics_controllers

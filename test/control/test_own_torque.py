@@ -1,0 +1,139 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The torque of a caller's own law, with friction, the model's terms and the limits on the sum."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import franka_dynamics as fd
+from franka_dynamics.arm import ViscousCoulombFriction
+from franka_dynamics.control.feedforward import State
+from franka_dynamics.control.settings import Settings
+from franka_dynamics.errors import JointVectorError, NotActiveError, SettingsError
+from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
+
+from .closed_loop import core, HOME, STILL
+from ..arms import random_covariance
+
+VISCOUS, COULOMB = np.full(7, 0.4), np.array([1.1, 1.1, 1.1, 1.1, 0.7, 0.4, 0.25])
+RUBBING = replace(fd.load('fr3'), friction=ViscousCoulombFriction(VISCOUS, COULOMB, STILL))
+FRICTION = Settings(target='mujoco', terms=fd.Terms(friction=True))
+VELOCITY = np.array([0.3, -0.2, 0.25, -0.3, 0.2, -0.25, 0.3])
+OWN = np.array([3.0, -4.0, 2.0, 5.0, 1.0, -0.5, 0.4])
+
+
+def sent_in_motion(controller, dq, count=400, **own):
+    """Return what a core sends last for an arm that rests, then moves slowly and evenly."""
+    sent = STILL
+    for k in range(count):
+        speed = dq if k > 30 else STILL
+        q = HOME + 1e-3 * (k - 30) * speed + 1e-12 * (-1) ** k
+        given = {name: one for name, one in own.items() if k > 25}
+        sent = controller.step(q, speed, 1.0 + 1e-3 * k, **given)
+    return q, sent
+
+
+def unguarded(settings, arm=RUBBING):
+    """Return a core that accepts scripted states."""
+    made = core(settings, arm=arm)
+    made.disturbances.running_bound = np.full(7, np.inf)
+    return made
+
+
+@pytest.mark.parametrize('velocity', [None, -VELOCITY], ids=['measured', 'given'])
+def test_all_terms_are_added_to_a_torque_of_the_caller(velocity):
+    acceleration = np.linspace(-2.0, 2.0, 7)
+    given = {} if velocity is None else {'velocity': velocity}
+    q, sent = sent_in_motion(
+        unguarded(FRICTION), VELOCITY, torque=OWN, acceleration=acceleration, **given
+    )
+    model = fd.NewtonEulerModel(RUBBING)
+    weightless = fd.NewtonEulerModel(RUBBING, (0.0, 0.0, 0.0))
+    along = VELOCITY if velocity is None else velocity
+    friction = VISCOUS * along + COULOMB * np.sign(along)
+    if velocity is not None:  # the joint is faster than that: its own friction brakes it
+        friction *= np.sign(along) * (VELOCITY - along) < 0.05
+    expected = model.gravity(q) + model.coriolis(q, VELOCITY) + OWN + friction
+    expected += weightless.inverse_dynamics(q, STILL, acceleration)
+    width = RUBBING.friction.width
+    np.testing.assert_allclose(sent, expected, rtol=0.0, atol=1e-9 + 2.0 * np.exp(-0.4 / width))
+
+
+def test_friction_leaves_the_torques_of_a_law_never_as_they_are():
+    without = replace(FRICTION, terms=fd.Terms())
+    found = [
+        sent_in_motion(unguarded(one), VELOCITY, torque=OWN)[1] for one in (FRICTION, without)
+    ]
+    assert (np.abs(found[0] - found[1]) > 0.2).all()
+
+
+def test_the_limits_hold_for_the_sum():
+    controller, limit = unguarded(FRICTION), RUBBING.limit('effort')
+    sent = []
+    controller.output._send = lambda torque: sent.append(np.array(torque))
+    rng = np.random.default_rng(0)
+    for k in range(600):
+        own = 2.0 * limit * rng.choice([-1.0, 1.0], 7)
+        controller.step(HOME + 1e-12 * (-1) ** k, STILL, 1.0 + 1e-3 * k, torque=own)
+    sent = np.array(sent)
+    assert (np.abs(sent) <= limit).all() and (np.abs(np.diff(sent, axis=0)) <= 1.0 + 1e-9).all()
+
+
+@pytest.mark.parametrize('bad', ['torque', 'velocity', 'acceleration'])
+def test_what_is_not_finite_is_a_fault_and_never_sent(bad):
+    controller = unguarded(FRICTION)
+    _, sent = sent_in_motion(controller, STILL, torque=OWN)
+    assert controller.state is State.RUNNING
+    given = {'torque': OWN, bad: np.where(np.arange(7) == 3, np.inf, OWN)}
+    for k in range(50):
+        sent = controller.step(HOME + 1e-12 * (-1) ** k, STILL, 1.4 + 1e-3 * k, **given)
+        assert np.isfinite(sent).all()
+    assert controller.faulty and controller.state is State.SILENT
+
+
+def test_gains_and_motions_have_no_place_beside_it():
+    at = HOME, STILL, 1.0
+    with pytest.raises(SettingsError):
+        core(replace(FRICTION, kp=(10.0,), kd=(1.0,)), arm=RUBBING).step(*at, torque=OWN)
+    for alone in ('velocity', 'acceleration'):
+        with pytest.raises(SettingsError):
+            core(FRICTION, arm=RUBBING).step(*at, **{alone: STILL})
+    with pytest.raises(JointVectorError):
+        core(FRICTION, arm=RUBBING).step(*at, torque=OWN[:6])
+    controller = unguarded(FRICTION)
+    sent_in_motion(controller, STILL, torque=OWN)
+    with pytest.raises(SettingsError):
+        controller.change(kd=(1.0,))
+    with pytest.raises(NotActiveError):
+        controller.follow(HOME, start=2.0)
+
+
+def swept(terms, arm):
+    """Return the rms error [mrad] of a caller's soft PD on a simulated arm with friction."""
+    simulation = ArmSimulation(arm, SimulationSettings(friction=True))
+    controller = fd.Feedforward(arm, target='mujoco', terms=terms)
+    kp, kd = np.array([60.0] * 4 + [20.0] * 3), np.array([8.0] * 4 + [2.0] * 3)
+    home, errors = simulation.position.copy(), []
+    for k in range(4000):
+        reading = simulation.read()
+        q, dq = reading.position, reading.velocity
+        q_d = home + 0.2 * min(1.0, 1e-3 * k) ** 2 * np.sin(2e-3 * k)
+        own = kp * (q_d - q) - kd * dq
+        torque = controller.step(q, dq, reading.time, effort=reading.effort, torque=own)
+        assert not controller.faulty, controller.status
+        errors.append(q_d - q)
+        simulation.step(torque)
+    assert controller.state is State.RUNNING
+    return 1e3 * np.sqrt(np.mean(np.square(errors[1000:])))
+
+
+def test_a_law_of_the_callers_follows_better_with_friction():
+    rng = np.random.default_rng(3)
+    covariance = random_covariance(rng, 7, 3, 0.02)
+    arm = replace(
+        RUBBING, friction=ViscousCoulombFriction(VISCOUS, COULOMB, STILL, covariance=covariance)
+    )
+    without, with_friction = swept(fd.Terms(), arm), swept(fd.Terms(friction=True), arm)
+    assert with_friction < 0.7 * without
