@@ -2,15 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A ros2_control controller of your own on the core of franka_dynamics_controllers: it holds the
-// pose at which it is activated. The arm is that of robot_description, with identified inertias if
-// you write that by `franka-dynamics arm export`. The core keeps the limits of torque and torque
-// rate, and ends at zero torque if joint states cease. In CMakeLists.txt link it to
+// pose at which it is activated. The arm is that of the parameter arm_file, which
+// `franka-dynamics arm export --format controller` writes with identified inertias and friction, or
+// without one that of robot_description, without friction. The core keeps the limits of torque and
+// torque rate, and ends at zero torque if joint states cease. In CMakeLists.txt link it to
 // franka_dynamics_controllers::franka_dynamics_controllers.
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "controller_interface/controller_interface.hpp"
+#include "franka_dynamics_controllers/arm_file.hpp"
 #include "franka_dynamics_controllers/arm_from_urdf.hpp"
 #include "franka_dynamics_controllers/feedforward.hpp"
 #include "pluginlib/class_list_macros.hpp"
@@ -19,7 +21,7 @@ namespace core = franka_dynamics_controllers;
 
 class HoldController : public controller_interface::ControllerInterface
 {
-  const std::vector<std::string> joints_{"fr3_joint1", "fr3_joint2", "fr3_joint3", "fr3_joint4",
+  std::vector<std::string> joints_{"fr3_joint1", "fr3_joint2", "fr3_joint3", "fr3_joint4",
     "fr3_joint5", "fr3_joint6", "fr3_joint7"};
   std::unique_ptr<core::Feedforward> feedforward_;
   core::Reference start_;
@@ -56,7 +58,23 @@ public:
   {
     return interfaces({"position", "velocity"});
   }
-  CallbackReturn on_init() override {return CallbackReturn::SUCCESS;}
+  CallbackReturn on_init() override
+  {
+    auto_declare<std::string>("arm_file", "");
+    return CallbackReturn::SUCCESS;
+  }
+
+  core::Arm arm()
+  {
+    const std::string file = get_node()->get_parameter("arm_file").as_string();
+    if (file.empty()) {
+      std::vector<std::string> notes;
+      return core::arm_from_urdf(get_robot_description(), joints_, "", notes);
+    }
+    core::Arm arm = core::arm_from_file(file);
+    joints_ = arm.joints;
+    return arm;
+  }
 
   CallbackReturn on_configure(const rclcpp_lifecycle::State &) override
   {
@@ -64,10 +82,12 @@ public:
     settings.target = core::kFci;  // the robot adds the gravity torque; kMujoco: nobody does
     settings.kp = {600.0, 600.0, 600.0, 600.0, 250.0, 150.0, 50.0};  // N m/rad
     settings.kd = {30.0, 30.0, 30.0, 30.0, 10.0, 10.0, 5.0};         // N m s/rad
+    // settings.friction = true;  // that of an identified arm_file, along a motion's velocity
+    // For a law of your own (Cartesian impedance, ...) leave kp and kd out, say
+    // settings.command = core::Command::law, and give in each cycle a core::Reference with your
+    // torque, and in dq the velocity at which friction counts.
     try {
-      std::vector<std::string> notes;
-      feedforward_ = std::make_unique<core::Feedforward>(
-        core::arm_from_urdf(get_robot_description(), joints_, "", notes));
+      feedforward_ = std::make_unique<core::Feedforward>(arm());
       const std::string refused = feedforward_->configure(settings);
       if (refused.empty()) {return CallbackReturn::SUCCESS;}
       RCLCPP_ERROR(get_node()->get_logger(), "%s.", refused.c_str());

@@ -15,6 +15,7 @@ import yaml
 
 import franka_dynamics as fd
 from franka_dynamics.control.settings import Settings
+from franka_dynamics.control.terms import FrictionFeedforward
 from franka_dynamics.urdf.writer import urdf_text
 
 from .cpp_core import ATOL, PAYLOAD
@@ -269,6 +270,38 @@ def test_motions_of_a_trajectory_controller_are_followed_with_the_gains(run):
     assert np.abs(np.diff(effort, axis=0)).max() <= 1.0 + ATOL
 
 
+MANAGER = (
+    '/controller_manager:\n  ros__parameters:\n    update_rate: 1000\n'
+    '    feedforward.type: franka_dynamics_controllers/FeedforwardController\n'
+)
+
+
+def test_the_torque_of_another_law_gets_all_terms(run):
+    # The mock hardware stands still, behind the velocity at which friction is asked for.
+    torque, ddq = np.linspace(-2.0, 2.0, ARM.n), np.linspace(3.0, -3.0, ARM.n)
+    dq = np.full(ARM.n, 0.3)
+    settings = replace(PLAIN, terms=fd.Terms(friction=True))
+    parameters = of_feedforward(settings, reference='law') + MANAGER
+    found, said = run('alone', mock_urdf(ARM), rows=[[*torque, *dq, *ddq]], parameters=parameters)
+    assert 'feedforward is active' in said
+    effort = added(found, settings)
+    friction = FrictionFeedforward(ARM.friction).torque(dq)
+    expected = torque + model_of(settings).mass_matrix(ARM.home) @ ddq + friction
+    assert (friction > 0.05).all()
+    assert np.isclose(effort, expected, rtol=0.0, atol=1e-9).all(axis=1).any()
+    near(effort[-1], 0.0)  # braked, then held
+    sent = np.abs(effort).max(axis=1) > 0.0
+    assert np.abs(np.diff(effort[sent.argmax() :], axis=0)).max() <= 1.0 + ATOL
+
+
+@pytest.mark.parametrize('reference', ['torque', 'total_torque'])
+def test_friction_that_would_be_nothing_is_refused_at_configure(run, reference):
+    settings = replace(PLAIN, terms=fd.Terms(friction=True))
+    parameters = of_feedforward(settings, reference=reference) + MANAGER
+    _, said = run('alone', mock_urdf(ARM), rows=[], parameters=parameters, code=1)
+    assert 'reference: law' in said and 'reference: motion' in said
+
+
 @pytest.mark.parametrize(
     ('joints', 'named'),
     [
@@ -328,11 +361,13 @@ def test_ctrl_c_ends_a_real_manager_that_can_be_started_again(folder):
         assert 'terminate' not in said and 'receiver' in said
 
 
-def test_the_examples_controller_holds_the_wrist_and_commands_no_gravity(run):
+@pytest.mark.parametrize('source', ['robot_description', 'arm_file'])
+def test_the_examples_controller_holds_the_wrist_and_commands_no_gravity(run, source):
     arm = fd.load('fr3')
     aside = np.concatenate([arm.home + 0.02 * np.resize((1.0, -1.0), 7), np.full(7, 0.1)])
     rows = [[*arm.home, *np.zeros(7)], aside]
-    found, _ = run('hold', urdf_text(arm), rows=rows, parameters='', arm=arm)
+    file = '/hold:\n  ros__parameters:\n    arm_file: ARM_FILE\n' if source == 'arm_file' else ''
+    found, _ = run('hold', urdf_text(arm), rows=rows, parameters=file, arm=arm)
     near(found[0], 0.0)
     kp, kd = [600.0] * 4 + [250.0, 150.0, 50.0], [30.0] * 4 + [10.0, 10.0, 5.0]
     pulls = kp * (arm.home - aside[:7]) - kd * aside[7:]
