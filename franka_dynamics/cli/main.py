@@ -104,7 +104,7 @@ def sim() -> None:
 @shared.arm_options
 def doctor() -> None:
     """
-    Check permissions, kernel, DDS, topics, clock and gravity compensation.
+    Check permissions, kernel, DDS, joint states and clock, and print what the nodes say.
 
     Exit status 1 if a line says "to do", as where a node sends no torque. With --robot, compare
     the model (M, C dq, g, Jacobian, pose), the load and the gravity that a robot serves over FCI

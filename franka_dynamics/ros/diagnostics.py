@@ -266,7 +266,7 @@ class FeedforwardDiagnostics(StatusPublisher):
                 *self._motion_row,
                 self._wrench_row(),
             )
-            self.publish_rows(*rows, *self._model_rows())
+            self.publish_rows(*rows, self._arm_row())
 
     def _report_event(self, event: ReferenceEvent) -> None:
         """Publish, log and store a reference motion's event; call `on_reference_event`."""
@@ -398,12 +398,11 @@ class FeedforwardDiagnostics(StatusPublisher):
         level = 'WARN' if wrench.is_singular else 'OK'
         return DiagnosticSubject.EXTERNAL_WRENCH, level, wrench.accuracy_text(), values
 
-    def _model_rows(self) -> tuple[StatusRow, StatusRow]:
-        """Return the diagnostic rows of the arm's model and of its torque limits [N m]."""
+    def _arm_row(self) -> StatusRow:
+        """Return the diagnostic row of the arm's model, with the joints' torque limits."""
         arm, mass = self.controller.description, self.controller.settings.payload[0]
         payload = f', payload {mass:g} kg' if mass else ''
         name = f'{arm.name} ({arm.inertial_set}, hand {arm.hand}{payload})'
-        limits = self._values_by_joint('{}', arm.limit('effort'))
-        difference = {StatusKey.MODEL_DIFFERENCE.value: self.model_difference}
-        model = DiagnosticSubject.ARM, 'OK', name, difference
-        return model, (DiagnosticSubject.TORQUE_LIMITS, 'OK', arm.name, limits)
+        limits = self._values_by_joint(StatusKey.TORQUE_LIMIT, arm.limit('effort'))
+        values = {StatusKey.MODEL_DIFFERENCE.value: self.model_difference, **limits}
+        return DiagnosticSubject.ARM, 'OK', name, values

@@ -42,7 +42,6 @@ class DiagnosticSubject(StrEnum):
     REFERENCE = 'Reference'
     EXTERNAL_WRENCH = 'External wrench'
     ARM = 'Arm'
-    TORQUE_LIMITS = 'Torque limits [N m]'  # the keys of its values are joints
 
 
 class StatusKey(StrEnum):
@@ -51,6 +50,7 @@ class StatusKey(StrEnum):
     ARM_HELD = 'held'  # whether torques hold the receiver's arm against gravity
     REMEDY = 'to command again'
     REFUSAL_ERROR_TYPE = 'refused by'
+    TORQUE_LIMIT = 'torque limit, {} [N m]'  # of a joint
     MODEL_DIFFERENCE = 'largest difference of the two models [N m, relative above 1 N m]'
     RATE = 'rate [Hz]'
     AGE = 'age [ms]'
@@ -188,8 +188,13 @@ class NodeSnapshot:
     @property
     def torque_limits(self) -> dict[str, float]:
         """Torque limits by joint [N m]; empty until the node has published them."""
-        status = self.statuses.get(DiagnosticSubject.TORQUE_LIMITS)
-        return {} if status is None else {joint: float(x) for joint, x in status.values.items()}
+        status = self.statuses.get(DiagnosticSubject.ARM)
+        before, _, after = StatusKey.TORQUE_LIMIT.partition('{}')
+        return {
+            key.removeprefix(before).removesuffix(after): float(value)
+            for key, value in (status.values if status else {}).items()
+            if key.startswith(before)
+        }
 
     def is_silent(self, now: float) -> bool:
         """Return whether the node's latest diagnostics are older than SILENCE_TIMEOUT_S."""

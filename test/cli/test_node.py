@@ -23,7 +23,6 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.messages import stamp_to_seconds
 from franka_dynamics.ros.node_group import NodeEndedError, NodeGroup
 from franka_dynamics.ros.status import (
-    DiagnosticSubject,
     NodeSnapshot,
     NodeStatus,
     TERM_HEADINGS,
@@ -74,13 +73,16 @@ def told(view, subject, level, message, **values):
     view.store_status(NodeStatus(view.name, subject, level, message, values), 10.0)
 
 
+def limits(joints, numbers):
+    return {f'torque limit, {joint} [N m]': one for joint, one in zip(joints, numbers)}
+
+
 def arm(age='0.31'):
     view = NodeSnapshot('left/feedforward')
     latency = {'latency p50 [us]': '103.5', 'latency p99 [us]': '159.2'}
     told(view, 'Joint states', 'OK', 'fresh', **{'rate [Hz]': '999.6', 'age [ms]': age})
     told(view, 'Command', 'ERROR', 'somebody else commands', published='500', **latency)
-    limits = dict(zip(JOINTS, 4 * ['87'] + 3 * ['12']))
-    told(view, DiagnosticSubject.TORQUE_LIMITS, 'OK', 'fer', **limits)
+    told(view, 'Arm', 'OK', 'fer', **limits(JOINTS, 4 * ['87'] + 3 * ['12']))
     for term in TERM_HEADINGS:
         view.torques[term] = JointState(name=JOINTS, effort=EFFORT)
     return view
@@ -108,13 +110,7 @@ def test_a_slow_simulation_is_not_shown_as_old_states():
 )
 def test_every_joint_has_a_label_of_its_own_whatever_its_name(joints):
     view = NodeSnapshot('feedforward')
-    told(
-        view,
-        DiagnosticSubject.TORQUE_LIMITS,
-        'OK',
-        'ur10e',
-        **dict.fromkeys(joints, '87'),
-    )
+    told(view, 'Arm', 'OK', 'ur10e', **limits(joints, ['87'] * len(joints)))
     told(view, 'Command', 'OK', 'torques are sent')
     rows = [line.split() for line in rendered(state_view([view], 1.0), 80).splitlines()]
     labels = [row[0] for row in rows if row[1:] == ['87']]

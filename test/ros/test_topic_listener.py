@@ -189,12 +189,14 @@ class Graph:
         return self.listeners
 
 
-def heard(count=300, rate=1000.0, start=None, effort=True):
+def heard(count=300, rate=1000.0, start=None, effort=True, groups=1):
     """Return received joint states, 1 ms old, or stamped from `start` on."""
     now = time.time()
     age = 1e-3 if start is None else now - start
     stamps = [now - age + k / rate for k in range(count)]
-    return system._StateTimes([stamp + age for stamp in stamps], stamps, effort)
+    arrivals = [stamp + age for stamp in stamps]
+    joints = {frozenset([f'joint{i}']) for i in range(groups)}
+    return system._StatesSeen(arrivals, stamps, effort, joints)
 
 
 # A node's own torques are not proposed as joint states.
@@ -204,32 +206,18 @@ DRIVER = Graph(joint_states=['driver'])
 TWINS = Graph(joint_states=['simulator', 'simulator'])
 SLOW = heard(count=50, start=3.0)
 SLOW.arrivals = [k / 49.0 for k in range(50)]  # stamped 1 ms apart
-PAUSED = heard(count=3, start=3.0)
-PAUSED.arrivals = [0.0, 1.0, 2.0]  # once a second, stamped 1 ms apart
 
 
-def pushed(force):
-    """Return what is said of a node with a force on its frame."""
-    wrench = dict(zip(('fx [N]', 'fy [N]', 'fz [N]'), (0.6 * force, 0.0, 0.8 * force)))
-    status = NodeStatus('ff', 'External wrench', 'OK', '', wrench)
-    return list(system._disturbance_checks(NodeSnapshot('ff', {'External wrench': status})))
+def says(level, said, state='running'):
+    return NodeStatus('', '/ff', level, said, {'state': state})
 
 
-def commanding(level, said, mode='running'):
-    row = NodeStatus('ff', 'Command', level, said, {'state': mode})
-    return [NodeSnapshot('ff', {'Command': row})]
+def states(graph, what, is_simulated=False):
+    return system._joint_state_checks(graph, JOINT_STATES, what, is_simulated=is_simulated)
 
 
-CARRIED, DOUBLED = commanding('OK', 'published'), commanding('ERROR', 'twice')
-WAITING = commanding('STALE', 'no joint state has come', 'silent')
-
-
-def states(graph, what, simulator=()):
-    return system._joint_state_checks(graph, JOINT_STATES, what, list(simulator))
-
-
-def clock(what, simulator=(), **publishers):
-    return system._clock_checks(Graph(**publishers), what, list(simulator))
+def stamps(what, is_simulated=False):
+    return system._stamp_checks(what, is_simulated=is_simulated)
 
 
 def commands(listeners, *names):
@@ -238,95 +226,55 @@ def commands(listeners, *names):
     return system._command_checks(graph, COMMAND)
 
 
+def node(status):
+    return system._node_checks('/ff', status)
+
+
+def arm(status):
+    return system._arm_checks('/simulator', status)
+
+
+MINUTE_AGO = time.time() - 60.0
+
+
 @pytest.mark.parametrize(
     ('found', 'subject', 'level', 'text'),
     [
-        (
-            states(DRIVER, heard()),
-            'joint states',
-            GOOD,
-            '1000 Hz on /joint_states from /driver',
-        ),
+        (states(DRIVER, heard()), 'joint states', GOOD, '1000 Hz on /joint_states from /driver'),
         (states(Graph(), heard(0)), 'joint states', TO_DO, '/joint_states'),
-        (
-            states(LISTED, heard(0)),
-            'joint states',
-            TO_DO,
-            '/f/joint_states, /a/states, /other',
-        ),
-        (
-            states(DRIVER, heard(9, 30.0)),
-            'joint states',
-            TO_DO,
-            'a command needs 200 Hz',
-        ),
-        (
-            states(Graph(joint_states='ab'), heard()),
-            'joint states',
-            TO_DO,
-            'all but the driver',
-        ),
-        (states(TWINS, heard(), ['simulator']), 'joint states', TO_DO, 'simulated arm'),
+        (states(LISTED, heard(0)), 'joint states', TO_DO, '/f/joint_states, /a/states, /other'),
+        (states(DRIVER, heard(9, 30.0)), 'joint states', TO_DO, 'a command needs 200 Hz'),
+        (states(TWINS, heard()), 'joint states', TO_DO, '2 nodes publish on one topic'),
         (states(DRIVER, SLOW), 'joint states', TO_DO, '49 Hz'),
-        (
-            states(DRIVER, SLOW, ['simulator']),
-            'joint states',
-            GOOD,
-            '1000 Hz of simulated time',
-        ),
+        (states(DRIVER, SLOW, True), 'joint states', GOOD, '1000 Hz of simulated time'),
         (states(DRIVER, heard()), 'measured torque', GOOD, 'effort is there'),
-        (
-            states(DRIVER, heard(effort=False)),
-            'measured torque',
-            NOTE,
-            'missing, zero or NaN',
-        ),
-        (clock(heard()), 'clock', GOOD, 'stamps are'),
-        (
-            clock(heard(start=time.time() - 60.0)),
-            'clock',
-            TO_DO,
-            "off this machine's clock",
-        ),
-        (clock(heard(start=5.0)), 'clock', TO_DO, 'set max_state_age to 0'),
-        (
-            clock(heard(start=time.time() - 9.0), ['s']),
-            'clock',
-            GOOD,
-            '1.00 of real time: 9.',
-        ),
-        (
-            clock(heard(start=5.0), clock=['gazebo']),
-            'clock',
-            NOTE,
-            '/clock comes from /gazebo',
-        ),
-        (
-            clock(heard(start=5.0), clock=['a', 'b']),
-            'clock',
-            TO_DO,
-            '/a, /b all publish /clock',
-        ),
-        (clock(PAUSED, ['s']), 'clock', TO_DO, 'time of s runs at 0.00 of real time'),
+        (states(DRIVER, heard(effort=False)), 'measured torque', NOTE, 'missing, zero or NaN'),
+        (stamps(heard()), 'clock', GOOD, 'stamps are 1 ms old'),
+        (stamps(heard(start=MINUTE_AGO)), 'clock', TO_DO, 'chrony'),
+        (stamps(heard(start=5.0)), 'clock', TO_DO, 'set max_state_age to 0'),
+        (stamps(heard(start=5.0), True), 'clock', GOOD, 'simulated time'),
         (commands(0), 'commands', NOTE, 'nobody publishes'),
         (commands(1, 'feedforward'), 'commands', GOOD, '/feedforward publishes on'),
         (commands(0, 'feedforward'), 'commands', NOTE, '0 listen'),
         (commands(1, 'a', 'b'), 'commands', TO_DO, '/a, /b all publish'),
-        (system._node_checks(CARRIED), 'node', GOOD, 'ff: running: published'),
-        (system._node_checks(DOUBLED), 'node', TO_DO, 'ff: running: twice'),
-        (
-            system._node_checks(WAITING),
-            'node',
-            TO_DO,
-            'ff: silent: no joint state has come',
-        ),
-        (system._node_checks([]), 'node', NOTE, 'no feedforward node'),
-        (pushed(7.16), 'disturbance', NOTE, '7.2 N'),
-        (system._node_checks([], ['/left/ff']), 'node', TO_DO, 'left/ff runs, but'),
+        (node(says('OK', 'torques are sent')), 'node', GOOD, '/ff: running: torques are sent'),
+        (node(says('WARN', 'nobody receives')), 'node', NOTE, '/ff: running: nobody receives'),
+        (node(says('ERROR', 'twice')), 'node', TO_DO, '/ff: running: twice'),
+        (node(says('WARN', 'it brakes', 'braking')), 'node', TO_DO, '/ff: braking: it brakes'),
+        (node(says('STALE', 'no state', 'silent')), 'node', TO_DO, '/ff: silent: no state'),
+        (node(None), 'node', TO_DO, '/ff runs, but'),
+        (arm(says('OK', '', 'following')), 'simulated arm', GOOD, '/simulator: following'),
+        (arm(says('STALE', '', 'waiting')), 'simulated arm', NOTE, '/simulator: waiting'),
+        (arm(says('ERROR', '', 'fault')), 'simulated arm', TO_DO, '/simulator: fault'),
     ],
 )
 def test_each_line_about_a_system_has_its_level(found, subject, level, text):
     assert any(line[:2] == (subject, level) and text in line[2] for line in found)
+
+
+def test_a_gripper_on_the_topic_of_the_arm_is_no_second_source():
+    found = list(states(TWINS, heard(groups=2)))
+    assert not any(one.level == TO_DO for one in found)
 
 
 @pytest.mark.parametrize(
@@ -359,16 +307,12 @@ def test_settings_of_the_network_are_told(variables, level, text):
     assert any(one.level == level and text in one.text for one in machine.dds_checks(variables))
 
 
-def test_no_force_and_a_small_one_are_no_disturbance():
-    assert pushed(0.5) == [] == list(system._disturbance_checks(NodeSnapshot('ff')))
-
-
 def test_the_age_of_a_state_is_its_age_when_it_came():
     what = heard(0)
     message = JointState()
     message.header.stamp.sec = 100
     what.add_state(message, 100.005)  # whenever a reader looks
-    assert [said for _, _, said in clock(what)] == ['stamps are 5.0 ms old in the median']
+    assert [said for _, _, said in stamps(what)] == ['stamps are 5 ms old in the median']
 
 
 @pytest.mark.parametrize(('level', 'status'), [(GOOD, 0), (NOTE, 0), (TO_DO, 1)])
@@ -411,10 +355,13 @@ def test_the_clock_of_an_arm_in_lockstep_is_found_good(start_arm, start_node, pr
     start_node(target='mujoco')
     probe.until_status('simulator', held='True')
     wanted = [
-        'good  clock: stamps are simulated time of simulator',
+        'good  clock: stamps are simulated time',
         'good  joint states',
+        'Hz of simulated time',
+        'good  measured torque',
+        'good  simulated arm: /simulator: following',
+        'good  node: /feedforward: running: torques are sent',
     ]
-    wanted += ['Hz of simulated time', 'good  measured torque']
 
     def examined():
         main(['doctor'])
