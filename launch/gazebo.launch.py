@@ -7,12 +7,15 @@ control:=direct drives the arm by Gazebo's own ApplyJointForce and JointStatePub
 starts paused. control:=ros2_control drives it by gz_ros2_control's effort interface.
 """
 
+import os
 from pathlib import Path
+import sys
 
 from launch.actions import (
     AppendEnvironmentVariable,
     ExecuteProcess,
     IncludeLaunchDescription,
+    SetEnvironmentVariable,
 )
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import PathJoinSubstitution
@@ -35,10 +38,12 @@ from franka_dynamics.ros.launching import (
     start_after_success,
     write_temporary_files,
 )
+from franka_dynamics.ros.node_process import REALTIME_OFF, REALTIME_VARIABLE
 from franka_dynamics.simulation import gazebo
 from franka_dynamics.urdf.writer import urdf_text
 
 TARGET = 'gz_ros2_control'
+ENOUGH_PROCESSORS = 4  # for Gazebo, its bridge and two nodes side by side
 ARGUMENTS = {
     **simulation_arguments(TARGET),
     'control': (
@@ -68,9 +73,13 @@ def launch_actions(arguments):
     """Return the actions for the argument control; refuse absent files."""
     arguments.world = ''.join(argument_file_list('world', arguments.world))
     arm = load(arguments.robot_type, hand=arguments.hand)
-    return (
-        direct_control_actions if arguments.control == 'direct' else ros2_control_launch_actions
-    )(arguments, arm)
+    is_direct = arguments.control == 'direct'
+    found = (direct_control_actions if is_direct else ros2_control_launch_actions)(arguments, arm)
+    if len(os.sched_getaffinity(0)) < ENOUGH_PROCESSORS:
+        # Else nodes under real-time scheduling take the processor from their own simulator.
+        default = os.environ.get(REALTIME_VARIABLE, REALTIME_OFF)
+        found.insert(0, SetEnvironmentVariable(REALTIME_VARIABLE, default))
+    return found
 
 
 def gazebo_server(arguments, flag):
@@ -109,12 +118,18 @@ def ros2_control_launch_actions(arguments, arm):
     }
     active, others = ros2_control_actions(arguments, arm, TARGET, folder, hardware)
     spawn = arm_spawner(arguments)
+    name = f'/{arguments.namespace.strip("/")}/feedforward'.replace('//', '/')
+    home = [f'{joint}={q}' for joint, q in zip(arm.joint_names, arm.home_position.tolist())]
+    # One step without torque as gz_ros2_control takes over, and constant efforts until the node's
+    # first torque, let the arm leave its start pose by some milliradians.
+    lead = [sys.executable, '-m', 'franka_dynamics.ros.lead_home', name, *home]
     return [
         gazebo_server(arguments, '-r'),  # controllers cannot be activated while Gazebo is paused
         gazebo_bridge(arguments, folder),
         spawn,
         start_after_success(spawn, 'spawning the arm', active),
         *others,
+        ExecuteProcess(cmd=lead, output='screen'),
     ]
 
 

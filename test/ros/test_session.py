@@ -20,6 +20,7 @@ from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import SettingsError
+from franka_dynamics.ros import lead_home
 from franka_dynamics.ros.messages import seconds_to_stamp
 from franka_dynamics.ros.parameter_tables import parameter_specs
 from franka_dynamics.ros.status import NodeStatus
@@ -47,6 +48,17 @@ def commanding(probe, arm, commands, start_node):
         return node
 
     return start
+
+
+def test_an_arm_is_led_home_once_its_node_commands(probe, start_arm, start_node):
+    states = probe.collect(JointState, 'joint_states')
+    start_node(target='mujoco', kp='[-1.0]')
+    start_arm(start=[float(q) for q in FER.home + 0.02])
+    home = [f'{name}={q}' for name, q in zip(FER.joint_names, FER.home.tolist())]
+    assert lead_home.main([NODE, *home]) == 0
+    probe.until(lambda: states, 'a joint state')
+    error = lambda: np.abs(np.array(states[-1].position) - FER.home).max()  # noqa: E731
+    probe.until(lambda: error() < 1e-4, 'the arm at home')
 
 
 def test_a_motion_is_fed_forward_and_told_followed_stopped_or_refused(probe, arm, commanding):
