@@ -69,8 +69,9 @@ def table_of_state_problems() -> str:
 
 
 def _linked(cause: Cause) -> str:
-    """Return the remedy of a cause, with a link where it is explained."""
-    return cause.remedy.value.replace(CLEAR, '[clear the fault](#clearing-a-fault)')
+    """Return the remedy of a cause as the page says it, with a link where it is explained."""
+    said = cause.remedy.value.replace(CLEAR, '[clear the fault](#clearing-a-fault)')
+    return said.replace('what it names', 'what the reason names')
 
 
 def table_of_limits() -> str:
@@ -84,7 +85,7 @@ def table_of_limits() -> str:
             f'{limits.MAX_TORQUE_RATE_NM_S:g} N m/s, which is '
             f'{1e-3 * limits.MAX_TORQUE_RATE_NM_S:g} N m from one message to the next at 1 kHz',
         ),
-        ('ramp to the torque of the law', f'{control_law.RAMP_DURATION_S:g} s'),
+        ('time in which the torque ramps up', f'{control_law.RAMP_DURATION_S:g} s'),
         ('payload and hand together', f'{arm.rated_load:g} kg, the rated load'),
         ('`kp`', f'{settings.MAX_KP_RATIO:g} 1/rad times the torque limit of the joint'),
         ('`kd`', f'{settings.MAX_KD_RATIO:g} s/rad times the torque limit of the joint'),

@@ -172,7 +172,7 @@ class Cause(Enum):
     BRAKING_FAILED = 'braking that makes the arm faster', Reaction.REST, Remedy.CLEAR
     LASTING_DISTURBANCE = 'a lasting disturbance torque', Reaction.HOLD, Remedy.CLEAR
     JOINT_TOO_FAST = 'a joint that is too fast', Reaction.HOLD, Remedy.CLEAR
-    HOLD_REQUESTED = 'a stop that says so', Reaction.HOLD, Remedy.CLEAR
+    HOLD_REQUESTED = 'a stop that is to hold the arm', Reaction.HOLD, Remedy.CLEAR
     WRONG_RECEIVER = 'a receiver that is not the target', Reaction.ZERO, Remedy.CLEAR
     RECEIVER_PAUSES = (
         'a receiver that is unknown or applies no torque',
