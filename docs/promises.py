@@ -52,8 +52,8 @@ class Figure:
     """
     Numbers of a page's phrase that a command prints.
 
-    `page` and `printed` have the same number of `{}`, each a number; `*` in `printed` is any text
-    in a line. A number printed is within a `factor` of the page's, or `at_most` or `at_least` a
+    `page` and `printed` have the same number of `{}`, each a number; in `printed` `*` is any text
+    in a line, `**` any lines. A number printed is within a `factor` of the page's, or `at_most` or `at_least` a
     bound that holds for each.
     """
 
@@ -134,7 +134,8 @@ def _promise(row: dict[str, Any]) -> Promise:
 
 def pattern(phrase: str) -> str:
     """Return the regular expression of a phrase with `{}` for numbers and `*` for any text."""
-    parts = [re.escape(part).replace(r'\*', '.*?') for part in phrase.split('{}')]
+    any_lines, any_text = (re.escape('**'), '(?s:.*?)'), (re.escape('*'), '.*?')
+    parts = [re.escape(part).replace(*any_lines).replace(*any_text) for part in phrase.split('{}')]
     return f'({NUMBER})'.join(parts)
 
 

@@ -116,6 +116,12 @@ def test_a_cell_outside_its_bounds_fails(promise, rows, kept):
     assert (promises.check(promise(printed, tables=(table,))).wrong == []) is kept
 
 
+def test_a_phrase_may_be_of_several_lines():
+    printed = 'first: 1.5 mm\nnext\nfirst: 2.5 mm\n'
+    assert promises.numbers_in(printed, '**first: {} mm**first: {} *', '')[0] == ['1.5', '2.5']
+    assert promises.numbers_in(printed, 'first: {} mm*first: {} mm', '')[0] == []
+
+
 def test_a_command_that_fails_fails(promise):
     wrong = promises.check(promise('off: 2.0 mm', status=3)).wrong
     assert len(wrong) == 1 and 'off: 2.0 mm' in wrong[0]

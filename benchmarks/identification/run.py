@@ -9,12 +9,13 @@ FOLDER holds clones of the repositories in logs.yaml, by their names, at the com
 what it lacks is looked for in the folder FRANKA_DYNAMICS_RECORDINGS, or said and left out. Nothing
 is downloaded. A file whose checksum differs ends the run.
 
-Five parts of each log are left out in turn: fifths of the prepared samples, or whole recordings
-where the log has five. E [N m] is the root of the mean over all left-out samples of |measured -
-predicted torque|^2 over all joints, as in docs/howto/recordings.md; beside it E of the same fit
-without its friction and offsets, and the error [mrad] that a PD controller would keep if it were
-fed the predicted torque: the rms, over all joints together, of (measured - predicted torque) / kp
-with kp 7 1/rad times the joint's torque limit, about franka_ros2's.
+Five parts of each log are left out in turn: fifths of the prepared samples, of the motion where it
+repeats, or whole recordings where the log has five. E [N m] is the root of the mean over all left-
+out samples of |measured - predicted torque|^2 over all joints, as in docs/howto/recordings.md;
+beside it E of the same fit without its friction and offsets, and the error [mrad] that a PD
+controller would keep if it were fed the predicted torque: the rms, over all joints together, of
+(measured - predicted torque) / kp with kp 7 1/rad times the joint's torque limit, about
+franka_ros2's.
 
 Exit status 1: a method failed, or one that --methods names is not installed.
 """
@@ -63,6 +64,7 @@ class Log:
     columns: dict[str, Any] | None = None
     effort_scale: tuple[float, ...] = (1.0,)
     rotor_inertia: bool = False
+    period: float | None = None
 
     def clone(self, folder: Path) -> Path:
         """Return where the clone of the repository is expected."""
@@ -123,12 +125,15 @@ def _as_tuple(value: Any) -> Any:
     return tuple(_as_tuple(one) for one in value) if isinstance(value, list) else value
 
 
-def parts(recordings: list[Recording]) -> Iterator[tuple[Motion, list[Motion]]]:
+def parts(log: Log, recordings: list[Recording]) -> Iterator[tuple[Motion, list[Motion]]]:
     """Yield each left-out part with the motions of all others."""
     motions = [to_motion(one) for one in recordings]
     if len(motions) == 1:
         (whole,) = motions
-        number = np.arange(len(whole)) * PART_COUNT // len(whole)
+        share = np.arange(len(whole)) / len(whole)
+        if log.period is not None:
+            share = whole.time % log.period / log.period
+        number = (PART_COUNT * share).astype(int)
         for left_out in range(PART_COUNT):
             yield whole.select(number == left_out), [whole.select(number != left_out)]
     else:
@@ -154,7 +159,7 @@ def score(log: Log, arm: fd.ArmDescription, recordings: list[Recording], method:
     """Return the figures of a method on a log."""
     kp = KP_TO_LIMIT * arm.limit('effort')
     residuals, rigid = [], []
-    for left_out, others in parts(recordings):
+    for left_out, others in parts(log, recordings):
         found = method(arm, others, log.rotor_inertia)
         residuals.append(left_out.effort - found.torque(left_out))
         rigid.append(left_out.effort - found.rigid(left_out))
