@@ -207,7 +207,7 @@ def test_given_a_scalar_when_read_then_it_is_what_a_person_means(tmp_path, text,
     assert read == value and type(read) is type(value)
 
 
-def test_the_weight_of_an_arm_that_slides_without_limits_has_no_bound():
+def test_a_slide_without_limits_has_no_bound_of_weight():
     rpr = fd.load('rpr')
     strong = with_joint(rpr, 0, limits=replace(rpr.joints[0].limits, effort=3000.0))
     assert unit_questions(strong)
@@ -281,7 +281,7 @@ def test_a_turned_base_returns_from_a_saved_arm(rpy, tmp_path):
 
 
 @pytest.mark.parametrize('name', [*'1e5 08 010 0x1F 1:30 yes .5 1_0 -3'.split(), 'a: b'])
-def test_names_that_yaml_could_take_for_something_else_are_read_back(name, tmp_path):
+def test_names_that_yaml_may_mistake_are_read_back(name, tmp_path):
     arm = replace(with_joint(fd.load('rpr'), 0, name=name), inertial_set=name, source=name)
     found = written_and_read(arm, tmp_path)
     assert (found.inertial_set, found.source, found.joint_names[0]) == (

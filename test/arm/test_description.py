@@ -32,7 +32,7 @@ from ..arms import of_points, random_arm, slip_states, with_joint, with_link
 
 
 @pytest.mark.parametrize('distance', [0.15, 0.0, -0.2])
-def test_fr3_velocity_bounds_near_and_beyond_limits_are_frankas_formula(distance):
+def test_fr3_velocity_bounds_are_frankas_formula(distance):
     arm = fd.load('fr3')
     off = np.array([0.6599, 0.2517, 0.2000, 0.3533, 0.5757, 0.4878, 0.4628])
     dec = np.array([6, 2.585, 3.5, 4, 17, 5.5, 17])
@@ -281,7 +281,7 @@ def test_a_motion_followed_in_steps_is_evaluated_as_at_once():
     np.testing.assert_allclose(followed, friction_along(MODEL, q, dq), rtol=0.0, atol=1e-12)
 
 
-def test_coefficients_times_terms_are_the_torque_and_without_a_state_elements_slide():
+def test_friction_coefficients_times_terms_are_the_torque():
     rng = np.random.default_rng(0)
     dq, z = rng.uniform(-1.0, 1.0, (5, 2)), rng.uniform(-1.0, 1.0, (5, 2, 2))
     viscous, coulomb, offset = MODEL.coefficients[:3]
@@ -399,7 +399,7 @@ EXAMPLE = {
 }
 
 
-def test_the_file_has_frankas_own_examples_fields_types_and_numbers():
+def test_a_desk_file_has_the_fields_and_numbers_of_frankas_own():
     name = 'ee-my gripper (left)'
     content = json.loads(payload.desk_json(np.array([0.9, 0.0, 0.0, 0.057, *SIX]), name))
     tensor = np.reshape(content['inertia'], (3, 3), order='F')
@@ -461,7 +461,7 @@ def test_parameters_moved_are_those_of_the_moved_point_masses(seed):
     np.testing.assert_allclose(moved.parameters(), expected.parameters(), rtol=RTOL, atol=SUM_ATOL)
 
 
-def test_inertia_at_the_center_of_mass_and_pseudo_inertia_are_sums():
+def test_central_inertia_and_pseudo_inertia_are_sums():
     masses, points = point_masses(3)
     body, center = of_points(masses, points), masses @ points / masses.sum()
     np.testing.assert_allclose(body.center_of_mass, center, rtol=RTOL, atol=SUM_ATOL)
@@ -530,7 +530,7 @@ def test_only_link_2_of_the_table_has_a_margin_below_zero():
     np.testing.assert_allclose(links[1].consistency_margin(), -1.8e-5, rtol=0.0, atol=5e-7)
 
 
-def test_the_repair_of_link_2_meets_the_conditions_of_the_nearest_physical_link():
+def test_the_repaired_link_2_is_the_nearest_physical_one():
     # Karush, Kuhn and Tucker: the distance's gradient as a symmetric matrix, the multiplier of the
     # pseudo-inertia, has no negative eigenvalue, and vanishes where that is off its bound.
     link = fd.load('fer', 'ledezma2021').links[1]

@@ -74,7 +74,7 @@ BOXES = [
 
 
 @pytest.mark.parametrize(('size', 'center'), BOXES)
-def test_a_tensor_about_the_origin_given_as_central_is_asked_about(hand_file, size, center):
+def test_a_tensor_that_seems_not_central_is_asked_about(hand_file, size, center):
     mass, center, tensor = box_numbers(size, center)
     wrong = about_origin(mass, center, tensor)
     (said,) = asked(hand=hand_file(mass, center, wrong))

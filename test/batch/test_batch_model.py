@@ -110,7 +110,7 @@ def test_every_method_of_any_arm_agrees_with_pinocchio(name, kind, engine):
 
 
 @pytest.mark.parametrize('count', [0, 1, 5, 1000, 2 * MIN_STATES_PER_THREAD + 3])
-def test_any_number_of_states_has_pinocchios_torques_however_far_they_turned(engine, count):
+def test_batches_of_any_size_have_pinocchios_torques(engine, count):
     # Vectors hold 2 to 16 states; the last vector may hold fewer. Many states take two threads.
     arm = ARMS['fer']
     q, dq, ddq = fd.sample_states(arm, count, seed=13)
@@ -123,7 +123,7 @@ def test_any_number_of_states_has_pinocchios_torques_however_far_they_turned(eng
 
 
 @pytest.mark.parametrize('bad', [np.nan, np.inf])
-def test_any_value_that_is_not_finite_makes_its_torques_nan_alone(bad, engine):
+def test_a_value_not_finite_makes_only_its_torques_nan(bad, engine):
     # One value of one state at a time, each joint's position, velocity and acceleration.
     description = ARMS['stanford']
     count = 3 * description.n
@@ -279,7 +279,7 @@ def test_what_cannot_be_traced_is_refused():
 
 
 @pytest.mark.parametrize('kind', [fd.BatchModel, *FORMULATIONS.values()])
-def test_gravity_that_is_no_vector_and_no_threads_are_refused_when_built(kind):
+def test_impossible_gravity_and_threads_are_refused_when_built(kind):
     given = [{'gravity': (0.0, 0.0)}, {'gravity': (0.0, 0.0, np.nan)}]
     if kind is fd.BatchModel:
         given += [{'threads': x} for x in (0, 2.5, True)]
@@ -349,7 +349,7 @@ def test_float32_stays_float32_within_the_pages_bounds(quantity):
         assert found.dtype == np.float32 and 6.1e-8 < error < bound
 
 
-def test_operational_space_inertia_in_float32_has_the_digits_that_a_posture_leaves():
+def test_operational_space_inertia_in_float32_is_accurate():
     model, q = (
         fd.BatchModel('fr3'),
         fd.sample_states(fd.load('fr3'), 1000).q.astype(np.float32),
@@ -384,7 +384,7 @@ def test_a_frame_that_an_arm_does_not_have_is_refused_by_name(kind, frame):
 
 
 @pytest.mark.parametrize('frame', ['flange', 'fr3_hand_tcp', 7])
-def test_operational_space_inertia_at_a_frame_is_nan_where_a_posture_is_singular(engine, frame):
+def test_operational_space_inertia_is_nan_at_a_singular_posture(engine, frame):
     arm = fd.load('fr3', hand='franka_hand')
     model, q = fd.BatchModel(arm), fd.sample_states(arm, COUNT, seed=3).q.copy()
     expected = fd.Model(arm).operational_space_inertia(q, frame)

@@ -172,7 +172,7 @@ def test_arguments_of_another_shape_are_refused(library):
         library.model.coriolis(q, dq)
 
 
-def test_second_derivatives_of_jax_are_refused_and_traced_ones_exist():
+def test_jax_second_derivatives_are_refused_unless_traced():
     library, rpr = Jax(), fd.load('rpr')
     q = fd.sample_states(rpr, 1).q[0]
     with refuses(JointVectorError, 'first derivatives', 'jax.numpy'):
@@ -304,7 +304,7 @@ def test_what_is_missing_is_named(core, monkeypatch):
 
 
 @pytest.mark.libraries
-def test_tensors_on_a_gpu_have_values_and_gradients_on_the_current_stream(core, monkeypatch):
+def test_gpu_tensors_are_evaluated_on_the_current_stream(core, monkeypatch):
     torch = pytest.importorskip('torch')
     from franka_dynamics.batch import torch_arrays
 
@@ -326,7 +326,7 @@ def test_tensors_on_a_gpu_have_values_and_gradients_on_the_current_stream(core, 
     torch.testing.assert_close(fd.BatchModel(RPR).gravity(wide), mapped)
 
 
-def test_jax_buffers_on_a_gpu_are_read_and_written_on_jaxs_stream(core, monkeypatch):
+def test_gpu_buffers_of_jax_are_used_on_jaxs_stream(core, monkeypatch):
     import jax
 
     from franka_dynamics.batch import jax_arrays

@@ -162,7 +162,7 @@ def test_hands_that_differ_are_named(tmp_path, answered):
     assert answered('arm compare --hand franka_hand fr3', tmp_path / 'mine.yaml')[0] == 0
 
 
-def test_links_without_inertials_are_one_sentence_and_their_geometry_is_compared(urdf, told):
+def test_geometry_of_links_without_inertials_is_compared(urdf, told):
     path = urdf(with_row_shifted(load('fr3'), 3, a=0.01))
     text = path.read_text('utf-8')
     path.write_text(re.sub('<inertial>.*?</inertial>', '', text, flags=re.DOTALL), 'utf-8')
@@ -172,7 +172,7 @@ def test_links_without_inertials_are_one_sentence_and_their_geometry_is_compared
     assert moved == {'fr3_joint4'}
 
 
-def test_a_urdf_is_compared_with_the_nearest_published_set_and_hand(urdf, figures):
+def test_a_urdf_is_compared_with_the_nearest_set_and_hand(urdf, figures):
     data = figures('arm compare fr3', urdf(load('fr3', hand='franka_hand')))
     assert (data['passed'], data['first']['hand']) == (True, 'franka_hand')
     assert data['differences'] == []
@@ -203,7 +203,7 @@ def test_a_written_arm_and_hand_are_recognised_by_the_check(tmp_path, answered):
     )
 
 
-def test_an_exported_mjcf_is_the_shipped_one_printed_or_by_its_ending(tmp_path, capsys, refused):
+def test_an_exported_mjcf_is_the_shipped_one(tmp_path, capsys, refused):
     file, shipped = tmp_path / 'arm.mjcf', generated_files()['rpr.xml']
     assert main('arm export --arm rpr --format mjcf'.split()) == 0
     assert capsys.readouterr().out == shipped
@@ -293,7 +293,7 @@ def test_a_mismatch_leaves_no_file_unless_it_is_forced(tmp_path, answered, monke
     assert fd.load(file).n == 6
 
 
-def test_a_gripper_is_carried_by_the_last_link_and_a_wrist_that_carries_one_is_the_arms(
+def test_a_gripper_is_carried_by_the_last_link_of_the_arm(
     imported,
 ):
     arm, said = imported(six_axes(extra=TOOL + FINGER))
@@ -345,7 +345,7 @@ def test_joints_and_a_tip_choose_the_part_of_the_chain(imported):
     np.testing.assert_allclose(np.linalg.norm(tool - tip), 0.1, rtol=0.0, atol=1e-14)
 
 
-def test_a_urdfs_efforts_in_newton_millimetres_count_as_none_masses_in_grams_are_asked(
+def test_efforts_and_masses_of_a_urdf_in_other_units_are_told(
     imported,
 ):
     fer = urdf_text(fd.load('fer'))

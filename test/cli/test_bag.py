@@ -128,7 +128,7 @@ def test_nothing_moves_while_the_states_are_of_another_arm(heard, has_arm_state,
     assert ('fr3 was not played to its end: interrupted' in said) == has_arm_state
 
 
-def test_a_fault_of_the_program_in_the_player_is_no_failed_motion(run):
+def test_an_error_of_the_program_is_no_failed_motion(run):
     def hear(present):
         present.state_count, present.has_arm_state = 100, True
 
@@ -156,7 +156,7 @@ def recorded(monkeypatch, run):
     return record_and_check
 
 
-def test_faults_that_the_bag_does_not_show_are_printed_at_the_end(simulate, recorded):
+def test_faults_that_no_bag_shows_are_printed_at_the_end(simulate, recorded):
     status, said = recorded(simulate(fd.load('fr3'), rate=100.0))
     assert status == 0 and 'note: /joint_states has been silent for 7 s' in said
 
@@ -239,7 +239,7 @@ def test_other_programs_logs_become_bags(form, tmp_path, answered):
     assert ('49 incomplete rows of 99 were left out' in out) == (form == 'merged.csv')
 
 
-def test_the_columns_of_a_log_are_listed_with_first_row_and_range(log, tmp_path, answered):
+def test_columns_of_a_log_are_listed_with_first_row_and_range(log, tmp_path, answered):
     # Columns of an array without names are listed by number.
     bare = tmp_path / 'bare.npy'
     np.save(bare, np.array([[1.5, -2.0], [0.25, 7.0], [0.5, 6.0]]))

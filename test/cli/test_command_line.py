@@ -69,7 +69,7 @@ def test_commands_do_linear_algebra_on_one_thread(monkeypatch):
     assert int(printed('-c', f'import franka_dynamics.cli.main; {count}')) == 1
 
 
-def test_no_traceback_follows_when_a_verbs_reader_stops_and_its_file_is_there(tmp_path):
+def test_no_traceback_follows_a_reader_that_stops(tmp_path):
     file, tool = tmp_path / 'file', tmp_path / 'tool.obj'
     tool.write_text('v 0 0 0\nv 90 0 0\nv 0 90 0\nv 0 0 90\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n')
     for words in (
@@ -120,7 +120,7 @@ def test_a_file_that_another_system_wrote_is_read(encoding, name, tmp_path):
 
 
 @pytest.mark.parametrize('name', ['urdf/fr3.xml', 'urdf/franka.urdf.xacro'])
-def test_a_file_whose_reader_takes_utf_8_alone_is_named_with_what_rewrites_it(name, tmp_path):
+def test_a_file_that_is_not_utf_8_is_refused_with_a_remedy(name, tmp_path):
     path = tmp_path / Path(name).name
     path.write_text((ROOT / name).read_text('utf-8'), 'utf-16')
     with pytest.raises(fd.FrankaDynamicsError) as error:
@@ -129,7 +129,7 @@ def test_a_file_whose_reader_takes_utf_8_alone_is_named_with_what_rewrites_it(na
 
 
 @pytest.mark.parametrize('where', ['{}', 'class Dying:\n    def __del__(self): {}\nDying()'])
-def test_ctrl_c_during_an_import_or_in_a_destructor_exits_in_one_word(where, tmp_path):
+def test_ctrl_c_in_an_import_or_destructor_exits_in_one_word(where, tmp_path):
     # Given a library that the command line imports, during whose import Ctrl-C comes.
     (tmp_path / 'rich').mkdir()
     text = where.format('os.kill(os.getpid(), signal.SIGINT); time.sleep(5.0)')
@@ -146,7 +146,7 @@ def test_words_without_an_action_print_the_help(words, capsys):
     assert bare == asked and (status, err) == (0, '') and 'Usage: franka-dynamics' in out
 
 
-def test_where_ros_is_missing_one_sentence_of_each_action_says_so():
+def test_each_action_says_in_one_sentence_that_ros_is_missing():
     names = ['demo', 'sim', 'view', 'bag record', 'node state', 'node play']
     commands = [*names[:5], 'node play fer']
     _, output, errors = run_python(
@@ -377,7 +377,7 @@ EVERY = [
 
 
 @pytest.mark.parametrize(('command', 'names'), EVERY, ids=[one for one, _ in EVERY])
-def test_a_mistake_is_answered_by_one_sentence_with_value_and_fix(command, names, here, refused):
+def test_a_mistake_is_answered_with_its_value_and_a_fix(command, names, here, refused):
     if command.startswith(('node set', 'view --stamps')):
         pytest.importorskip('rclpy', reason='ROS 2 is not installed')
     before = sorted(here.iterdir())

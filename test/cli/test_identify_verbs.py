@@ -434,7 +434,7 @@ def test_the_output_file_sets_the_nodes_parameter(bar, tmp_path, answered):
     assert len(list(tmp_path.iterdir())) == 3  # with the mesh
 
 
-def test_an_unlikely_weight_is_warned_of_by_the_arms_own_rated_load(bar, tmp_path, answered):
+def test_a_weight_over_the_rated_load_is_warned_of(bar, tmp_path, answered):
     said = answered(f'{bar} --mass 5')[1]
     assert 'warning: 5 kg is above the 3 kg that fr3 is rated for' in said
     assert 'warning: nothing is as dense as 4.167e+04 kg/m^3; is the unit mm right?' in said

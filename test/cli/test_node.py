@@ -182,7 +182,7 @@ def test_a_fault_that_is_not_cleared_exits_with_1(told, status, started, capsys)
     assert 'the node has a fault' in capsys.readouterr().out
 
 
-def test_an_arm_that_was_never_held_exits_with_1_without_suggestions(started, capsys):
+def test_an_arm_that_was_never_held_exits_with_1(started, capsys):
     started(status=1, statuses=[{}])
     said = capsys.readouterr()
     assert 'node play' not in said.out and 'is not held in 0.05 s' in said.err

@@ -78,7 +78,7 @@ RANDOM = [random_arm(np.random.default_rng(seed), joints=4, kinds=TURNING) for s
 
 
 @pytest.mark.parametrize('arm', [*map(fd.load, ('rpr', 'fer', 'scemi', 'stanford')), *RANDOM])
-def test_forward_dynamics_of_a_joint_that_moves_no_inertia_is_refused(arm):
+def test_forward_dynamics_without_inertia_is_refused(arm):
     # Of a point mass, rounding makes the inertia about its axis 1e-34 to 1e-17 kg m^2.
     q = fd.sample_states(arm, 1, seed=1).q[0]
     still = np.zeros(arm.n)
@@ -95,7 +95,7 @@ def test_forward_dynamics_of_a_joint_that_moves_no_inertia_is_refused(arm):
 
 
 @pytest.mark.parametrize('name', fd.available_arms())
-def test_the_mass_matrices_of_the_shipped_arms_are_far_from_singular(name):
+def test_mass_matrices_of_shipped_arms_are_far_from_singular(name):
     arm = fd.load(name)
     arm = replace(arm, joints=tuple(replace(one, rotor_inertia=0.0) for one in arm.joints))
     mass = fd.Model(arm).mass_matrix(fd.sample_states(arm, 1000).q)
@@ -105,7 +105,7 @@ def test_the_mass_matrices_of_the_shipped_arms_are_far_from_singular(name):
 
 
 @pytest.mark.parametrize('name', ['fer', 'rpr (standard rows)', 'skew twists', 'two joints'])
-def test_a_wrench_acts_on_the_flange_in_space_axes_as_on_the_models(name):
+def test_a_wrench_at_the_flange_acts_as_in_the_model(name):
     description, rng = ARMS[name], np.random.default_rng(3)
     function = runnable(fd.customised_equations(description, gravity=TILTED, wrench=True))
     model = fd.Model(description, TILTED)

@@ -137,7 +137,7 @@ void both(const double *q, double *bare, double *loaded)
 """
 
 
-def test_headers_of_an_arm_with_and_without_a_load_can_be_included_together(tmp_path):
+def test_headers_with_and_without_a_load_are_used_together(tmp_path):
     payload = [1.0, 0.0, 0.0, 0.1]
     given = [*COMMAND, '--quantity', 'gravity', '--output', str(tmp_path)]
     assert main(given) == 0
@@ -302,7 +302,7 @@ def test_nvrtc_compiles_every_quantity_and_hardly_spills(arch, capsys):
             assert len(registers) == 1 and max(spilled) < 100
 
 
-def test_the_command_writes_cuda_code_and_refuses_parameters_at_run_time(tmp_path):
+def test_cuda_code_is_written_without_run_time_parameters(tmp_path):
     command = [
         'codegen',
         '--arm',

@@ -110,7 +110,7 @@ def replacing_effort(loop, effort):
 
 
 @pytest.mark.parametrize('effort', [np.nan, 0.0, -1, -3])
-def test_an_effort_that_is_missing_or_one_of_the_last_commands_stops_nothing(effort):
+def test_an_effort_missing_or_one_of_late_commands_stops_nothing(effort):
     loop = Loop(Settings(target='fci', **GENTLE), **CARRIED)
 
     def given(_):
@@ -124,7 +124,7 @@ def test_an_effort_that_is_missing_or_one_of_the_last_commands_stops_nothing(eff
 
 
 @pytest.mark.parametrize('bumps', [0, 10])
-def test_short_unexplained_torques_stop_nothing_but_a_lasting_one_does(bumps):
+def test_only_a_lasting_unexplained_torque_stops_the_arm(bumps):
     controller, stamp = (
         core(FCI, limits=StateLimits(max_state_age=0.0, state_timeout=0.2)),
         1.0,
@@ -164,7 +164,7 @@ def make_late(loop, states):
 
 
 @pytest.mark.parametrize(('share', 'late'), [(7.0, 0), (15.0, 5), (25.0, 0), (25.0, 5)])
-def test_a_stop_in_mid_motion_makes_no_joint_faster_with_any_gains(share, late):
+def test_a_stop_in_motion_makes_no_joint_faster_with_any_gains(share, late):
     # Firm gains at the limits of torque and rate; states may be some milliseconds old.
     gains = {'kp': tuple(share * EFFORT), 'kd': tuple(0.12 * share * EFFORT)}
     loop = Loop(Settings(target='fci'), controller={'limits': StateLimits()}, **CARRIED)
@@ -187,7 +187,7 @@ def test_a_fast_reference_is_followed():
 
 
 @pytest.mark.parametrize(('share', 'stopped'), [(0.58, False), (0.65, True)])
-def test_without_a_reference_a_joint_may_not_exceed_its_share_of_the_limit(share, stopped):
+def test_without_a_reference_a_joint_over_its_share_is_stopped(share, stopped):
     controller, q = core(Settings(target='fci')), np.array(FER.home)
     dq = share * FER.limit('velocity') * np.eye(7)[6]
     for step in range(60):
@@ -199,7 +199,7 @@ def test_without_a_reference_a_joint_may_not_exceed_its_share_of_the_limit(share
     assert controller.faulty == stopped and ('fer_joint7' in controller.why) == stopped
 
 
-def test_a_load_told_before_it_is_taken_stops_nothing_and_one_never_taken_does():
+def test_only_a_declared_load_that_is_never_taken_stops():
     # Firm gains hold an arm that presses on a table with the weight of the load.
     box = LinkInertia.from_center_of_mass(3.0, (0.15, 0.0, 0.1), np.zeros(6))
     settings = Settings(target='mujoco', **FIRM)
@@ -216,7 +216,7 @@ def test_a_load_told_before_it_is_taken_stops_nothing_and_one_never_taken_does()
             loop.until(State.HOLDING, MAX_PICK_UP_TIME_S)
 
 
-def test_an_arm_held_under_an_unknown_load_rests_while_no_state_comes():
+def test_an_arm_under_an_unknown_load_rests_without_states():
     loop = Loop(replace(MUJOCO, **GENTLE), friction=True, payload=body(1.0)).run(1.6)
     begin = loop.arm.position
     loop.controller.stop('test', Stop.HOLD)
@@ -239,7 +239,7 @@ def test_a_held_arm_that_is_pushed_stays_held():
 
 
 @pytest.mark.parametrize('gains', [{}, {'kp': (60.0,) * 7, 'kd': (10.0,) * 4 + (2.0,) * 3}])
-def test_other_gains_do_not_move_an_arm_that_is_held_under_an_unknown_load(gains):
+def test_new_gains_do_not_move_an_arm_under_an_unknown_load(gains):
     firm = {
         'kp': (500.0,) * 4 + (100.0, 50.0, 20.0),
         'kd': (40.0,) * 4 + (4.0, 4.0, 1.0),
@@ -257,7 +257,7 @@ def test_other_gains_do_not_move_an_arm_that_is_held_under_an_unknown_load(gains
     assert loop.fastest < 0.02  # [rad/s]; a step of the torque moves it at 0.4 to 1.2
 
 
-def test_a_held_arm_whose_firm_gains_are_taken_away_is_still_damped():
+def test_a_held_arm_without_its_firm_gains_is_still_damped():
     moved = []
     for gains in (FIRM, {}):
         loop = Loop(Settings(target='fci', **gains), **CARRIED).run(0.5)
@@ -272,7 +272,7 @@ def test_a_held_arm_whose_firm_gains_are_taken_away_is_still_damped():
     assert moved[0] < 1.1 * moved[1]
 
 
-def test_an_arm_whose_states_become_late_is_not_driven_by_braking_after_a_push():
+def test_braking_on_late_states_does_not_drive_a_pushed_arm():
     # Without guard it reaches 1.2 rad/s: the firm gains bear states 8 ms late, so braking has to.
     settings = Settings(kp=(600.0,) * 4 + (250.0, 100.0, 10.0), kd=(50.0,) * 4 + (6.0, 3.0, 0.06))
     push = Push((0.0, 65.0, 0.0), 1.2, 0.3)
@@ -282,7 +282,7 @@ def test_an_arm_whose_states_become_late_is_not_driven_by_braking_after_a_push()
     assert loop.controller.faulty and loop.fastest < 1.5
 
 
-def test_an_arm_whose_states_grow_too_old_is_not_driven_by_their_velocity():
+def test_velocities_too_old_do_not_drive_the_arm():
     settings = replace(FCI, kp=(0.0,) * 7, kd=(0.0,) * 7)
     limits = StateLimits(max_state_age=0.1)
     loop = Loop(settings, controller={'limits': limits}, gravity_compensation=True).run(0.3)
@@ -326,7 +326,7 @@ def test_a_brake_takes_energy_from_the_first_cycle_on():
         (0.4, True, State.BRAKING),
     ],
 )
-def test_a_receiver_may_take_the_first_torque_late_while_brakes_hold_the_arm(taken, falls, state):
+def test_a_receiver_may_take_the_first_torque_late_on_brakes(taken, falls, state):
     # Given an arm that measures only noise until its receiver takes torques.
     controller, draw = core(replace(MUJOCO, **GENTLE)), np.random.default_rng(1).normal
     effort, speed, seen, q = draw(0.0, 0.2, 7), NOTHING, set(), np.array(FER.home)

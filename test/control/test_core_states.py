@@ -105,13 +105,13 @@ def test_gains_are_refused_at_once_or_command(period, drives, gains, names):
     assert loop.state is State.RUNNING
 
 
-def test_a_real_arms_rotors_bear_gains_that_its_links_alone_do_not():
+def test_rotors_of_a_real_arm_bear_firmer_gains():
     Feedforward('fr3', 'fci', kd=(0.5,))
     with refuses(errors.SettingsError, 'kd'):
         Feedforward('fr3', 'mujoco', kd=(0.5,))
 
 
-def test_soft_gains_are_those_of_the_rate_and_yield_to_given_ones():
+def test_soft_gains_follow_the_rate_and_yield_to_given_ones():
     given = (1.0,) * 7
     cores = (Feedforward('fr3', soft_gains=20.0, **x) for x in ({}, {'kp': given}))
     soft, half = (one.requested_law for one in cores)
@@ -167,7 +167,7 @@ def test_a_stop_ends_at_the_torque_that_the_receiver_needs(settings, end, stoppe
     assert np.abs(np.diff(script.sent, axis=0)).max() <= 1.0 + 1e-12
 
 
-def test_a_fault_is_cleared_by_a_start_at_rest_and_a_final_one_by_nothing():
+def test_a_start_at_rest_clears_any_fault_that_is_not_final():
     script = Script().stop(Stop.HOLD).give(100)  # before the first torque
     assert (script.sent, script.core.state) == (
         [],
@@ -209,7 +209,7 @@ def give_broken(script, name):
 
 
 @pytest.mark.parametrize('name', BROKEN)
-def test_an_unusable_state_stops_the_arm_and_a_wrong_one_is_a_fault(name):
+def test_an_unusable_state_stops_and_a_wrong_one_is_a_fault(name):
     faulty = BROKEN[name][1]
     script = Script().running().give(3, MOVING)
     give_broken(script, name)
@@ -224,7 +224,7 @@ def test_an_unusable_state_stops_the_arm_and_a_wrong_one_is_a_fault(name):
 
 @pytest.mark.parametrize('name', BROKEN)
 @pytest.mark.parametrize('begun', [lambda s: s.braking(True), Script.holding])
-def test_an_arm_to_be_held_is_held_again_if_time_may_mend_its_states(name, begun):
+def test_an_arm_is_held_again_if_its_states_may_recover(name, begun):
     script = begun(Script()).give()
     for _ in range(5):
         give_broken(script, name)
@@ -235,7 +235,7 @@ def test_an_arm_to_be_held_is_held_again_if_time_may_mend_its_states(name, begun
     assert script.core.why.startswith('test')
 
 
-def test_a_joint_that_moves_while_all_velocities_are_zero_is_stopped():
+def test_a_joint_that_moves_with_all_velocities_zero_is_stopped():
     script, states = Script().running(), 0
     while not script.core.faulty and states < 20:
         script.q, states = script.q + 0.5e-3 * LAST, states + 1
@@ -308,7 +308,7 @@ def test_what_is_done_with_a_core_ends_in_a_state_for_a_reason(outcome, scene):
     assert why in script.core.why if why else not script.core.state_problem
 
 
-def test_lost_states_and_a_clock_set_back_leave_the_reason_of_a_stop():
+def test_the_reason_of_a_stop_outlives_lost_states():
     script = Script().braking(False).tick(100)
     assert script.core.state is not State.BRAKING and script.core.why.startswith('test')
     script = Script().holding()
@@ -386,7 +386,7 @@ def test_slow_states_give_terms_and_no_torque():
         (10e-3, 10e-3, True),
     ],
 )
-def test_the_least_rate_is_the_nodes_or_that_of_a_loops_stated_period(stated, real, runs):
+def test_the_least_rate_is_the_nodes_or_of_the_stated_period(stated, real, runs):
     loop, ran = Feedforward(FER, 'mujoco', period=stated), False
     for k in range(60):
         loop.step(HOME, STILL, real * k)
@@ -412,7 +412,7 @@ def test_old_states_allow_no_first_torque_and_stop_the_arm():
     assert early.core.state is State.STOPPING
 
 
-def test_gains_that_bear_no_old_states_are_refused_while_states_come_old():
+def test_gains_that_bear_no_delay_are_refused_with_old_states():
     gains = {'kp': (100.0,) * 7, 'kd': (10.0,) * 4 + (2.0, 2.0, 0.5)}
     fresh, old = (Script(MUJOCO, limits=StateLimits()).give(30, age=age) for age in (0.0, 0.012))
     assert fresh.sent and old.sent
@@ -448,7 +448,7 @@ def test_a_loop_of_10_ms_may_lose_a_state(late, stops):
 
 
 @pytest.mark.parametrize('age', [lambda k: None, lambda k: 1e-3 * k, lambda k: math.nan])
-def test_a_source_whose_stamps_stand_still_is_lost_whatever_the_age(age):
+def test_a_source_whose_stamps_stand_still_is_lost(age):
     script = Script(MUJOCO).running()
     for k in range(100):
         script.core.step(HOME, STILL, script.time, now=script.time + 1e-3 * k, age=age(k))
@@ -488,7 +488,7 @@ def test_after_a_reset_an_episode_is_bit_equal():
 
 @pytest.mark.parametrize('speed', [0.0, 2.0])
 @pytest.mark.parametrize('wrong', [HOME, [math.nan] * 7, [9.0] * 7])
-def test_a_receiver_that_pauses_gets_no_torque_until_it_is_known_again(wrong, speed):
+def test_a_receiver_gets_no_torque_until_it_is_known_again(wrong, speed):
     loop, falls = core(MUJOCO, applied_when_silent=True), -speed * np.eye(7)[3]
 
     def torques(begin):
@@ -505,7 +505,7 @@ def test_a_receiver_that_pauses_gets_no_torque_until_it_is_known_again(wrong, sp
 
 
 @pytest.mark.parametrize('stopped', [True, False])
-def test_after_a_pause_the_law_begins_at_the_torque_that_carries_the_arm_unless_stopped(
+def test_after_a_pause_the_law_begins_at_the_carrying_torque(
     stopped,
 ):
     script = Script(MUJOCO, applied_when_silent=True).running().give(200)
@@ -546,7 +546,7 @@ def test_the_arm_of_a_loop_does_not_fall_through_a_reset(measures):
 
 
 @pytest.mark.parametrize('then', [Stop.PAUSE, Stop.TO_ZERO])
-def test_after_a_pause_the_gravity_torque_comes_to_a_falling_arm_by_the_rate_alone(
+def test_after_a_pause_gravity_reaches_a_falling_arm_by_rate(
     then,
 ):
     script = Script(MUJOCO).running()
@@ -557,7 +557,7 @@ def test_after_a_pause_the_gravity_torque_comes_to_a_falling_arm_by_the_rate_alo
     np.testing.assert_allclose(script.give(50, MOVING).sent[-1], GRAVITY, rtol=0.0, atol=2.0)
 
 
-def test_an_arm_that_is_guided_before_its_receiver_is_known_gets_no_torque():
+def test_a_guided_arm_without_known_receiver_gets_no_torque():
     loop = Loop(Settings(target='fci'), gravity_compensation=True, brake_release_after=0.0)
     loop.controller.blocked = 'the receiver is not known'
     loop.arm.push = Push((0.0, 0.0, -60.0), 0.0, 1.0)
@@ -582,7 +582,7 @@ def test_an_arm_that_moves_during_a_pause_is_no_fault(target, in_loop):
 
 
 @pytest.mark.parametrize('in_loop', [False, True])
-def test_an_arm_that_is_to_be_held_again_is_not_while_its_receiver_is_not_known(
+def test_an_arm_is_not_held_while_its_receiver_is_unknown(
     in_loop,
 ):
     script = Script(Settings(target='fci'), applied_when_silent=in_loop).holding().tick(200)
@@ -596,13 +596,13 @@ def test_an_arm_that_is_to_be_held_again_is_not_while_its_receiver_is_not_known(
 
 
 @pytest.mark.parametrize('in_loop', [False, True])
-def test_an_arm_on_its_brakes_is_carried_once_the_right_receiver_is_back(in_loop):
+def test_a_braked_arm_is_carried_once_its_receiver_is_back(in_loop):
     script = Script(MUJOCO, applied_when_silent=in_loop).running().stop(Stop.TO_ZERO).give(300)
     script.start().give(20 if in_loop else 3)  # a loop has applied the zero torque
     np.testing.assert_allclose(script.sent[-1], GRAVITY, rtol=0.0, atol=0.1)
 
 
-def test_after_a_torque_between_two_states_the_rate_counts_from_it():
+def test_the_rate_counts_from_a_torque_between_two_states():
     script = Script().running().give(3, MOVING)
     before = script.core.reject_state('test', script.time + 0.5e-3)
     step = np.abs(script.give(1, MOVING).sent[-1] - before)
@@ -610,7 +610,7 @@ def test_after_a_torque_between_two_states_the_rate_counts_from_it():
 
 
 @pytest.mark.parametrize('begun', [Script.running, lambda script: script.braking(True)])
-def test_a_torque_that_is_not_finite_is_not_sent_and_ends_torques(begun):
+def test_a_torque_not_finite_is_not_sent_and_ends_torques(begun):
     script = begun(Script())
     script.core.requested_law.terms.coriolis = lambda q, dq: np.full(7, math.nan)
     script.give(100)
@@ -628,7 +628,7 @@ def test_a_users_stop_outlives_a_reset_and_a_fault_does_not():
     assert script.give(MIN_GOOD_STATE_COUNT).core.state is State.RUNNING
 
 
-def test_a_motion_planned_while_another_thread_stops_the_arm_is_not_followed():
+def test_a_motion_planned_during_a_stop_is_not_followed():
     script = Script().running()
     follow = script.core.reference.follow
 
@@ -673,7 +673,7 @@ def test_a_core_that_will_hold_the_arm_again_has_not_ended():
 
 
 @pytest.mark.parametrize(('before', 'after'), [('mujoco', 'fci'), ('fci', 'mujoco')])
-def test_a_node_begins_anew_at_a_receiver_that_adds_gravity_where_the_last_did_not(before, after):
+def test_a_node_begins_anew_at_a_receiver_that_adds_gravity(before, after):
     script = Script(Settings(target=before)).running().stop().give(300)
     script.core.change(target=after)
     script.core.change(target=before)  # as if nothing had changed
@@ -688,7 +688,7 @@ def test_a_node_begins_anew_at_a_receiver_that_adds_gravity_where_the_last_did_n
 
 @pytest.mark.parametrize('infinite', [-np.inf, np.inf])
 @pytest.mark.parametrize('number', [0, 30])
-def test_an_infinite_position_of_a_joint_without_limits_is_unusable(infinite, number):
+def test_an_infinite_position_without_limits_is_unusable(infinite, number):
     endless = replace(FER.joints[6].limits, lower=-np.inf, upper=np.inf)
     arm = replace(FER, joints=(*FER.joints[:6], replace(FER.joints[6], limits=endless)))
     loop, torques = Feedforward(arm, 'mujoco'), []
@@ -699,7 +699,7 @@ def test_an_infinite_position_of_a_joint_without_limits_is_unusable(infinite, nu
     assert loop.state is State.RUNNING  # again
 
 
-def test_states_that_stand_still_end_torques_though_their_age_is_always_the_same(clock):
+def test_states_that_stand_still_end_torques_at_any_age(clock):
     loop, q = Feedforward(FER, 'mujoco'), np.array(FER.home)
     closed_loop.sent_at_rest(loop, 30, begin=0.0, age=0.002)
     assert loop.state is State.RUNNING
@@ -709,14 +709,14 @@ def test_states_that_stand_still_end_torques_though_their_age_is_always_the_same
         assert loop.state is state
 
 
-def test_two_torques_of_one_instant_do_not_differ_after_the_clock_was_set_back():
+def test_torques_of_one_instant_agree_after_a_clock_set_back():
     script = Script(MUJOCO).running().stop(Stop.TO_ZERO)
     script.core.step(HOME, STILL, script.time - 5.0, now=script.time + 1e-3)
     torque = script.core.output.last_torque
     np.testing.assert_array_equal(script.core.tick(script.time + 1e-3), torque)
 
 
-def test_where_a_tick_came_first_a_loop_carries_the_arm_as_fast_as_the_rate_allows():
+def test_a_loop_after_a_tick_carries_the_arm_at_the_rate():
     controller = core(MUJOCO, applied_when_silent=True)
     controller.tick(1.0)
     sent = closed_loop.sent_at_rest(controller, 50)
@@ -742,7 +742,7 @@ def test_a_payload_told_while_the_arm_is_held_changes_no_torque():
 
 @pytest.mark.parametrize('masses', [(3.0,), (3.0, 2.9)])
 @pytest.mark.parametrize('held', [False, True])
-def test_a_payload_told_or_corrected_before_it_is_lifted_is_no_fault(masses, held):
+def test_a_payload_declared_before_it_is_lifted_is_no_fault(masses, held):
     script, carries = Script(MUJOCO).running(), {'effort': GRAVITY}
     if held:
         script.stop(Stop.HOLD)
@@ -811,7 +811,7 @@ def test_the_caller_may_write_into_the_torques_that_it_gets():
 
 
 @pytest.mark.parametrize('gap', [0.3, 0.6])
-def test_after_a_gap_in_motion_torques_go_on_from_the_one_that_still_acts(gap):
+def test_after_a_gap_torques_go_on_from_the_one_that_acts(gap):
     loop = Loop(PD, measures=False, friction=True, armature=True).run(1.6)
     loop.move(1, 0.7, 1.2)
     loop.run(0.6)
@@ -823,7 +823,7 @@ def test_after_a_gap_in_motion_torques_go_on_from_the_one_that_still_acts(gap):
     assert np.abs(loop.command - before).max() <= 1.0 + 1e-9
 
 
-def test_a_load_that_the_robot_does_not_know_is_carried_as_before_when_braking_has_ended():
+def test_an_undeclared_load_is_carried_again_after_braking():
     settings = Settings(target='fci', payload=payload(2.0), payload_known_to_robot=False)
     load = settings.payload_inertia()
     loop = Loop(settings, measures=False, payload=load, gravity_compensation=True).run(1.0)
@@ -832,7 +832,7 @@ def test_a_load_that_the_robot_does_not_know_is_carried_as_before_when_braking_h
     assert abs(loop.run(0.5).arm.position[5] - before) < 0.05
 
 
-def test_a_loop_whose_states_are_too_rare_gets_the_gravity_of_where_the_arm_is():
+def test_a_loop_with_rare_states_gets_gravity_of_where_it_is():
     loop, gravity = Feedforward(FER, 'mujoco'), NewtonEulerModel(FER).gravity
     for k in range(200):
         q = HOME + 1e-3 * k * np.eye(7)[1]
@@ -841,7 +841,7 @@ def test_a_loop_whose_states_are_too_rare_gets_the_gravity_of_where_the_arm_is()
     np.testing.assert_allclose(torque, gravity(q), rtol=0, atol=0.1)
 
 
-def test_an_arm_that_is_to_be_held_again_is_started_only_once_it_is_held():
+def test_an_arm_to_be_held_starts_only_once_it_is_held():
     script = Script(MUJOCO).holding()
     script.time += 1e-3
     script.core.step(HOME * np.nan, STILL, script.time)
@@ -851,7 +851,7 @@ def test_an_arm_that_is_to_be_held_again_is_started_only_once_it_is_held():
     assert script.core.state is State.RUNNING
 
 
-def test_a_simulation_started_again_is_commanded_again_though_it_holds_the_last_torque():
+def test_a_restarted_simulation_is_commanded_again():
     # As of a node in simulated time: `now` goes on, simulated time begins anew, no torque missed.
     script = Script(MUJOCO).running()
     script.give(80)
@@ -861,7 +861,7 @@ def test_a_simulation_started_again_is_commanded_again_though_it_holds_the_last_
     assert script.core.state is State.RUNNING, script.core.status
 
 
-def test_a_loop_that_waits_long_for_its_first_torque_logs_why_once(caplog):
+def test_a_long_wait_for_the_first_torque_is_logged_once(caplog):
     arm = load('fr3')
     for q, time, why in (
         (
@@ -893,7 +893,7 @@ def test_a_loop_that_waits_long_for_its_first_torque_logs_why_once(caplog):
         ({'target': 'gz_ros2_control', 'kd': (30.0,)}, 'kd'),
     ],
 )
-def test_settings_that_cannot_work_are_refused_and_change_nothing(settings, named):
+def test_settings_that_cannot_work_change_nothing(settings, named):
     made = partial(Feedforward, FER, applied_when_silent=False)
     with refuses((errors.SettingsError, errors.ArgumentError), named):
         made(**settings)
@@ -904,20 +904,20 @@ def test_settings_that_cannot_work_are_refused_and_change_nothing(settings, name
     assert node.settings is before
 
 
-def test_an_arm_is_held_though_its_states_are_nan_once_the_clock_was_set_back():
+def test_an_arm_with_nan_states_is_held_after_a_clock_set_back():
     script = Script(MUJOCO, applied_when_silent=True).running()
     script.time = 0.0
     script.give(300, impossible=np.nan)
     np.testing.assert_allclose(script.sent[-1], GRAVITY, rtol=0.0, atol=1e-9)
 
 
-def test_after_a_final_fault_no_reset_gives_torque_to_a_receiver_that_is_not_the_target():
+def test_no_reset_after_a_final_fault_gives_torque():
     script = Script(MUJOCO, applied_when_silent=True).running()
     script.stop(Stop.TO_ZERO).stop(Stop.FINAL).give(300).core.reset()
     assert not script.give(300).sent[-1].any()
 
 
-def test_age_and_period_of_states_that_are_forgotten_are_those_assumed():
+def test_forgotten_states_have_the_assumed_age_and_period():
     script = Script(limits=StateLimits())
     for k in range(30):
         script.give(age=1e-3 + 1e-4 * (k % 3))
@@ -929,7 +929,7 @@ def test_age_and_period_of_states_that_are_forgotten_are_those_assumed():
 
 @pytest.mark.parametrize('quantity', ['position', 'velocity'])
 @pytest.mark.parametrize('value', [np.inf, -np.inf, np.nan, 1e300])
-def test_a_value_that_is_no_number_after_a_gap_is_refused_without_a_warning(value, quantity):
+def test_no_number_after_a_gap_is_refused_without_a_warning(value, quantity):
     core = Feedforward('fr3', 'mujoco', applied_when_silent=False)
     q, dq = load('fr3').home_position, np.zeros(7)
     core.step(q, dq, 0.0)

@@ -24,7 +24,7 @@ FR3 = fd.load('fr3')
 
 
 @given(st.lists(st.sampled_from(Cause), min_size=1))
-def test_joined_endings_keep_the_first_reason_and_the_hardest_remedy(causes):
+def test_joined_endings_keep_first_reason_and_hardest_remedy(causes):
     endings = [cause.ending(f'{k} {cause.name}') for k, cause in enumerate(causes)]
     joined = reduce(lambda one, later: one.joined_with(later), endings)
     assert joined.why.startswith(endings[0].why) and joined.why.endswith(endings[-1].why)
@@ -53,7 +53,7 @@ def test_an_arm_whose_states_cease_in_motion_comes_to_rest(target):
 
 
 @pytest.mark.parametrize(('mass', 'friction'), [(0.0, True), (1.0, False), (4.0, True)])
-def test_a_held_arm_stays_with_a_load_that_nobody_declared_while_no_states_come(mass, friction):
+def test_an_arm_under_an_undeclared_load_stays_without_states(mass, friction):
     carried = payload_from_array(np.array(payload(mass))) if mass else fd.LinkInertia.zero()
     loop = Loop(Settings(target='mujoco', **GENTLE), payload=carried, friction=friction).run(0.3)
     loop.controller.stop('test', Stop.HOLD)
@@ -65,7 +65,7 @@ def test_a_held_arm_stays_with_a_load_that_nobody_declared_while_no_states_come(
     assert loop.controller.state is State.HOLDING and loop.fastest < 0.1
 
 
-def test_an_arm_whose_last_link_has_no_mass_is_stopped_while_no_states_come():
+def test_an_arm_with_a_massless_link_stops_without_states():
     joint = (
         '<joint name="{0}" type="revolute"><parent link="{1}"/><child link="{2}"/>'
         '<axis xyz="{3}"/><limit lower="-3" upper="3" velocity="4" effort="50"/></joint>'

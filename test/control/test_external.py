@@ -48,7 +48,7 @@ def states_of(arm, seconds, law, **settings):
     return states
 
 
-def test_a_flange_push_is_observed_as_minus_j_transpose_force_and_nothing_before():
+def test_a_flange_push_is_observed_as_minus_j_transpose_force():
     model, before = fd.Model(FER), []
     observer = MomentumObserver(model)
 
@@ -300,7 +300,7 @@ def test_a_state_shows_the_torque_that_was_sent_before_its_age(late):
     np.testing.assert_array_equal(seen.torques[-1], sent[-2 - late])
 
 
-def test_a_receiver_that_applies_torques_when_silent_has_the_last_one():
+def test_a_receiver_that_holds_torques_keeps_the_last_one():
     controller = core(applied_when_silent=True)
     seen = Seen(controller)
     sent_at_rest(controller, MIN_GOOD_STATE_COUNT // 2)
@@ -349,7 +349,7 @@ def test_a_load_is_seen_on_recordings_of_real_arms(fer_recording, fer_1khz_recor
 
 
 @pytest.mark.parametrize(('target', 'measures'), [('fci', True), ('mujoco', False)])
-def test_a_load_is_named_while_the_arm_moves_and_changes_no_torque(target, measures):
+def test_a_load_named_in_motion_changes_no_torque(target, measures):
     simulation = CARRIED if target == 'fci' else {'friction': True}
     loop = Loop(Settings(target=target, **FIRM), measures=measures, **simulation).run(0.3)
     loop.arm.set_payload(Settings(payload=payload(0.7)).payload_inertia())

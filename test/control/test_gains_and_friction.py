@@ -294,7 +294,7 @@ def test_too_much_friction_neither_drives_nor_shakes_the_arm(make, gains, moves)
     assert better < 0.9 * error
 
 
-def test_without_gains_too_much_friction_makes_no_joint_faster_than_its_reference():
+def test_too_much_friction_without_gains_makes_no_joint_faster():
     fastest, end, *_ = run('other', 'none', 1.3)
     assert fastest < FASTEST[swing] + 0.05 and end < 0.02
 
@@ -480,7 +480,7 @@ def test_with_the_true_model_and_friction_nothing_is_left(simulate):
     assert found.feedforward_names[-1].startswith('+ friction')
 
 
-def test_a_set_of_the_name_published_is_compared_with_the_published_one(simulate):
+def test_a_set_named_published_is_compared_with_the_published(simulate):
     own = replace(FER, file='own.yaml', inertial_set='published')
     found = tracking.predict_tracking(simulate(FER, rate=100.0), own, 100.0, 0.0)
     inertia = [row for row in found.feedforward_names if 'M ddq' in row]

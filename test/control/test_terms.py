@@ -75,7 +75,7 @@ def test_each_term_is_that_of_the_independent_model(payload, gravity):
         np.testing.assert_allclose(actual, expected, rtol=0, atol=ATOL_NM)
 
 
-def test_scale_leaves_gravity_whole_and_the_other_terms_are_at_the_measured_state():
+def test_scale_leaves_gravity_whole():
     settings = Settings('mujoco', payload=LOAD, scale=0.5)
     law, independent = ControlLaw(FER, settings), models(payload=LOAD)[1]
     weightless = fd.NewtonEulerModel(independent.description, (0.0, 0.0, 0.0))
@@ -114,7 +114,7 @@ def test_fci_on_a_tilted_base_leaves_true_minus_assumed_gravity():
 
 
 @pytest.mark.parametrize('added', [0.0, 0.7])
-def test_a_load_that_the_arm_was_loaded_with_is_commanded_where_the_robot_lacks_it(
+def test_the_load_of_the_model_is_commanded_unless_robot_knows(
     added,
 ):
     arm, more = (
@@ -187,7 +187,7 @@ def test_for_a_simulated_target_the_mount_sets_gravity(tilted, target):
 
 
 @pytest.mark.parametrize('target', ['fci', 'franka_gazebo'])
-def test_a_target_that_adds_gravity_needs_to_be_said_who_compensates_the_tilt(tilted, target):
+def test_on_a_tilt_the_target_that_adds_gravity_is_asked(tilted, target):
     text, arm = tilted
     with refuses(SettingsError, 'tilted', target, 'mount_tilt_compensated_by', 'robot', 'node'):
         commanded(arm, FR3.home, target=target)
@@ -366,7 +366,7 @@ def test_given_a_value_at_fault_when_validated_then_it_is_named(changes, sentenc
         ),
     ],
 )
-def test_a_base_that_the_arm_file_rotates_is_a_mount_as_that_of_a_urdf(axis, changes, down):
+def test_a_base_rotated_by_the_arm_file_is_a_mount(axis, changes, down):
     base = np.eye(4)
     base[:3, :3] = Rotation.from_euler(axis, 0.3).as_matrix()
     arm, settings = replace(FER, base=base), replace(Settings(), **changes)
@@ -392,7 +392,7 @@ class Written(float):
 
 
 @pytest.mark.parametrize('name', ['kp', 'payload', 'gravity_vector'])
-def test_an_array_too_long_is_not_written_out_before_it_is_shortened(name):
+def test_an_array_too_long_is_shortened_before_it_is_printed(name):
     # While Python converts a list to text, the control thread cannot run: a second for a million.
     Written.count = 0
     with pytest.raises(SettingsError, match=r'0\.5 \.\.\. .* \(1000,\)'):
@@ -551,7 +551,7 @@ def guide(loop, speed, joints):
 
 
 @pytest.mark.parametrize('guided', [{'kp': (0.0,), 'kd': (0.0,)}, {'kp': (0.0,), 'kd': (0.5,)}])
-def test_gains_hold_the_arm_where_it_stands_also_after_hand_guiding(guided):
+def test_gains_hold_the_arm_where_it_stands_after_guiding(guided):
     loop = Loop(Settings(target='fci', **GAINS), gravity_compensation=True)
     start = loop.arm.position
     loop.run(0.4)
@@ -567,7 +567,7 @@ def test_gains_hold_the_arm_where_it_stands_also_after_hand_guiding(guided):
     np.testing.assert_allclose(loop.command, 0.0, rtol=0, atol=0.1)
 
 
-def test_kp_does_not_grow_while_a_motion_is_followed_far_from_the_arm():
+def test_kp_does_not_grow_while_the_reference_is_far_away():
     loop = Loop(Settings(target='fci'), gravity_compensation=True).run(0.2)
     loop.move(6, 0.3, 10.0)  # feedforward alone
     guide(loop, 0.5, [0])
@@ -580,7 +580,7 @@ def test_kp_does_not_grow_while_a_motion_is_followed_far_from_the_arm():
     assert loop.fastest < 0.6 and loop.controller.state is State.RUNNING
 
 
-def test_torque_on_fci_begins_at_zero_and_goes_by_its_rate_to_what_the_base_needs():
+def test_torque_on_fci_begins_at_zero_and_grows_by_its_rate():
     gravity = (5.0, 0.0, -8.44)
     settings = Settings(target='fci', gravity_vector=gravity, **NODE)
     loop = Loop(settings, gravity_compensation=True, gravity=gravity).run(0.3)
@@ -655,7 +655,7 @@ def test_a_loop_of_any_period_never_drops_the_arm(period):
     np.testing.assert_allclose(loop.arm.position, start, rtol=0.0, atol=1e-6)
 
 
-def test_default_gains_follow_better_the_shorter_torques_may_be_held():
+def test_default_gains_follow_better_at_shorter_hold_times():
     arm, errors = fd.load('fr3'), []
     for held in (0.21, 0.05):
         gains = dict(zip(('kp', 'kd'), map(tuple, default_gains(arm, held))))
@@ -673,7 +673,7 @@ def test_default_gains_follow_better_the_shorter_torques_may_be_held():
     assert errors[1] < 0.1  # [rad]
 
 
-def test_with_gains_against_friction_a_slow_motion_ends_where_it_should():
+def test_gains_against_friction_end_a_slow_motion_at_its_goal():
     arm = fd.load('fr3')
     real = replace(arm.with_armature(), simulated_armature=None, friction=arm.simulated_friction)
     weak, errors = default_gains(real, 0.05), []

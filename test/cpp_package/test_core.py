@@ -181,7 +181,7 @@ def test_the_compiled_controller_has_the_terms_of_the_node(library, tmp_path, ar
 
 
 @pytest.mark.parametrize('name', {**ARMS, **OTHERS})
-def test_it_has_the_python_controllers_torques_and_states_in_every_script(core, name, tmp_path):
+def test_it_has_the_python_controllers_torques_and_states(core, name, tmp_path):
     core = core(name)
     n, text = core.arm.n, controller_test_vectors(core.arm)
     rows = [line.split(',') for line in text.splitlines()]
@@ -209,7 +209,7 @@ def test_it_has_the_python_controllers_torques_and_states_in_every_script(core, 
     assert core.played(text.replace(',heard,', ',wrong size,', 1), tmp_path)[0]
 
 
-def test_an_infinite_position_of_a_joint_without_limits_is_a_fault(core):
+def test_an_infinite_position_without_limits_is_a_fault(core):
     settings, still, q = (
         Settings(target='mujoco'),
         np.zeros(7),
@@ -226,7 +226,7 @@ def test_an_infinite_position_of_a_joint_without_limits_is_a_fault(core):
 
 @pytest.mark.parametrize('target', ['fci', 'mujoco'])
 @pytest.mark.parametrize('bad', [np.nan, 9.0])
-def test_a_moving_arm_that_is_seen_again_is_slowed_until_it_rests(built, target, bad):
+def test_a_moving_arm_seen_again_is_slowed_until_it_rests(built, target, bad):
     arm, core = built
     q, still, dq = np.array(arm.home), np.zeros(arm.n), np.full(arm.n, 0.3)
     controller, gravity = (
@@ -247,7 +247,7 @@ def test_a_moving_arm_that_is_seen_again_is_slowed_until_it_rests(built, target,
         np.testing.assert_allclose(torque, gravity * model.gravity(q), rtol=0.0, atol=ATOL)
 
 
-def test_gains_that_change_while_a_position_is_held_begin_by_a_ramp_and_pull_no_guided_arm(
+def test_gains_that_change_while_holding_begin_by_a_ramp(
     built,
 ):
     arm, core = built
@@ -284,7 +284,7 @@ def test_a_held_arm_keeps_the_gains_with_which_it_was_braked(built):
     np.testing.assert_allclose(after[0], before[0], rtol=0.0, atol=ATOL)
 
 
-def test_a_wrist_that_is_pushed_while_hardly_any_torque_brakes_it_is_not_let_go(core):
+def test_a_pushed_wrist_that_hardly_brakes_is_not_let_go(core):
     receiver, q = (
         Receiver(core('bare'), Settings(target='mujoco'), 'motion'),
         ARMS['bare'].home,
@@ -350,7 +350,7 @@ DOWN_IN_BASE = {'gravity_vector': tuple(OTHERS['inclined'].base[:3, :3].T @ (0.0
         ('wall', {**MUJOCO, **TURN}, 'gravity_vector'),
     ],
 )
-def test_impossible_settings_are_refused_by_name_where_the_node_does_so(core, arm, change, named):
+def test_impossible_settings_are_refused_by_name_as_in_the_node(core, arm, change, named):
     settings = Settings(**change)
     answer = core(arm).refusal(settings)
     assert answer is None if named is None else named in answer
@@ -489,7 +489,7 @@ def test_an_arm_that_the_controller_cannot_take_is_not_exported(arm, named):
         controller_arm_text(arm)
 
 
-def test_vectors_declare_no_load_that_the_arm_may_not_carry_beside_its_hand():
+def test_vectors_declare_no_load_over_the_rated_one():
     handed = fd.load('fr3', hand='franka_hand')
     heavy = replace(handed, carried_mass=2.9)
     assert controller_test_vectors(handed) != controller_test_vectors(heavy)
@@ -497,7 +497,7 @@ def test_vectors_declare_no_load_that_the_arm_may_not_carry_beside_its_hand():
 
 @pytest.mark.parametrize('name', [name for name, arm in ARMS.items() if arm.friction])
 @pytest.mark.parametrize('held', [True, False])
-def test_friction_is_the_nodes_and_forgets_where_the_arm_was_moved_unseen(core, name, held):
+def test_friction_is_the_nodes_and_forgets_an_unseen_motion(core, name, held):
     arm, rng, count = ARMS[name], np.random.default_rng(5), 1000
     # Random-walk positions, and velocities of which some count as rest.
     q = 0.004 * rng.uniform(0.1, 5.0, arm.n) * rng.normal(size=(count, arm.n)).cumsum(axis=0)
@@ -706,7 +706,7 @@ def file_of_arm(tmp_path_factory):
     return written
 
 
-def test_commands_stay_finite_and_within_limit_and_rate_whatever_comes_in(tmp_path, file_of_arm):
+def test_commands_stay_finite_within_limit_and_rate(tmp_path, file_of_arm):
     program = compiled_program(SOURCE, tmp_path, sanitizers='address,undefined')
     for arm in ['fr3', 'stanford', *(['fer', 'fr3v2', 'drawn'] if FUZZ else [])]:
         feedforward, receiver = output(program, SEED, CYCLES, file_of_arm(arm))

@@ -168,7 +168,7 @@ LOOP = """<joint name="loop" type="fixed"><parent link="fr3_link3"/><child link=
         ({'</robot>': LOOP}, ARM.joint_names, 'form a loop'),
     ],
 )
-def test_a_robot_description_that_does_not_fit_is_refused_by_name(run, change, joints, named):
+def test_a_robot_description_that_does_not_fit_is_refused(run, change, joints, named):
     text = urdf_text(fd.load('fr3'))
     for word, other in change.items():
         text = text.replace(word, other)
@@ -254,7 +254,7 @@ def test_behind_a_trajectory_controller_it_adds_the_terms(run):
     assert (np.diff(share[moving, 0]) >= 0.0).all()
 
 
-def test_motions_of_a_trajectory_controller_are_followed_with_the_gains(run):
+def test_motions_of_a_trajectory_controller_are_followed(run):
     # The hardware stands still at home: at the end kp pulls to the goal, and nothing accelerates.
     references = [f'feedforward/{name}' for name in ARM.joint_names]
     managed = MANAGED.format(joints=list(ARM.joint_names), references=references)
@@ -313,14 +313,14 @@ def test_friction_that_would_be_nothing_is_refused_at_configure(run, reference):
         ([ARM.joint_names[0]] * 7, 'number 2: fr3_joint1 and fr3_joint2'),
     ],
 )
-def test_joints_that_are_not_those_of_the_file_are_refused_at_configure(run, joints, named):
+def test_joints_other_than_the_files_are_refused_at_configure(run, joints, named):
     parameters = of_feedforward(PLAIN, joints=joints) + MANAGED.format(joints=[], references=[])
     _, said = run('alone', mock_urdf(ARM), rows=[], parameters=parameters, code=1)
     assert named in said
 
 
 @pytest.mark.parametrize('event', ['kill', 'kill-restart', 'stop-0.5', 'two'])
-def test_a_torque_ends_with_its_sender_and_no_second_one_is_followed(folder, event):
+def test_a_torque_ends_with_its_only_sender(folder, event):
     # A sender beside another one must not time out, however busy the machine is.
     with Senders(ARM, folder, timeout=1.0 if event == 'two' else 0.05) as senders:
         step, held, away, times = senders.happen(event)
@@ -362,7 +362,7 @@ def test_ctrl_c_ends_a_real_manager_that_can_be_started_again(folder):
 
 
 @pytest.mark.parametrize('source', ['robot_description', 'arm_file'])
-def test_the_examples_controller_holds_the_wrist_and_commands_no_gravity(run, source):
+def test_the_example_holds_the_wrist_and_commands_no_gravity(run, source):
     arm = fd.load('fr3')
     aside = np.concatenate([arm.home + 0.02 * np.resize((1.0, -1.0), 7), np.full(7, 0.1)])
     rows = [[*arm.home, *np.zeros(7)], aside]

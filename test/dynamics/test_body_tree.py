@@ -200,7 +200,7 @@ def test_an_end_turned_by_half_a_turn_is_open_and_assembled_anew():
 
 
 @pytest.mark.parametrize('motors', [(0.75, 0.99), (-1.0, 0.8), (-0.72, 1.06), (0.31, 1.03)])
-def test_a_far_assembly_is_the_one_that_a_continuous_motion_reaches(motors):
+def test_a_far_assembly_is_reached_by_a_continuous_motion(motors):
     # A full Newton step leads to another assembly mode, or to other turns.
     path = FIVE_BAR.assemble_path(np.outer(np.linspace(0.0, 1.0, 41), motors), np.zeros(5))
     found = FIVE_BAR.assemble(motors, np.zeros(5))

@@ -156,7 +156,7 @@ def written_again(arm, folder, ending):
 
 
 @pytest.mark.parametrize('ending', [None, 'yaml', 'urdf', 'xml'])
-def test_every_link_and_joint_is_the_frame_that_the_file_gives_it(ending, tmp_path):
+def test_every_link_and_joint_is_the_frame_of_the_file(ending, tmp_path):
     native = pin.buildModelFromXML(OTHER_FRAMES)
     data, q = native.createData(), np.array([0.3, -0.2, 0.9])
     pin.framesForwardKinematics(native, data, q)
@@ -240,7 +240,7 @@ def test_a_singular_posture_has_no_operational_space_inertia():
 
 
 @pytest.mark.parametrize('seed', range(2))
-def test_acceleration_derivatives_are_those_of_the_tree_and_of_differences(seed):
+def test_acceleration_derivatives_are_those_of_differences(seed):
     arm, (q, dq, ddq), _ = case(seed)
     model, other = fd.Model(arm), fd.NewtonEulerModel(arm)
     tau = other.inverse_dynamics(q, dq, ddq)

@@ -56,7 +56,7 @@ def test_a_stack_gives_what_its_states_give(model, quantity):
         np.testing.assert_allclose(stacked[at], single, rtol=1e-11, atol=ATOL)
 
 
-def test_pinocchio_takes_wrenches_keywords_lists_and_one_over_many():
+def test_wrenches_lists_and_single_states_broadcast():
     model, wrench, (q, dq, ddq) = fd.Model(FER), np.arange(6.0), STATES
     first = q[0, 0]
     loaded = model.inverse_dynamics(q, dq, ddq=ddq, wrench=wrench)
@@ -83,7 +83,7 @@ def test_an_empty_stack_gives_an_empty_result():
     [one for one in COMPARED_QUANTITIES if one.input_count > 1],
     ids=attrgetter('name'),
 )
-def test_stacks_that_do_not_broadcast_are_refused_in_one_sentence(model, quantity):
+def test_stacks_that_do_not_broadcast_are_refused(model, quantity):
     states = [np.zeros((rows, 7)) for rows in (2, 3, 3)[: quantity.input_count]]
     with refuses(JointVectorError, 'q (2, 7), dq (3, 7)'):
         getattr(model, quantity.name)(*states)
@@ -230,7 +230,7 @@ def test_regressor_columns_of_a_franka_arm_equal_pinocchios(name):
 
 @pytest.mark.parametrize('convention', Convention)
 @pytest.mark.parametrize('seed', range(12))
-def test_pinocchios_regressor_of_a_drawn_arm_equals_the_recursion(seed, convention):
+def test_the_regressor_of_a_drawn_arm_equals_the_recursion(seed, convention):
     # Given an arm of 1 to 8 joints that turn or slide, on a turned base, under a drawn gravity.
     rng = np.random.default_rng(seed)
     arm, gravity = random_arm(rng, convention=convention), rng.uniform(-10.0, 10.0, 3)
@@ -248,7 +248,7 @@ def test_pinocchios_regressor_of_a_drawn_arm_equals_the_recursion(seed, conventi
     np.testing.assert_array_equal(model.regressor(*states, columns=columns), actual[..., columns])
 
 
-def test_a_regressor_in_blocks_equals_single_states_and_gives_chosen_columns(
+def test_a_regressor_in_blocks_equals_that_of_single_states(
     monkeypatch,
 ):
     monkeypatch.setattr(regressor, '_STATES_PER_BLOCK', 4)

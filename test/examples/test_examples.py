@@ -126,7 +126,7 @@ def test_computed_torque_brings_an_arm_beside_it_there(rpr_tracking, desired):
 
 
 @pytest.mark.filterwarnings('ignore:.*symmetric and normalized')  # actions are joint positions
-def test_the_environment_is_gymnasiums_and_survives_the_corners_of_its_box(gymnasium):
+def test_the_environment_survives_the_corners_of_its_box(gymnasium):
     checker = pytest.importorskip('gymnasium.utils.env_checker')
     checker.check_env(gymnasium.Reach(), skip_render_check=True)
     environment, rng, refused = gymnasium.Reach(), np.random.default_rng(1), 0
@@ -320,7 +320,7 @@ def test_the_first_steps_identify_the_shipped_recording(tmp_path, monkeypatch):
 
 
 @pytest.mark.long
-def test_the_exponentials_print_the_outputs_they_are_shipped_with(capsys):
+def test_the_exponentials_print_their_shipped_outputs(capsys):
     # Each cell compares its symbols with the models; what it shows of them is sympy's wording.
     cells = code_cells('documents/product_of_exponentials.ipynb')
     names = {}

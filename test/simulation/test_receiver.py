@@ -291,7 +291,7 @@ def test_a_braked_arm_that_something_drives_is_let_go_until_a_sender_comes(targe
     assert receiver.accept(carried, None) is None and receiver.state is ReceiverState.FOLLOWING
 
 
-def test_a_wrist_that_is_pushed_while_hardly_any_torque_brakes_it_is_not_let_go():
+def test_a_pushed_wrist_that_hardly_brakes_is_not_let_go():
     receiver, dq = receiver_of('mujoco'), lambda k: min(0.01 * k, 4.0) * np.eye(7)[6]
     played(receiver, 600, lambda k: [(GRAVITY, None)] * (k == 0), dq=dq)
     assert receiver.state is ReceiverState.BRAKING
