@@ -184,12 +184,12 @@ def test_impossible_limits_of_states_are_refused_by_name(name, value):
         StateLimits(**{name: value})
 
 
-def test_a_call_with_missing_arguments_is_pythons_error_with_the_functions_name():
+def test_missing_arguments_are_pythons_own_error():
     with pytest.raises(TypeError, match='load'):
         fd.load()
 
 
-def test_exported_functions_can_be_pickled_and_keep_their_signature():
+def test_exported_functions_are_pickled_with_their_signature():
     assert pickle.loads(pickle.dumps(fd.load)) is fd.load
     assert 'xacro' in inspect.signature(fd.load).parameters
 

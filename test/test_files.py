@@ -87,7 +87,7 @@ def test_on_a_full_disk_a_command_names_the_file_and_leaves_none(tmp_path):
     assert [path for path in tmp_path.rglob('*') if path.is_file()] == [log]
 
 
-def test_data_files_lie_below_debians_prefix_and_their_absence_is_told(monkeypatch, tmp_path):
+def test_data_files_lie_below_debians_prefix(monkeypatch, tmp_path):
     # Other places are those of test_installation.
     package = tmp_path / 'local/lib/python3.12/dist-packages/franka_dynamics'
     package.mkdir(parents=True)

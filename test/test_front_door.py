@@ -77,7 +77,7 @@ def files(tmp_path):
     return tmp_path
 
 
-def test_load_and_compare_take_names_files_and_the_text_of_a_urdf(files):
+def test_load_and_compare_take_names_files_and_urdf_text(files):
     text = (files / 'arm.urdf').read_text()
     found = fd.load(f'\n{text}')
     assert found.joints == fd.load(files / 'arm.urdf').joints
@@ -104,7 +104,7 @@ def test_load_puts_a_payload_on_the_flange(payload, count, name, files):
     assert fd.load(arm, payload=np.zeros(10)).links == fd.load(arm).links
 
 
-def test_the_rated_load_holds_for_payloads_of_load_and_of_settings_together():
+def test_the_rated_load_holds_for_all_payloads_together():
     for heavy in ((5.0, 0.0, 0.0, 0.0), (3.1, 0.0, 0.0, 0.0)):
         with refuses(fd.FrankaDynamicsError, 'fr3 (3 kg)'):
             fd.load('fr3', payload=heavy)
@@ -181,7 +181,7 @@ def test_import_urdf_reads_text_and_file_and_names_the_file(tmp_path):
 
 
 @pytest.mark.parametrize(('call', 'member'), WORDS)
-def test_a_member_of_an_enumeration_may_be_given_by_its_word_and_others_are_refused(call, member):
+def test_enumeration_members_may_be_given_by_their_word(call, member):
     assert call(member.value) is call(member) is member
     with refuses(fd.FrankaDynamicsError, "'nonsense'", member.value):
         call('nonsense')

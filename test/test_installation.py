@@ -155,7 +155,7 @@ def dependencies(package, **variables):
     return {one.name for one in package.exec_depends if one.evaluated_condition}
 
 
-def test_package_xml_declares_what_the_nodes_import_and_launch_files_start(package):
+def test_package_xml_declares_what_is_imported_and_launched(package):
     declared = dependencies(package)
     ros = {
         name
@@ -205,7 +205,7 @@ def test_an_environment_that_works_is_updated_and_never_removed(tmp_path, works)
 @pytest.mark.parametrize(
     ('lacks', 'package'), [('ensurepip', 'python3-venv'), ('libgomp.so.1', 'libgomp1')]
 )
-def test_what_a_bare_system_lacks_is_said_before_anything_is_set_up(tmp_path, lacks, package):
+def test_what_a_bare_system_lacks_is_said_before_setup(tmp_path, lacks, package):
     # Given a system each Python of which lacks something.
     programs = tmp_path / 'programs'
     programs.mkdir()

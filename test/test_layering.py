@@ -88,7 +88,7 @@ def test_no_module_imports_itself_by_way_of_others(edges):
     TopologicalSorter(own).prepare()  # a circle is an error
 
 
-def test_the_mathematics_imports_no_reader_of_urdfs_and_no_controller(edges):
+def test_the_mathematics_imports_no_urdf_reader_or_controller(edges):
     for name, others in edges.items():
         if room(name) in ('dynamics', 'codegen', 'batch', 'rpr'):
             assert not {'urdf', 'motion', 'control'} & {room(other) for other in others}, name

@@ -56,7 +56,7 @@ def test_the_logarithm_of_a_rotation_gives_its_vector_back():
     np.testing.assert_allclose(spatial.log3(spatial.exp3(omegas)), omegas, rtol=1e-15, atol=ATOL)
 
 
-def test_the_logarithm_of_a_half_turn_is_a_half_turn_about_its_axis():
+def test_the_logarithm_of_a_half_turn_is_about_its_axis():
     axes = np.array([random_twist(0, 1.0)[3:], random_twist(1, 1.0)[3:], *np.eye(3)])
     squares = axes[:, :, None] * axes[:, None, :]
     vectors = spatial.log3(2.0 * squares - np.eye(3))

@@ -118,7 +118,7 @@ def test_the_rotor_of_joint_1_joins_link_1s_own_inertia():
     assert {'Ia_3', 'Ia_4', 'Ia_5', 'Ia_6', 'Ia_7'} < set(found.names)
 
 
-def test_neither_the_unit_of_length_nor_a_distant_base_changes_rank_decisions():
+def test_rank_does_not_depend_on_unit_of_length_or_base():
     rows = (replace(one.row, a=1e-3 * one.row.a, d=1e-3 * one.row.d) for one in FER.joints)
     joints = tuple(replace(one, row=row) for one, row in zip(FER.joints, rows))
     pose, scemi = np.eye(4), fd.load('scemi')
@@ -292,7 +292,7 @@ ARMS = {
 
 
 @pytest.mark.parametrize('seed', range(8))
-def test_lambda_transforms_the_energies_of_a_link_whose_joint_stands_still(seed):
+def test_lambda_transforms_energies_of_a_link_at_rest(seed):
     # `energy_regressors` computes energies from twists and poses, without lambda.
     arm = make_random_arm(seed, n=4, special=(0.0, 0.6)[seed % 2], base=True)
     q, dq = np.random.default_rng(seed).uniform(-2.0, 2.0, (2, 4))
@@ -312,7 +312,7 @@ def test_lambda_transforms_the_energies_of_a_link_whose_joint_stands_still(seed)
 
 
 @pytest.mark.parametrize('convention', Convention)
-def test_energies_are_linear_in_the_parameters_in_both_conventions(convention):
+def test_energies_are_linear_in_parameters_of_both_conventions(convention):
     arm = make_random_arm(1, n=5, convention=convention)
     q, dq = np.random.default_rng(1).uniform(-2.0, 2.0, (2, 3, 2, 5))
     model, X = fd.NewtonEulerModel(arm, TILTED), fd.parameter_vector(arm)
@@ -362,7 +362,7 @@ def test_a_single_joint_has_the_parameters_of_theorems_3_and_4(kind, gravity, ke
     assert set(fd.direct_base_parameters(arm, gravity).names) == kept
 
 
-def test_an_arm_in_standard_rows_has_the_parameters_of_its_modified_rows():
+def test_standard_and_modified_rows_have_the_same_parameters():
     found = fd.direct_base_parameters('rpr')
     assert found.description.convention is Convention.MODIFIED
     # At random states the regressor of that arm has this rank, and regrouping keeps its torques.

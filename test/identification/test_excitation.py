@@ -147,7 +147,7 @@ def test_an_arm_whose_links_are_all_neighbours_is_planned_for():
     assert problem.limit_margins(np.array([arm.home]), rest, rest).min() > 0.0
 
 
-def test_near_a_joint_limit_the_velocity_that_still_brakes_is_the_limit():
+def test_near_a_joint_limit_velocity_leaves_room_to_brake():
     # The velocity limits of the FR3 depend on the position.
     q, dq, ddq = fd.sample_states(FR3, 20, 3)
     q[:10] = FR3.limit('upper') - 0.02  # where braking takes nearly all of the speed
@@ -238,7 +238,7 @@ def shipped(request):
     )
 
 
-def test_a_shipped_excitation_begins_and_ends_at_rest_at_home_within_half_the_limits(
+def test_a_shipped_excitation_rests_at_home_within_half_limits(
     shipped,
 ):
     arm, times, q, dq, ddq = shipped
@@ -253,7 +253,7 @@ def test_a_shipped_excitation_begins_and_ends_at_rest_at_home_within_half_the_li
     np.testing.assert_allclose(np.diff(q, axis=0), moved, atol=5e-4)
 
 
-def test_a_shipped_excitation_stays_above_the_table_and_shows_all_base_parameters(
+def test_a_shipped_excitation_shows_all_base_parameters(
     shipped,
 ):
     arm, _, *states = shipped

@@ -92,7 +92,7 @@ def test_a_replay_and_an_identification_give_one_verdict(simulate):
 
 
 @pytest.mark.parametrize('speed', ['slow', 'fast'])
-def test_a_start_with_a_wrong_link_is_doubted_and_not_the_log_or_the_hand(prepared, speed):
+def test_a_starting_set_with_a_wrong_link_is_doubted(prepared, speed):
     links = list(FER.links)
     links[4] = fd.LinkInertia.from_parameters(links[4].parameters() / 4.24)
     start = replace(FER, links=tuple(links))
@@ -103,7 +103,7 @@ def test_a_start_with_a_wrong_link_is_doubted_and_not_the_log_or_the_hand(prepar
 
 
 @pytest.mark.parametrize(('n', 'dead'), [(1, []), (6, [1, 2, 3, 4, 5])])
-def test_a_single_joint_and_joints_without_effort_or_limit_are_judged(simulate, n, dead):
+def test_joints_alone_or_without_effort_or_limit_are_judged(simulate, n, dead):
     arm = first_joints(FER, n)
     joints = (replace(one, limits=replace(one.limits, effort=np.inf)) for one in arm.joints)
     arm = replace(arm, joints=tuple(joints))
@@ -154,7 +154,7 @@ def test_slow_work_is_predicted_better_than_by_the_published_set():
     assert result.improvement.better and result.verdict.sound
 
 
-def test_a_joint_that_hardly_moves_in_a_single_run_gets_no_friction_of_its_own():
+def test_a_joint_that_hardly_moves_gets_no_friction_of_its_own():
     recordings = runs(4)
     result = fd.identify(recordings[:1], FR3, [FR3], tests=recordings[1:])
     # The prior keeps friction that the motion does not show near zero, with a large deviation.
@@ -186,7 +186,7 @@ def test_an_offset_that_could_be_gravity_is_not_taken_from_it():
     assert own.E < 0.8 * start.E
 
 
-def test_four_runs_just_below_ten_seconds_count_together_and_are_the_folds(simulate):
+def test_four_runs_below_ten_seconds_are_the_folds(simulate):
     arm = first_joints(FER, 3)
     truth = drawn_around(arm, 3)
     recordings = [simulate(truth, duration=9.9, noise=0.2, seed=k) for k in range(4)]
@@ -362,7 +362,7 @@ def test_rotors_behind_gears_are_no_part_of_a_load(tmp_path, known):
     np.testing.assert_allclose(found.values[4:], truth[4:], rtol=0.0, atol=0.03)
 
 
-def test_slow_work_gives_mass_and_centre_and_no_inertia_that_it_does_not_show():
+def test_slow_work_gives_mass_and_centre_without_inertia():
     motions = (
         [to_motion(slow_work(arm, FER.friction, seed, duration=20.0))]
         for seed, arm in ((3, FER), (4, FER.with_payload(ONE_KG)))
@@ -387,7 +387,7 @@ def test_one_of_two_recordings_is_refused(simulate, without, loaded):
         identify_payload([motion] * without, [motion] * loaded, FER)
 
 
-def test_an_estimate_of_no_real_body_gives_one_with_its_mass_and_centre():
+def test_an_unphysical_estimate_gives_a_body_of_its_mass():
     body = LinkInertia.from_center_of_mass(1.0, [0.0, 0.0, 0.1], np.diag([1e-3, 1e-3, 4e-3]))
     assert not body.is_physical()
     found = _estimate(body.parameters(), 1e-6 * np.eye(10), np.ones(7), 18.0)
@@ -452,7 +452,7 @@ def test_a_bag_cut_short_is_named_and_skipped_only_if_asked(paths, tmp_path):
     assert 'bag2 cannot be read' in failure
 
 
-def test_the_verb_writes_one_arm_from_this_process_two_and_a_cluster(cluster, paths, tmp_path):
+def test_processes_and_a_cluster_write_the_same_arm(cluster, paths, tmp_path):
     start, page, files = tmp_path / 'start.yaml', tmp_path / 'page.html', []
     start.write_text(arm_file_text(SHORT))
     names = [str(paths[0]), '--test', str(paths[1]), '--arm', str(start)]

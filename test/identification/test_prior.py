@@ -51,7 +51,7 @@ def test_the_distance_of_a_small_change_is_twice_the_divergence():
         assert 2.0 * divergence(changed, link) == pytest.approx(1e-8, rel=1e-3)
 
 
-def test_a_rotor_is_held_to_what_its_joints_limit_accelerates_at_100_rad_per_s2():
+def test_a_rotor_is_held_to_100_rad_per_s2_at_the_joints_limit():
     prior = Prior.centered_at(FER, TorqueModel.for_arm(FER, rotor_inertia=True), np.ones(7))
     found = np.sqrt(np.diag(prior.covariance)[70:])
     np.testing.assert_allclose(found, FER.limit('effort') / 100.0, rtol=1e-12)

@@ -186,7 +186,7 @@ def test_sums_over_a_motion_do_not_depend_on_its_blocks(sound, monkeypatch):
     np.testing.assert_allclose(parts, whole, rtol=1e-9, atol=1e-12 * np.abs(whole).max())
 
 
-def test_the_only_fault_that_may_be_is_named_beside_the_fit_without_it(sound, monkeypatch):
+def test_the_only_possible_fault_is_named_beside_its_fit(sound, monkeypatch):
     model = OPTIONS.torque_model(FER)
     sums = GramStack.from_motion(model, scaled(sound, 1, 1.3))
     fits = CrossValidation(sums, Prior.centered_at(FER, model, sums.max_torque))
@@ -198,7 +198,7 @@ def test_the_only_fault_that_may_be_is_named_beside_the_fit_without_it(sound, mo
     assert 'nan' not in ' '.join(verdict_lines(found, FER.joint_names, np.ones(7)))
 
 
-def test_a_small_fault_is_doubtful_and_a_smaller_one_does_no_harm(sound):
+def test_a_small_fault_is_doubtful_and_a_smaller_one_harmless(sound):
     assert judged(scaled(sound, 1, 1.03)).suspected_joints == (1,)
     # Its arm has less than 1.5 times the error E.
     assert judged(scaled(sound, 2, 1.03)).sound and judged(scaled(sound, 1, 1.01)).sound
@@ -213,7 +213,7 @@ def test_nothing_is_named_or_asked_where_nothing_is_wrong(sound, of_usual):
 
 
 @pytest.mark.parametrize('joints', [2, 6])
-def test_short_recordings_of_arms_unlike_the_published_set_are_sound(simulate, joints):
+def test_short_recordings_of_unlike_arms_are_sound(simulate, joints):
     # Of masses 10 % off, and with sensor offsets within their prior. Residuals beside masses close
     # to the published ones are then up to twice those of the real masses; inertias explain them.
     arm = first_joints(FER, joints)
@@ -246,7 +246,7 @@ def test_a_table_that_is_not_level_is_named(usual):
     np.testing.assert_allclose(cause.values, gravity, rtol=0.0, atol=0.1)
 
 
-def test_gravitys_direction_is_found_beside_a_factor_of_all_efforts(usual):
+def test_gravity_is_found_beside_a_factor_of_all_efforts(usual):
     tilted, gravity = turned_base(usual, np.radians(20.0))
     (cause,) = judged(replace(tilted, effort=0.7 * tilted.effort)).causes
     assert cause.kind == 'gravity'
@@ -286,7 +286,7 @@ def test_columns_of_two_joints_exchanged_are_named(hanging):
 
 
 @pytest.mark.parametrize('constants', [10.0, np.array([12.0, 9.0, 12.0, 10.0, 9.0, 8.0, 8.0])])
-def test_currents_taken_for_torques_are_another_unit_and_no_question(usual, constants):
+def test_currents_taken_for_torques_are_another_unit(usual, constants):
     found = judged(replace(usual, effort=usual.effort / constants))
     (cause,) = found.causes
     assert cause.kind in ('gain', 'not_measured') and not cause.joints and not found.sound
@@ -323,7 +323,7 @@ def test_what_makes_a_real_arm_half_as_good_is_refused(fer_recording, change, jo
     assert not found.sound and named <= {joint}
 
 
-def test_efforts_held_at_30_hz_are_sound_and_those_that_are_late_are_not(
+def test_efforts_held_at_30_hz_are_sound_unless_they_are_late(
     fer_1khz_recording,
 ):
     log, model = fer_1khz_recording, IdentificationOptions().torque_model(FER)
@@ -339,7 +339,7 @@ def test_friction_that_drives_within_the_residual_is_no_fault(usual):
     assert judged(replace(usual, effort=usual.effort + driven)).sound
 
 
-def test_a_zero_of_the_first_joint_of_an_arm_on_a_wall_is_a_turn_of_its_base(sound):
+def test_a_zero_of_a_walls_first_joint_is_a_turn_of_its_base(sound):
     wall, angle = np.array([9.81, 0.0, 0.0]), 0.15
     on_wall = NewtonEulerModel(FER, wall).gravity(sound.q) - NewtonEulerModel(FER).gravity(sound.q)
     motion = replace(sound, effort=sound.effort + on_wall)
@@ -446,7 +446,7 @@ def test_of_what_no_candidate_explains_nothing_is_named(sound):
     assert not found.sound and {one.kind for one in found.causes} <= {'unexplained'}
 
 
-def test_the_sign_of_a_joint_without_gravity_shows_by_its_friction(sound):
+def test_friction_shows_the_sign_of_a_joint_without_gravity(sound):
     # The last joint's torque is nearly all friction.
     (cause,) = judged(scaled(sound, 6, -1.0)).causes
     assert cause.kind in ('driven', 'gain') and cause.joints == (6,)
@@ -467,7 +467,7 @@ def test_a_sentence_says_in_which_direction_a_fault_is(cause, words):
     assert words in first
 
 
-def test_a_zero_that_other_masses_hide_is_within_the_range_that_is_stated(usual):
+def test_a_zero_that_other_masses_hide_is_in_the_stated_range(usual):
     ranges = judged(turned(usual, 5, 0.2)).mass_ambiguity.joint_ranges
     low, high = {one[:2]: one[2:] for one in ranges}['zero', 5]
     assert low <= 0.2 <= high
@@ -508,7 +508,7 @@ def of_a_drawn_arm(name, seed, size, change, *, widest=0.4, noise=0.3):
     return judge_motion(change(to_motion(log)), model, sets, 'log')
 
 
-def test_two_gains_of_drawn_arms_are_not_taken_for_a_third_joints():
+def test_two_gains_are_not_taken_for_a_third_joints():
     both = np.where(np.isin(np.arange(7), (1, 3)), 0.8, 1.0)
     found = of_a_drawn_arm('fer', 22, 0.15, lambda log: replace(log, effort=log.effort * both))
     assert {joint for one in found.causes for joint in one.joints} <= {1, 3}

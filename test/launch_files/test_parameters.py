@@ -174,7 +174,7 @@ def test_a_urdf_gives_mount_and_masses_to_arms_and_nodes(all_launched):
 
 
 @pytest.mark.parametrize('name', ['simulation', 'two_arms'])
-def test_the_node_knows_the_friction_of_the_arm_simulated_beside_it(all_launched, tmp_path, name):
+def test_the_node_knows_the_friction_of_its_simulated_arm(all_launched, tmp_path, name):
     ideal = {'/**': {'ideal': True}}
     own = {'/**': {'terms': {'friction': False}, 'model_source': 'description'}}
     side = 'left_' if name == 'two_arms' else ''
@@ -213,7 +213,7 @@ def test_a_file_that_is_not_there_starts_nothing(name, launched, tmp_path):
             launched(name, **given, **{argument: f'{tmp_path}/typo.yaml'})
 
 
-def test_where_mujoco_is_missing_the_launch_file_says_how_it_is_had(launched, monkeypatch):
+def test_a_launch_file_without_mujoco_tells_how_to_install_it(launched, monkeypatch):
     monkeypatch.setitem(sys.modules, 'mujoco', None)
     # apt's numpy must stay the one that apt's rclpy and Pinocchio were built for.
     with refuses(SettingsError, 'pip install --target', f'numpy=={np.__version__}', 'PYTHONPATH'):
@@ -365,7 +365,7 @@ def installed(tmp_path, monkeypatch):
         ('mujoco_ros2_control', {}, 'mujoco'),
     ],
 )
-def test_what_takes_the_torques_is_what_the_argument_names_whatever_is_installed(
+def test_torques_go_to_the_receiver_that_the_argument_names(
     launched, installed, name, given, target, caplog, monkeypatch
 ):
     monkeypatch.setattr(logging.getLogger('launch.user'), 'handlers', [caplog.handler])
@@ -409,9 +409,7 @@ def test_the_controller_that_brakes_gets_the_nodes_load_and_tilt(
     assert values == values | TILT | LOAD and 'scale' not in values and 'arm_file' in values
 
 
-def test_beside_a_node_with_a_urdf_the_controller_that_brakes_reads_it(
-    launched, installed, tmp_path
-):
+def test_a_braking_controller_reads_the_urdf_of_its_node(launched, installed, tmp_path):
     installed.touch()
     file = parameter_file(tmp_path / 'own.yaml', {'/**': {'model_source': 'robot_description'}})
     processes = launched('franka_ros2', receiver=PACKAGE, params_file=file)
@@ -419,7 +417,7 @@ def test_beside_a_node_with_a_urdf_the_controller_that_brakes_reads_it(
     assert 'arm_file' not in values and values['joints'] == list(load('fr3').joint_names)
 
 
-def test_without_a_receiver_nothing_is_started_for_a_real_arm_both_are_named(launched, installed):
+def test_without_a_receiver_nothing_is_started_for_a_real_arm(launched, installed):
     forward = 'receiver:=effort_controller (it holds the last torque if the node is killed'
     braking = f'receiver:={PACKAGE} (it then brakes the arm)'
     with refuses(SettingsError, forward, braking, 'franka-dynamics codegen --package'):

@@ -242,7 +242,7 @@ def test_a_solid_of_two_parts_with_a_cavity_is_read(tmp_path):
     ],
     ids=['hole', 'winding', 'repeated', 'inverted', 'one inverted', 'sheet'],
 )
-def test_what_bounds_no_solid_is_refused_with_file_defect_and_fix(tmp_path, mesh, said):
+def test_a_mesh_of_no_solid_is_refused_with_file_and_defect(tmp_path, mesh, said):
     path = write(mesh, tmp_path / 'tool.stl')
     with refuses(MeshError, 'tool.stl', said, 'trimesh.repair'):
         fd.load_mesh(path)

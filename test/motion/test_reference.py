@@ -97,7 +97,7 @@ def test_nothing_is_desired_before_something_is_held_or_followed():
 # `share` is the largest error of the inertia torque relative to the largest inertia torque. For
 # the fastest joint, (w h)^2 / 12 is 1.6 % at 10 Hz.
 @pytest.mark.parametrize(('rate', 'share'), [(10.0, 0.02), (50.0, 0.001)])
-def test_the_torque_is_nearly_that_of_the_motion_the_points_were_taken_from(rate, share):
+def test_the_torque_is_nearly_that_of_the_sampled_motion(rate, share):
     reference, times = held(), np.arange(0.0, 3.01, 1.0 / rate)
     reference.follow(swing(times)[0], times)
     states = run(reference, 0.0, 4.0)
@@ -108,7 +108,7 @@ def test_the_torque_is_nearly_that_of_the_motion_the_points_were_taken_from(rate
     assert np.abs(found - true).max() < share * np.abs(true).max() and np.abs(true).max() > 1.0
 
 
-def test_positions_are_joined_by_scipys_spline_and_braked_after_the_last():
+def test_positions_are_joined_by_scipys_spline_then_braked():
     reference, times = held(), np.arange(0.0, 1.3, 0.05)
     points = swing(times, 0.2)[0]
     assert np.abs(swing(times, 0.2)[1][-1]).max() > 0.5
@@ -197,7 +197,7 @@ def test_an_arm_that_is_not_where_it_is_desired_begins_nothing():
     reference.follow([HOME], [1.0], start=5.0, measured_q=away, has_kp=False)
 
 
-def test_a_motion_may_begin_where_the_arm_is_measured_instead_of_where_it_is_desired():
+def test_a_motion_may_begin_at_the_measured_position():
     reference, away = held(), HOME + 0.3 * np.eye(7)[6]
     with pytest.raises(ReferenceRefusedError, match='neither is nor is desired'):
         reference.follow([away, HOME], [0.0, 3.0], measured_q=away + 0.11)
@@ -208,7 +208,7 @@ def test_a_motion_may_begin_where_the_arm_is_measured_instead_of_where_it_is_des
 
 
 @pytest.mark.parametrize('at', [1.0, 4.0])  # on the way, and after the end
-def test_a_motion_that_is_given_up_leaves_the_arm_desired_where_it_is(at):
+def test_a_motion_given_up_leaves_the_reference_where_it_is(at):
     reference, _ = swinging(0.1)
     before = run(reference, 0.0, at)
     away = np.linspace(-0.3, 0.3, 7)
@@ -297,7 +297,7 @@ def busy(during):
     return arm
 
 
-def test_a_motion_planned_too_slowly_is_planned_again_from_where_the_arm_is_by_then():
+def test_a_motion_planned_too_slowly_is_planned_again():
     states, stamps = [], itertools.count()
 
     def pass_by(milliseconds):
@@ -314,7 +314,7 @@ def test_a_motion_planned_too_slowly_is_planned_again_from_where_the_arm_is_by_t
     require_smooth([np.array(rows) for rows in zip(*states)])
 
 
-def test_a_motion_planned_while_the_arm_is_stopped_is_not_followed():
+def test_a_motion_planned_while_stopped_is_not_followed():
     reference = held(arm=busy(lambda: reference.clear('stopped')))
     with pytest.raises(ReferenceRefusedError, match='stopped'):
         reference.follow([HOME], [1.0], measured_q=HOME)
@@ -344,7 +344,7 @@ def test_events_may_be_taken_by_another_thread_at_once():
 
 
 @pytest.mark.parametrize('noise', [0.0, 0.001, 0.003])
-def test_chunks_of_a_policy_replace_each_other_and_none_is_refused(noise):
+def test_chunks_of_a_policy_replace_each_other(noise):
     # A policy at 30 Hz plans 8 points, and is asked again after 3 of them, in motion.
     reference, rng, states = held(), np.random.default_rng(1), []
     for k in range(40):
@@ -361,7 +361,7 @@ def test_chunks_of_a_policy_replace_each_other_and_none_is_refused(noise):
 
 
 @pytest.mark.parametrize(('unit', 'asked'), [(1.0, 0), (1e3, 1)])
-def test_chunks_whose_times_are_milliseconds_are_asked_about_once(unit, asked, caplog):
+def test_chunks_with_times_in_milliseconds_are_asked_about_once(unit, asked, caplog):
     reference, times = held(), np.arange(1, 9) / 30.0
     for k in range(20):
         reference.follow(swing(0.1 * k + times, 0.05)[0], unit * times)
@@ -369,7 +369,7 @@ def test_chunks_whose_times_are_milliseconds_are_asked_about_once(unit, asked, c
     assert caplog.text.count('milliseconds') == asked
 
 
-def test_a_chunk_whose_points_must_move_far_to_be_followed_is_refused():
+def test_a_chunk_whose_points_must_move_far_is_refused():
     points = HOME + 0.15 * np.array([0.0, 1.0, 0.0, 1.0, 0.0, 1.0])[:, None]
     with pytest.raises(ReferenceRefusedError, match=r'fr3_joint1 to an? '):
         held().follow(points, np.arange(6) / 20.0)
@@ -394,7 +394,7 @@ def stream(arrivals, points, seconds, step=1e-3):
 
 # With steps of 1 ms it is compared with the motion's torque below.
 @pytest.mark.parametrize(('rate', 'step'), [(10, 5e-3), (30, 2e-3), (30, 5e-3), (50, 5e-3)])
-def test_a_stream_is_two_periods_and_a_lead_late_whatever_the_loops_step(rate, step):
+def test_a_stream_is_two_periods_and_a_lead_late_at_any_step(rate, step):
     def policy(times):
         return HOME + 0.05 * (1.0 - np.cos(4.0 * np.maximum(times, 0.0)))[:, None]
 
@@ -408,7 +408,7 @@ def test_a_stream_is_two_periods_and_a_lead_late_whatever_the_loops_step(rate, s
 
 # The motion follows two periods, PLANNING_TIME_CANDIDATES_S[0] and a joint state later.
 @pytest.mark.parametrize(('rate', 'share'), [(10.0, 0.1), (30.0, 0.02), (100.0, 0.02)])
-def test_a_stream_is_followed_two_periods_late_with_nearly_the_motions_torque(rate, share):
+def test_a_stream_has_nearly_the_torque_of_its_motion(rate, share):
     arrivals = np.arange(0.0, 2.5, 1.0 / rate)
     states, refused = stream(arrivals, swing(arrivals, 0.25)[0], 2.5)
     assert refused == 0
@@ -488,7 +488,7 @@ def test_a_set_point_with_velocity_is_followed_as_it_is():
     assert max(found) < 1e-12
 
 
-def test_a_set_point_with_velocity_that_ceases_is_braked_without_a_step():
+def test_a_set_point_with_velocity_that_ceases_is_braked():
     # A step to rest would be a step of velocity of 1 rad/s.
     reference = held()
     reference.follow(HOME, dq=np.eye(7)[0], ddq=-np.eye(7)[0])
@@ -506,7 +506,7 @@ def test_a_set_point_with_velocity_that_ceases_is_braked_without_a_step():
         ([2.0, 5.0], 1.0, (2.0, 5.0)),
     ],
 )
-def test_a_point_beyond_a_limit_is_told_by_its_time_since_the_start(times, start, beyond_s):
+def test_a_point_over_a_limit_is_told_by_its_time_from_start(times, start, beyond_s):
     reference = held()
     q = np.repeat(HOME[None], len(times), axis=0)
     q[-1, 3] = ARM.limit('upper')[3] + 0.4
@@ -516,7 +516,7 @@ def test_a_point_beyond_a_limit_is_told_by_its_time_since_the_start(times, start
     assert beyond_s[0] - 1e-6 <= caught.value.time <= beyond_s[1] + 1e-6
 
 
-def test_a_set_point_with_velocity_beyond_a_limit_or_without_room_to_brake_is_refused():
+def test_a_set_point_without_room_to_brake_is_refused():
     reference = held()
     with pytest.raises(ReferenceRefusedError, match=r'fr3_joint1 to a velocity of 3'):
         reference.follow(HOME, dq=3.0 * np.eye(7)[0])
@@ -558,7 +558,7 @@ def test_a_followed_motion_tells_each_event_once():
     assert told(reference) == ['1 finished a'] and sum(reference.counts.values()) == 3
 
 
-def test_a_stop_ends_a_motion_and_the_next_with_its_reason_and_the_time_left():
+def test_a_stop_ends_motions_with_its_reason_and_time_left():
     reference = held()
     for start in (1.0, 4.0):
         reference.follow([HOME, HOME + 0.01], [0.0, 2.0], np.zeros((2, 7)), start=start)

@@ -346,7 +346,7 @@ def test_a_step_in_velocity_is_refused_however_short(now):
         resting(now).follow(positions, times, velocities)
 
 
-def test_too_many_points_points_without_times_and_a_set_point_in_the_future_are_refused():
+def test_impossible_points_and_times_are_refused():
     reference = resting()
     with pytest.raises(ReferenceRefusedError, match='2001 points'):
         reference.follow(np.tile(FER.home, (2001, 1)), np.arange(2001.0))

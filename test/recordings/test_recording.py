@@ -374,7 +374,7 @@ def test_a_killed_recorders_bag_is_read_as_far_as_it_goes(simulate, tmp_path, ke
     assert [path.name for path in bag.iterdir()] == [file.name]
 
 
-def test_a_closed_bag_without_metadata_is_not_of_a_killed_recorder(simulate, tmp_path):
+def test_a_closed_bag_without_metadata_is_complete(simulate, tmp_path):
     whole, bag = simulate(FER, duration=2.0), tmp_path / 'bag'
     write_recording(whole, bag)
     (bag / 'metadata.yaml').unlink()

@@ -149,7 +149,7 @@ def until_found(probe, looking, expected):
     return looking.find_receivers()
 
 
-def test_a_receiver_is_what_it_declares_or_a_manager_lists_or_unknown(probe, looking, loaded):
+def test_a_receiver_is_known_by_declaration_or_manager(probe, looking, loaded):
     loaded(
         'simulated',
         *[name for name in CONTROLLERS if name != 'joint_state_broadcaster'],
@@ -244,7 +244,7 @@ def until_says(probe, state, words):
     probe.until(says, words)
 
 
-def test_torques_flow_while_the_controller_is_active_and_no_other_could_take_them(loaded, launch):
+def test_torques_flow_only_to_the_only_active_controller(loaded, launch):
     manager = loaded('simulated', 'joint_state_broadcaster', 'effort_controller')
     probe, efforts = manager.probe, Efforts(manager)
     manager.switch(['joint_state_broadcaster'])
@@ -275,7 +275,7 @@ def test_torques_flow_while_the_controller_is_active_and_no_other_could_take_the
     efforts.until(WEIGHT, 'the arm carried once it has gone')
 
 
-def test_after_a_reflex_a_broadcaster_that_is_not_active_is_named(loaded, launch):
+def test_an_inactive_broadcaster_is_named_after_a_reflex(loaded, launch):
     both = ['joint_state_broadcaster', 'effort_controller']
     manager = loaded('simulated', *both)
     efforts = Efforts(manager)

@@ -93,7 +93,7 @@ def test_a_bag_for_which_the_disk_has_no_space_is_named(tmp_path, monkeypatch):
         record_bag(bag, ['joint'], *topics, lambda _: False)
 
 
-def test_a_disk_that_fills_ends_the_recording_with_a_bag_that_can_be_read(tmp_path, monkeypatch):
+def test_a_full_disk_leaves_a_bag_that_can_be_read(tmp_path, monkeypatch):
     free = iter([10**9, 10**9, 10**6])
     monkeypatch.setattr('shutil.disk_usage', lambda _: Mock(free=next(free)))
     bag, topics = tmp_path / 'bag', ('/joint_states', '/commands', '/feedforward')
@@ -179,7 +179,7 @@ def test_with_the_terms_an_example_tracks_its_motion(
     assert (tmp_path / f'{name}.png').stat().st_size > 1000
 
 
-def test_a_simulator_of_ones_own_holds_its_arm_when_the_sender_is_killed(probe, launch):
+def test_ones_own_simulator_holds_its_arm_without_a_sender(probe, launch):
     """The PD alone would let it sag; a receiver without a time-out drives it away by radians."""
     states = probe.collect(JointState, 'joint_states', depth=4000)
     launch(str(example_file('own_simulator')), **ROOT_NAMES)
@@ -243,7 +243,7 @@ def holding(tmp_path_factory):
         yield
 
 
-def test_what_ends_a_motion_before_its_end_brings_the_arm_to_rest(holding, probe, tmp_path):
+def test_what_interrupts_a_motion_brings_the_arm_to_rest(holding, probe, tmp_path):
     states = probe.collect(JointState, 'joint_states')
     # A process of its own plays the motion; the recorder interrupts it at its own end.
     words = [*PLAY, 'fer', '--record', tmp_path / 'bag']
@@ -260,7 +260,7 @@ def test_what_ends_a_motion_before_its_end_brings_the_arm_to_rest(holding, probe
     probe.until_status('feedforward', state='running')
 
 
-def test_a_motion_that_is_refused_ends_the_recording_with_status_1(holding, tmp_path, capfd):
+def test_a_refused_motion_ends_the_recording_with_status_1(holding, tmp_path, capfd):
     assert main(['node', 'play', 'fr3', '--record', str(tmp_path / 'bag')]) == 1
     said = ' '.join(capfd.readouterr().out.split())
     assert 'fr3 was not played to its end: ' in said and '`franka-dynamics node play fer`' in said

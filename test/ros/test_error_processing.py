@@ -138,7 +138,7 @@ def test_a_simulator_without_velocities_is_controlled(make_node):
     np.testing.assert_allclose(node.published[-1], gravity, rtol=0.0, atol=1e-9)
 
 
-def test_the_rate_of_a_slow_clock_is_counted_from_its_second_step(make_node, monkeypatch):
+def test_a_slow_clocks_rate_is_counted_from_its_second_step(make_node, monkeypatch):
     node, now = make_node(RecordingNode), SimpleNamespace(steady=1e5, clock=50.0)
     node.trigger_configure()
     node.trigger_activate()
@@ -157,7 +157,7 @@ def test_the_rate_of_a_slow_clock_is_counted_from_its_second_step(make_node, mon
     assert min(rates) > 9.9 and rates[-1] < 10.1
 
 
-def test_a_refused_change_of_configuration_leaves_a_node_that_can_be_activated(make_node, capfd):
+def test_a_refused_configuration_leaves_a_usable_node(make_node, capfd):
     node = make_node(RecordingNode)
     before = node.get_parameter('frame')
     assert node.trigger_configure() is TransitionCallbackReturn.SUCCESS
@@ -170,7 +170,7 @@ def test_a_refused_change_of_configuration_leaves_a_node_that_can_be_activated(m
     node.command()
 
 
-def test_a_fault_cleared_while_the_node_listens_brings_no_torque_before_it_has(
+def test_a_fault_cleared_while_listening_brings_no_torque(
     make_node,
 ):
     node = make_node(RecordingNode)
@@ -187,7 +187,7 @@ def test_a_fault_cleared_while_the_node_listens_brings_no_torque_before_it_has(
 
 
 @pytest.mark.parametrize('found', ['update_permission', 'check_sequence_number'])
-def test_torques_of_a_held_arm_end_when_a_receiver_or_source_comes(found, commanding, monkeypatch):
+def test_torques_of_a_held_arm_end_at_a_new_receiver_or_source(found, commanding, monkeypatch):
     node = commanding()
     node.cycle.controller.stop('something touches the arm', Stop.HOLD)
     assert node.cycle.controller.state is State.BRAKING and node.cycle.controller.faulty
@@ -209,7 +209,7 @@ def test_torques_of_a_held_arm_end_when_a_receiver_or_source_comes(found, comman
     assert_stopped_in_steps(node.published)
 
 
-def test_settings_whose_models_differ_stop_the_arm_until_configured_anew(commanding, monkeypatch):
+def test_settings_of_another_model_stop_the_arm(commanding, monkeypatch):
     node = commanding()
     # No two recursions agree to less than rounding.
     monkeypatch.setattr('franka_dynamics.validation.crosscheck.MAX_RELATIVE_DIFFERENCE', 1e-20)
@@ -251,7 +251,7 @@ def test_states_that_cease_stop_the_arm_unless_time_stands(simulated, set_back, 
     assert node.cycle.controller.state is state
 
 
-def test_what_cannot_be_read_or_is_gone_ends_nothing_and_a_fault_stops_arm_and_node():
+def test_a_fault_of_a_callback_stops_arm_and_node():
     # rclpy raises an RCLError from the executor for a transition that there is not; and an
     # InvalidHandle if the control thread destroys an entity that has a queued event.
     made, raised = (

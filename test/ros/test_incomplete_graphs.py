@@ -455,7 +455,7 @@ def named_sources(graph, script, begin=True):
         ([(0.0, 3), (0.1, GRIPPER), (0.2, OTHER_GRIPPER), (4.0, 2)], True, (6.0, 7.0)),
     ],
 )
-def test_two_sources_of_states_without_numbers_are_told_from_grippers(graph, script, begin, named):
+def test_sources_of_states_are_told_from_grippers(graph, script, begin, named):
     """A middleware such as Cyclone DDS numbers no messages: the publishers are counted."""
     times, said = named_sources(graph, script, begin)
     if named is None:
@@ -466,7 +466,7 @@ def test_two_sources_of_states_without_numbers_are_told_from_grippers(graph, scr
         assert f'a second node publishes {STATES}' in said and '/driver0, /driver1' in said
 
 
-def test_a_killed_driver_that_is_still_listed_is_no_second_source(graph):
+def test_a_killed_driver_still_listed_is_no_second_source(graph):
     with closing(ReceiverCheck(graph, graph)) as check:
         check.state_subscription = SimpleNamespace(
             get_publisher_count=lambda: graph.state_publishers

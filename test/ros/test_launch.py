@@ -76,7 +76,7 @@ def controllers(probe):
     return states
 
 
-def test_the_launch_unloads_its_controller_and_after_a_kill_the_pages_command_does(
+def test_the_launch_or_the_pages_command_unloads_a_controller(
     probe, launched, tmp_path, controllers, run_manager
 ):
     parameters = tmp_path / 'own.yaml'
@@ -136,7 +136,7 @@ OTHER = """
 """
 
 
-def test_a_failed_start_says_who_has_the_efforts_and_blocks_no_later_one(
+def test_a_failed_start_names_who_has_the_efforts(
     probe, launched, tmp_path, controllers, run_manager
 ):
     fr3, file = load('fr3'), tmp_path / 'other.yaml'
@@ -156,7 +156,7 @@ def test_a_failed_start_says_who_has_the_efforts_and_blocks_no_later_one(
     probe.until(lambda: controllers() == expected, 'the second start')
 
 
-def test_a_motion_ends_where_it_should_and_ctrl_c_ends_both_nodes(probe, launched):
+def test_a_motion_reaches_its_goal_and_ctrl_c_ends_both_nodes(probe, launched):
     arm = load('fr3v2')
     launch, log = launched('simulation', f'robot_type:={arm.name}', 'namespace:=/')
     probe.until_says('simulator: Simulated arm', 'False')
@@ -173,7 +173,7 @@ def test_a_motion_ends_where_it_should_and_ctrl_c_ends_both_nodes(probe, launche
     assert len(re.findall('process has finished cleanly', log.read_text())) == 2
 
 
-def test_what_resumes_gazebo_waits_for_the_status_that_the_arm_is_held(probe):
+def test_gazebo_is_resumed_once_the_arm_is_held(probe):
     pytest.importorskip('ros2topic', reason="ROS's own ros2topic is not installed")
     with loaded(share_directory() / 'launch' / 'gazebo.launch.py') as module:
         _, *words = module.wait_command('/gazebo_direct')
@@ -193,7 +193,7 @@ def test_what_resumes_gazebo_waits_for_the_status_that_the_arm_is_held(probe):
     assert waiting.returncode == 0
 
 
-def test_a_tilt_that_nobody_is_said_to_compensate_ends_the_launch(probe, launched, tmp_path):
+def test_a_tilt_that_nobody_compensates_ends_the_launch(probe, launched, tmp_path):
     tilt = '/**:\n  ros__parameters:\n    gravity_vector: [9.81, 0.0, 0.0]\n'
     (tmp_path / 'own.yaml').write_text(tilt)
     launch, log = launched('feedforward', 'target:=fci', f'params_file:={tmp_path}/own.yaml')

@@ -106,7 +106,7 @@ def test_torques_are_read_as_rclpy_reads_them():
 
 
 @pytest.mark.parametrize('missing', [[], [np.nan] * 3])  # and as joint_state_broadcaster has them
-def test_velocities_that_are_missing_are_derived_if_that_is_asked_for(missing):
+def test_missing_velocities_are_derived_on_request(missing):
     q = np.array([[0.0, 0.1, 0.2], [0.01, 0.1, 0.1], [0.01, 0.1, 0.1], [0.0, 0.3, 0.2]])
     stamps = [1.0, 1.01, 1.01, 1.05]  # one is repeated
 
@@ -138,7 +138,7 @@ def test_velocities_that_are_missing_are_derived_if_that_is_asked_for(missing):
         ([np.nan, 1.0, 1.0], True),  # a faulty sensor; the controller refuses the state
     ],
 )
-def test_efforts_that_are_all_zero_or_no_numbers_are_nobodys_measurement(effort, measured):
+def test_efforts_all_zero_or_not_finite_are_not_measured(effort, measured):
     reading = messages.JointStateReader(WANTED).read(joint_state(effort=effort))
     assert (reading.effort is not None) is measured
 
@@ -183,7 +183,7 @@ def test_a_trajectory_is_taken_point_by_point(joints, count, fields):
             np.testing.assert_array_equal(value, rows)
 
 
-def test_a_stamp_of_zero_means_on_arrival_and_no_points_end_what_is_followed():
+def test_a_stamp_of_zero_means_on_arrival():
     point = JointTrajectoryPoint(positions=[0.0])
     assert parse_request(JointTrajectory(joint_names=['a'], points=[point])).start_time is None
     assert len(trajectory_messages.parse_reference(JointTrajectory(joint_names=['a'])).times) == 0
@@ -202,7 +202,7 @@ def test_a_files_times_are_read_to_the_nanosecond(tmp_path):
 
 
 @pytest.mark.parametrize('field', ['position', 'velocity', 'effort'])
-def test_a_signalling_nan_is_refused_without_a_warning_or_counts_as_no_effort(field):
+def test_a_signalling_nan_is_refused_without_a_warning(field):
     rows = {'position': list(FER.home), 'velocity': [0.0] * 7, 'effort': [1.0] * 7}
     state = JointState(name=FER.joint_names, **rows | {field: [np.pi, *[0.0] * 6]})
     data = bytes(serialize_message(state))
@@ -345,7 +345,7 @@ def test_what_is_at_fault_is_refused_and_what_follows_is_taken(error, call, name
 
 
 @pytest.mark.parametrize(('text', 'names'), [(text, names) for text, *names in FILES])
-def test_a_file_that_is_no_trajectory_is_refused_by_what_it_lacks(text, names, tmp_path):
+def test_a_file_of_no_trajectory_is_refused_by_what_it_lacks(text, names, tmp_path):
     with refuses(errors.SettingsError, 'motion.yaml', *names):
         motion(text, tmp_path)
 
@@ -393,7 +393,7 @@ def test_help_prints_the_usage_of_a_node(node, words, capsys):
     assert said.out.startswith('usage: node --ros-args') and not said.err
 
 
-def test_numbers_that_differ_are_shown_with_digits_that_tell_them_apart():
+def test_numbers_that_differ_are_shown_with_enough_digits():
     assert errors.distinct_texts(0.5, 0.25) == ('0.5', '0.25')
     assert errors.distinct_texts(1.5704, 1.57) == ('1.5704', '1.57')
     assert errors.distinct_texts(0.1, np.nextafter(0.1, 0.0)) != ('0.1', '0.1')
@@ -463,7 +463,7 @@ def told():
     return Publishers(Feedforward(FER, limits=limits, applied_when_silent=False))
 
 
-def test_a_push_is_told_as_torques_and_wrench_until_effort_is_not_measured(told):
+def test_a_push_is_told_as_torques_and_wrench(told):
     for k in range(1499):
         told.take(k, PUSHED)
     told.cycle(1499, PUSHED)
@@ -520,7 +520,7 @@ def test_a_term_that_fails_is_given_up_and_the_others_come(told):
     assert all('argmax of an empty sequence' in text and len(text) < 400 for text in errors)
 
 
-def test_points_that_replace_each_other_are_published_and_logged_once_a_second(told, monkeypatch):
+def test_replaced_points_are_published_and_logged_once_a_second(told, monkeypatch):
     monkeypatch.setattr(diagnostics, '_MIN_LOG_PERIOD_S', 1e9)
     for number, state in product(range(50), ReferenceState):
         told.diagnostics._report_event(ReferenceEvent(number, '', 0.0, 0.1, None, state=state))
@@ -529,7 +529,7 @@ def test_points_that_replace_each_other_are_published_and_logged_once_a_second(t
     assert log.info.call_count + log.warning.call_count == len(ReferenceState)
 
 
-def test_torques_that_fit_are_ok_and_none_is_a_warning_until_the_guard_holds_the_arm():
+def test_torques_that_fit_are_ok_and_none_is_a_warning():
     loop = Loop()
     told = Publishers(loop.controller)
     assert told.command() == ('STALE', loop.controller.status.why, 'silent')

@@ -180,7 +180,7 @@ def test_a_value_of_another_type_is_refused_by_its_name(world):
     assert main(['node', 'set', 'scale', '1.5', *PATIENTLY]) == 2
 
 
-def test_a_motion_that_begins_far_off_is_refused_with_the_option_that_moves_there(world, tmp_path):
+def test_a_motion_that_begins_far_off_is_refused(world, tmp_path):
     away = {
         'time_from_start': {'sec': 0},
         'positions': [one + 0.5 for one in world.arm.q],
@@ -196,12 +196,12 @@ def test_a_motion_that_begins_far_off_is_refused_with_the_option_that_moves_ther
         send_motion(f'{tmp_path}/motion.yaml', 0.0, client)
 
 
-def test_the_motion_of_another_arm_is_answered_with_that_of_the_nodes_own(world, capfd):
+def test_a_motion_of_another_arm_is_refused_with_ones_own(world, capfd):
     assert main(['node', 'play', 'fr3', *PATIENTLY]) == 1
     assert '`franka-dynamics node play fer`' in capfd.readouterr().err
 
 
-def test_clear_prints_the_nodes_answer_and_exits_1_if_the_fault_remains(world, capfd):
+def test_clear_prints_the_answer_and_exits_1_if_faulty(world, capfd):
     def clear():
         capfd.readouterr()
         status, said = main(['node', 'clear', *PATIENTLY]), capfd.readouterr()

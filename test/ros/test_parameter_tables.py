@@ -82,7 +82,7 @@ def dump(node):
 
 
 @pytest.mark.parametrize('file', PARAMETER_FILES)
-def test_a_shipped_file_arrives_in_its_node_whose_dump_another_takes(file, declared, tmp_path):
+def test_a_node_takes_a_shipped_file_and_another_its_dump(file, declared, tmp_path):
     path = share_directory() / file
     name = path.parent.name
     first = dump(declared(name, '--params-file', path))
@@ -143,7 +143,7 @@ SECTIONS = [
         ({'gravity_vector': '[0.0,0.0,-9.81,0.0]'}, ('gravity_vector', '(3,)')),
     ],
 )
-def test_a_parameter_at_fault_is_refused_at_the_start_by_its_name(given, names, make_node):
+def test_a_wrong_parameter_is_refused_by_its_name_at_start(given, names, make_node):
     words = [word for name, value in given.items() for word in ('-p', f'{name}:={value}')]
     with refuses(FrankaDynamicsError, *names):
         make_node(SimulatorNode, *words, '-r', '__node:=refused')
@@ -224,7 +224,7 @@ def test_what_is_for_another_node_alone_is_said(make_node, tmp_path, capfd):
         make_node(SimulatorNode, '-p', 'simulator:lockstep_rate:=-1.0', '-r', '__ns:=/')
 
 
-def test_a_word_for_another_node_does_not_refuse_what_a_shared_file_says(make_node, tmp_path):
+def test_a_word_for_another_node_refuses_no_shared_file(make_node, tmp_path):
     file = tmp_path / 'shared.yaml'
     file.write_text(yaml.safe_dump({'/**': {'ros__parameters': {'rate': 5}}}))
     words = '--params-file', file, '-p', 'lockstep_rate:=100.0', '-p', 'other:rate:=6'

@@ -65,13 +65,13 @@ def test_without_sched_fifo_it_says_why_unless_it_is_not_wanted(monkeypatch):
     assert asked(monkeypatch, *rows) == ['False False None', 'False True None']
 
 
-def test_with_sched_fifo_udp_is_used_unless_the_user_chose_transports(permitted, monkeypatch):
+def test_sched_fifo_uses_udp_unless_transports_are_chosen(permitted, monkeypatch):
     rows = ({}, False), ({TRANSPORTS: 'SHM'}, False), ({PROFILES: 'mine.xml'}, False)
     udp, chosen, of_profile = 'True False UDPv4', 'True False SHM', 'True False None'
     assert asked(monkeypatch, *rows) == [udp, chosen, of_profile]
 
 
-def test_a_node_announces_itself_more_often_than_default_unless_a_profile_is_chosen(
+def test_a_node_announces_itself_often_unless_a_profile_is_set(
     monkeypatch,
 ):
     program = (
@@ -116,7 +116,7 @@ with NodeGroup(Path(sys.argv[1])) as nodes:
 """
 
 
-def test_a_child_does_not_inherit_its_parents_real_time_scheduling(permitted, tmp_path):
+def test_a_child_does_not_inherit_real_time_scheduling(permitted, tmp_path):
     assert printed('-c', CHILD, str(tmp_path)).split() == ['True']
 
 
@@ -180,7 +180,7 @@ print('goes on', flush=True)
 """
 
 
-def test_a_log_that_nobody_reads_stops_nothing_and_one_that_is_read_is_whole():
+def test_a_log_that_nobody_reads_stops_nothing():
     with background('-c', FLOODED) as process:
         assert select([process.stdout], [], [], TIMEOUT_S)[0], 'it is stopped'
         assert process.stdout.readline() == 'goes on\n'
@@ -285,7 +285,7 @@ def test_processes_side_by_side_get_a_domain_each():
     assert 1 < len(domains) == len(set(domains)) <= 8
 
 
-def test_a_simulations_torques_reach_no_real_arms_controller_and_a_crash_is_told(probe, tmp_path):
+def test_a_simulations_torques_reach_no_real_controller(probe, tmp_path):
     # Where franka_ros2's forward controller takes torques.
     torques = probe.collect(Float64MultiArray, f'/{COMMAND}', reliable=True)
     with NodeGroup(tmp_path) as nodes:
@@ -308,7 +308,7 @@ def test_a_simulations_torques_reach_no_real_arms_controller_and_a_crash_is_told
     assert 'Fatal Python error: Aborted' in log.read_text() and not torques
 
 
-def test_a_node_that_ended_on_a_full_disk_is_told_with_the_folder(tmp_path, monkeypatch):
+def test_a_node_ended_by_a_full_disk_is_told_with_the_folder(tmp_path, monkeypatch):
     with NodeGroup(tmp_path) as nodes:
         nodes.start_node('simulator_node', {'robot_type': 'no_such_arm'})
         nodes._processes['simulator_node'].wait(TIMEOUT_S)
@@ -333,7 +333,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def test_a_node_ends_in_order_if_the_program_that_started_it_is_killed(tmp_path):
+def test_a_node_ends_in_order_if_its_parent_is_killed(tmp_path):
     assert run_python('-c', LEFT, tmp_path)[0] == -signal.SIGKILL
     log = tmp_path / 'feedforward_node.log'
     until(lambda: 'shut down' in log.read_text(), 'its end')

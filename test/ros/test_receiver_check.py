@@ -64,7 +64,7 @@ EVERY_S = 0.2  # a look by `judged` makes and destroys a publisher and a subscri
         ('mujoco', [ARM, OTHER], 1),
     ],
 )
-def test_a_receiver_is_refused_by_name_unless_the_target_expects_it(target, found, wrong):
+def test_a_receiver_is_refused_unless_the_target_expects_it(target, found, wrong):
     nodes = {f'/node{i}': Receiver(kind) for i, kind in enumerate(found)}
     said = refusal_reason(target, TORQUES, nodes)
     own_simulator = 'takes_torques_with_gravity of type std_srvs/srv/Trigger'
@@ -74,14 +74,14 @@ def test_a_receiver_is_refused_by_name_unless_the_target_expects_it(target, foun
     assert set(receivers.EXPECTED_KINDS) == set(RECEIVER_PROFILES)
 
 
-def test_a_controller_may_declare_the_only_target_it_takes_torques_for():
+def test_a_controller_may_declare_its_only_target():
     service = {'/one/franka_dynamics/takes_torques_for_mujoco': ['std_srvs/srv/Trigger']}
     assert receivers.declared_targets('/one', service) == ['mujoco']
     assert not receivers.declared_targets('/two', service)
     assert receivers.declared_kind('/one', service) is UNKNOWN
 
 
-def test_torques_wait_while_only_idle_controllers_would_take_them():
+def test_torques_wait_for_a_controller_that_is_not_idle():
     idle, works = Receiver(SIMULATED, idle_reason='is inactive'), Receiver(SIMULATED)
     echo = Receiver(UNKNOWN)
     assert '/a is inactive' in all_idle_reason('mujoco', {'/a': idle, '/echo': echo})
@@ -199,7 +199,7 @@ def test_a_node_that_sees_few_states_listens_longer(probe, monkeypatch):
         assert looking.permission is GRANTED and not looking.reason
 
 
-def test_a_node_that_the_graph_does_not_list_yet_looks_for_receivers(probe, monkeypatch):
+def test_a_node_not_yet_in_the_graph_looks_for_receivers(probe, monkeypatch):
     with probe.neighbour('driver') as driver:
         driver.collect(Float64MultiArray, COMMAND)
         publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
@@ -241,7 +241,7 @@ def judged(probe, name, target='mujoco'):
     return looking
 
 
-def test_only_a_declared_simulated_arm_is_one_whatever_else_publishes_or_offers(probe):
+def test_only_a_declared_simulated_arm_is_one(probe):
     declared = receivers.DECLARATION_SERVICES[ARM].removeprefix('~/')
     with probe.neighbour('dashboard') as other:
         other.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
@@ -259,7 +259,7 @@ def test_only_a_declared_simulated_arm_is_one_whatever_else_publishes_or_offers(
             assert judged(probe, 'simulator', target).permission is CHECKING
 
 
-def test_a_declared_arm_is_taken_unless_another_node_has_its_name(probe):
+def test_a_declared_arm_is_taken_unless_its_name_is_anothers(probe):
     with probe.neighbour('arm') as arm:
         arm.declare(ARM)
         probe.until(
@@ -313,7 +313,7 @@ def test_torques_that_nobody_gets_are_a_warning_that_says_why(probe, arm, start_
     assert probe.told(COMMANDS, 'receivers').startswith('/probe (neither')
 
 
-def test_no_receiver_is_missed_where_a_controller_takes_whole_motions(probe, arm, start_node):
+def test_a_controller_of_whole_motions_needs_no_receiver(probe, arm, start_node):
     topic = '/trajectory_controller/joint_trajectory'
     start_node(
         target='fci',

@@ -83,7 +83,7 @@ def test_states_of_drivers_suffice(extra, effort, milliseconds, qos, probe, comm
     ],
     ids=['another arm', 'prefix', 'no velocity', 'no stamp'],
 )
-def test_the_reason_for_silence_is_in_log_status_and_answer_of_the_node(
+def test_the_reason_for_silence_is_in_log_status_and_answer(
     names, changes, reason, probe, commands, start_node
 ):
     node, arm = (
@@ -143,7 +143,7 @@ def test_a_late_description_begins_and_a_change_stops(probe, arm, start_node, de
         ('fci', 'rpy="0 0 0"', 'rpy="0 0.5 0"', 'mount_tilt_compensated_by'),
     ],
 )
-def test_a_description_that_cannot_be_used_is_refused_by_what_is_wrong(
+def test_an_unusable_description_is_refused_by_what_is_wrong(
     target, before, after, named, start_node, describe, commands
 ):
     urdf = urdf_text(FER)
@@ -163,7 +163,7 @@ def test_a_tilt_by_gravity_vector_is_asked_about(target, start_node, commands):
     assert not commands
 
 
-def test_a_description_that_is_published_volatile_is_named_by_one_subscription(probe, monkeypatch):
+def test_a_description_published_volatile_is_named(probe, monkeypatch):
     matched, incompatible = [], []
     events = PublisherEventCallbacks(
         matched=matched.append,
@@ -359,7 +359,7 @@ def test_changes_that_need_each_other_are_taken_together(world):
         ({}, 10**6, True, None, ('chrony', 'max_state_age')),
     ],
 )
-def test_of_states_that_are_rare_or_of_another_clock_the_cause_is_named(
+def test_the_cause_of_rare_or_misdated_states_is_named(
     parameters, step_ns, clock, began, words, probe, arm, start_node
 ):
     arm.stamp_ns = int(1e9 * (began or time.time() - 3600.0))
@@ -376,7 +376,7 @@ def test_of_states_that_are_rare_or_of_another_clock_the_cause_is_named(
     probe.until(told, str(words))
 
 
-def test_a_status_comes_again_unchanged_and_to_who_has_not_found_its_publisher(world, start_arm):
+def test_an_unchanged_status_is_published_again(world, start_arm):
     """`ros2 topic echo` then subscribes without durability, as here."""
     start_arm(robot_type='fr3', remaps={'__ns': '/other'})
     world.commands_come()

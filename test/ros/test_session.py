@@ -61,7 +61,7 @@ def test_an_arm_is_led_home_once_its_node_commands(probe, start_arm, start_node)
     probe.until(lambda: error() < 1e-4, 'the arm at home')
 
 
-def test_a_motion_is_fed_forward_and_told_followed_stopped_or_refused(probe, arm, commanding):
+def test_a_motion_is_told_followed_stopped_or_refused(probe, arm, commanding):
     commanding()
 
     def told(*keys):
@@ -172,7 +172,7 @@ def test_every_end_of_torques_is_logged_once_with_its_reason(probe, arm, start_n
     assert 'no torque yet' not in node.text.split('commanding')[-1]
 
 
-def test_a_slow_still_or_second_clock_and_stamps_not_set_are_named(probe, arm, start_node):
+def test_faulty_clocks_and_unset_stamps_are_named(probe, arm, start_node):
     start_node(use_sim_time=True, max_state_age=0.1, period=0.05)
     arm.wait_for_listener()
     clock, ticked = probe.create_publisher(Clock, '/clock', 1), [0]
@@ -326,7 +326,7 @@ class Gazebo:
         self._states.publish(message)
 
 
-def test_its_start_is_held_and_a_command_followed_within_the_rate_until_it_ends(probe, launch):
+def test_gazebos_arm_is_held_until_commanded_within_the_rate(probe, launch):
     description = load('fr3', hand='franka_hand')
     gazebo = Gazebo(probe, description)
     launch('gazebo_direct_node', **ROOT_NAMES, robot_type='fr3', hand='franka_hand')
@@ -380,7 +380,7 @@ ATOL_NM = 1e-9
 PERIOD_NS = 10**9 // 30  # thirty states per second: enough for terms, and too few for a command
 
 
-def test_played_states_terms_equal_the_offline_ones_and_a_slow_topic_stops(node_world, simulate):
+def test_published_terms_of_played_states_equal_offline_ones(node_world, simulate):
     world = node_world(target='mujoco', period=0.005)
     recording = simulate(FER, duration=3.0)
     world.arm.q = recording.q[0].tolist()

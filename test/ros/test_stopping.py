@@ -134,7 +134,7 @@ def test_transitions_begin_stop_and_bring_back(arm, probe, start_node, commands)
     node.end()
 
 
-def test_an_arm_waits_for_a_stalled_node_and_is_held_until_commanded(probe, start_arm, start_node):
+def test_an_arm_is_held_until_a_stalled_node_commands_it(probe, start_arm, start_node):
     states = probe.collect(JointState, 'joint_states')
     waits_s = 0.3
     start_arm(lockstep_timeout=waits_s)
@@ -209,7 +209,7 @@ def test_any_executor_runs_the_node_until_it_is_destroyed(kind, probe, arm, comm
     assert not node.active
 
 
-def test_a_callback_that_outlives_its_executor_uses_no_node_that_is_destroyed(
+def test_a_late_callback_uses_no_destroyed_node(
     make_node,
 ):
     node = make_node(FeedforwardNode, '-p', 'robot_type:=fer', '-p', 'autostart:=false')
@@ -254,7 +254,7 @@ def test_a_node_begins_and_ends_to_answer_states_between_cycles(make_node, monke
     assert not ends_during_a_cycle(node.destroy_node)
 
 
-def test_what_the_node_destroys_while_it_runs_is_nothing_that_an_executor_may_wait_for(
+def test_a_running_node_destroys_nothing_that_is_waited_for(
     make_node,
 ):
     # A MultiThreadedExecutor goes on waiting for what another thread destroys.
@@ -268,7 +268,7 @@ def test_what_the_node_destroys_while_it_runs_is_nothing_that_an_executor_may_wa
             assert one.get_num_entities()
 
 
-def test_a_node_that_ros_leaves_no_time_to_end_its_torque_says_so(make_node, monkeypatch, capfd):
+def test_a_node_without_time_to_end_its_torque_says_so(make_node, monkeypatch, capfd):
     handled = lambda: SignalHandlerOptions.ALL  # noqa: E731
     monkeypatch.setattr(feedforward_node, 'get_current_signal_handlers_options', handled)
     node = make_node(FeedforwardNode, '-p', 'robot_type:=fer', '-p', 'autostart:=false')

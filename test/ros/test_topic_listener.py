@@ -76,7 +76,7 @@ def test_json_of_an_arm_in_a_namespace_has_torques_and_limits(launch, probe, cap
     assert node['statuses']['Command']['values']['rate [Hz]'] > 0.0
 
 
-def test_a_views_json_has_null_for_unknown_and_a_silent_node_and_an_error_are_told():
+def test_the_json_of_a_view_has_null_for_unknown():
     def view(heard, level='OK', message='as it should be'):
         one = NodeSnapshot('left/feedforward')
         values = {'published': '500', 'latency p50 [us]': '103.5', 'age [ms]': 'nan'}
@@ -111,7 +111,7 @@ LEFT, RIGHT, ROOT = '/sim/left/feedforward', '/sim/right/feedforward', '/feedfor
         (RIGHT, {LEFT}, RIGHT),
     ],
 )
-def test_a_name_is_that_of_the_root_namespace_or_of_the_only_other_one(name, present, full):
+def test_a_name_is_of_the_root_or_the_only_other_namespace(name, present, full):
     assert full_name(name, present, 'node') == full
 
 
@@ -131,7 +131,7 @@ def test_an_environment_in_which_ros_starts_nothing_is_named(monkeypatch):
         TopicListener('anything')
 
 
-def test_positions_are_read_by_name_or_it_is_said_why_there_are_none(arm, probe):
+def test_positions_are_read_by_name_or_told_missing(arm, probe):
     with ArmPositionListener(FER.joint_names, 'joint_states') as listener:
         assert listener.read_position() is None and 'waiting for' in listener.problem
         arm.wait_for_listener()

@@ -66,7 +66,7 @@ def test_brakes_open_the_stated_time_after_the_first_command():
 
 
 @pytest.mark.parametrize(('gap_ms', 'braked'), [(15, False), (25, True)])
-def test_brakes_stay_closed_while_commands_have_gaps_of_more_than_20_ms(gap_ms, braked):
+def test_brakes_stay_closed_in_command_gaps_over_20_ms(gap_ms, braked):
     simulation = arm(brake_release_after=0.2)
     for k in range(1000):
         simulation.step(STILL, is_new=k % 100 < 100 - gap_ms)
@@ -135,7 +135,7 @@ def test_noise_has_the_stated_deviation_and_is_repeatable():
 
 
 @pytest.mark.parametrize(('link', 'point'), [(0, (0.0, 0.0, 0.0)), (4, (0.1, -0.05, 0.2))])
-def test_a_push_accelerates_the_arm_by_its_points_jacobian_until_it_ends(link, point):
+def test_a_push_accelerates_the_arm_by_its_points_jacobian(link, point):
     force = np.array([3.0, 10.0, -5.0])
     push = Push(tuple(force), 0.0, 1.5 * STEP, link=link, point=point)
     simulation = arm(push=push, **WEIGHTLESS)
@@ -151,7 +151,7 @@ def test_a_push_accelerates_the_arm_by_its_points_jacobian_until_it_ends(link, p
     assert np.abs(expected).max() > 3e-3
 
 
-def test_an_arm_that_is_given_a_load_moves_with_its_mass_and_inertia():
+def test_an_arm_given_a_load_moves_with_its_mass_and_inertia():
     load_in_hand = fd.LinkInertia.from_center_of_mass(1.5, (0.03, -0.02, 0.1), 0.05 * np.eye(3))
     simulation, torque = arm(brake_release_after=0.0), np.linspace(5.0, -5.0, 7)
     simulation.set_payload(load_in_hand)
@@ -182,7 +182,7 @@ def test_a_start_or_an_arm_at_fault_is_refused_by_its_joints(call, error, names)
         call()
 
 
-def test_the_drives_inertia_acts_and_the_effort_sensors_behind_it_do_not_feel_it():
+def test_effort_sensors_do_not_feel_the_drives_inertia():
     # Given the FR3 at rest in weightlessness, pushed by a torque at each joint.
     fr3 = load('fr3')
     torque = np.array([5.0, -4.0, 3.0, 2.0, 0.5, -0.4, 0.3])
@@ -195,7 +195,7 @@ def test_the_drives_inertia_acts_and_the_effort_sensors_behind_it_do_not_feel_it
     np.testing.assert_allclose(reading.effort, links @ acceleration, rtol=1e-9, atol=1e-12)
 
 
-def test_what_is_not_known_of_an_arms_joints_is_left_out_of_a_real_one():
+def test_real_effects_leave_out_what_is_unknown_of_the_joints():
     known = SimulationSettings().with_real_effects(load('fr3v2'))
     unknown = SimulationSettings().with_real_effects(load('stanford'))
     assert (known.friction, known.armature) == (True, True)

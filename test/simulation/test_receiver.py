@@ -89,7 +89,7 @@ def played(receiver, states, sent=lambda k: (), stamp=lambda k: 1e-3 * k, dq=lam
 
 
 @pytest.mark.parametrize('target', ['mujoco', 'fci'])
-def test_a_moving_arm_whose_sender_is_killed_comes_to_rest_and_stays(target):
+def test_a_moving_arm_whose_sender_is_killed_comes_to_rest(target):
     loop = in_motion(target)
     loop.sending = False
     loop.run(TIMEOUT_S - 3.0 * MAX_STEP_S)
@@ -114,7 +114,7 @@ def test_a_moving_arm_whose_sender_is_killed_comes_to_rest_and_stays(target):
         np.testing.assert_allclose(loop.applied[-1], gravity, rtol=0, atol=1e-9)
 
 
-def test_a_sender_is_followed_again_without_a_step_after_a_restart_or_a_pause():
+def test_a_restarted_sender_is_followed_without_a_step():
     loop = in_motion('mujoco')
     loop.number = 0  # a restarted sender numbers its messages from 1
     loop.run(TIMEOUT_S)
@@ -133,7 +133,7 @@ def test_a_sender_is_followed_again_without_a_step_after_a_restart_or_a_pause():
     assert loop.largest_step <= LARGEST_STEP
 
 
-def test_a_second_sender_is_followed_only_when_the_first_is_silent():
+def test_a_second_sender_is_followed_once_the_first_is_silent():
     receiver = fci_receiver()
 
     def sent(k):
@@ -150,7 +150,7 @@ def test_a_second_sender_is_followed_only_when_the_first_is_silent():
 
 
 @pytest.mark.parametrize('ahead', [101, 100, 1, 0, -1, -50, -99])
-def test_of_two_senders_with_near_numbers_one_is_followed_and_the_other_refused(ahead):
+def test_of_two_senders_with_near_numbers_one_is_refused(ahead):
     receiver = fci_receiver()
     both = lambda k: [(5.0, 200 + k), (-5.0, 200 + k + ahead)][: 1 + (100 <= k)]  # noqa: E731
     applied, answers = played(receiver, 400, both)
@@ -171,7 +171,7 @@ def test_a_refused_torque_of_another_sender_locks_nobody_out():
 
 
 @pytest.mark.parametrize('sent', [20, 60, 99, 500])
-def test_a_sender_that_was_killed_and_restarted_at_once_is_followed_again(sent):
+def test_a_sender_killed_and_restarted_is_followed_again(sent):
     numbers = [*range(1, sent + 1), *range(1, 201)]
     _, answers = played(fci_receiver(), sent + 200, lambda k: [(5.0, numbers[k])])
     assert answers[:sent] == [[None]] * sent and answers[sent + 60 :] == [[None]] * 140
@@ -223,14 +223,14 @@ def test_at_a_stamp_that_is_not_finite_no_time_has_passed(stamp):
     assert before[0] > 9.0 and receiver.timeout_count == 0
 
 
-def test_where_senders_have_no_numbers_each_is_followed_within_the_rate():
+def test_senders_without_numbers_are_followed_within_the_rate():
     receiver = fci_receiver()
     assert receiver.accept(STILL, 1) is None
     applied, answers = played(receiver, 200, lambda k: [(10.0 if k % 2 else -10.0, None)])
     assert answers == [[None]] * 200 and np.abs(np.diff(applied, axis=0)).max() <= LARGEST_STEP
 
 
-def test_a_torque_before_the_first_state_is_followed_until_the_time_out():
+def test_a_torque_before_the_first_state_is_followed():
     receiver = fci_receiver()
     assert receiver.accept(np.full(7, 2.0), 1) is None
     applied, _ = played(receiver, 100)
@@ -242,7 +242,7 @@ def test_a_torque_before_the_first_state_is_followed_until_the_time_out():
     ('change', 'refused'),
     [({}, False), ({0: LIMIT[0]}, False), *((one, True) for one in BEYOND)],
 )
-def test_a_torque_that_cannot_be_meant_is_refused_and_lets_its_sender_time_out(change, refused):
+def test_an_impossible_torque_is_refused_until_the_time_out(change, refused):
     receiver, torque = fci_receiver(), np.zeros(7)
     receiver.step(0.0, FER.home, np.zeros(7))
     for joint, value in change.items():
@@ -263,7 +263,7 @@ def test_a_torque_that_cannot_be_meant_is_refused_and_lets_its_sender_time_out(c
 
 
 @pytest.mark.parametrize('target', ['mujoco', 'fci'])
-def test_a_dead_senders_arm_is_braked_though_the_clock_is_set_back(target):
+def test_a_dead_senders_arm_is_braked_after_a_clock_set_back(target):
     loop = in_motion(target)
     loop.sending = False
     receiver, applied, reading = loop.receiver, [], loop.arm.read()
@@ -279,7 +279,7 @@ def test_a_dead_senders_arm_is_braked_though_the_clock_is_set_back(target):
 
 
 @pytest.mark.parametrize('target', ['mujoco', 'fci'])
-def test_a_braked_arm_that_something_drives_is_let_go_until_a_sender_comes(target):
+def test_a_braked_arm_that_something_drives_is_let_go(target):
     receiver, carried = receiver_of(target), GRAVITY * (target == 'mujoco')
     # Faster and faster, although it is braked.
     torques, dq = [(carried, None)], lambda k: min(0.01 * k, 5.0) * np.eye(7)[0]
@@ -341,7 +341,7 @@ def test_states_that_cannot_be_end_a_dead_senders_torque(target, begin, what, va
     assert receiver.accept(resting, 1) is None and receiver.state is ReceiverState.FOLLOWING
 
 
-def test_where_torques_are_applied_as_they_come_a_reset_clock_ends_a_dead_senders_torque():
+def test_a_reset_clock_ends_a_dead_senders_torque():
     # As the direct Gazebo node does.
     receiver = fci_receiver()
     for k in range(200):
@@ -384,7 +384,7 @@ def test_whatever_is_sent_the_torque_is_within_limit_and_rate(name):
     assert np.abs(np.diff(applied, axis=0)).max() <= LARGEST_STEP and receiver.timeout_count > 10
 
 
-def test_an_arm_that_is_held_from_the_beginning_stays_where_it_is():
+def test_an_arm_held_from_the_beginning_stays_where_it_is():
     receiver = TorqueReceiver(FER, Settings(target='mujoco'), TIMEOUT_S, holding=GRAVITY)
     loop = Loop(brake_release_after=0.0)
     loop.arm.is_braked = False

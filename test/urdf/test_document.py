@@ -264,7 +264,7 @@ def test_a_warning_names_the_line_that_gave_the_arm(door):
     assert {one.filename for one in caught} == {__file__}
 
 
-def test_an_arm_without_masses_has_no_torques_and_an_impossible_one_is_refused_without_repair():
+def test_without_repair_an_unphysical_arm_is_refused():
     arm, _ = warned(massless(*LINKS))
     assert not fd.Model(arm).mass_matrix(arm.home).any()
     with refuses(InertiaError, 'fer_link3', '<inertial>') as refusal:
@@ -301,7 +301,7 @@ def test_an_mjcf_that_mujoco_would_refuse_is_refused_by_link(text):
 
 
 @pytest.mark.parametrize('xml', ['<sensor:camera name="rgb"/>', '<a b:c="1"/>'])
-def test_a_prefix_that_is_not_declared_is_read_as_pinocchio_reads_it(xml):
+def test_an_undeclared_prefix_is_read_as_by_pinocchio(xml):
     text = with_elements(FER, f'<gazebo>{xml}</gazebo>')
     arm, _ = warned(text)
     assert any('not declared' in note for note in arm.notes)
@@ -572,7 +572,7 @@ FR3 = urdf_text(load('fr3'))
         (FR3.replace('fr3_joint', 'axis'), 'fr3', 'axis1'),
     ],
 )
-def test_an_arms_names_in_a_urdf_have_any_prefix_or_are_those_of_its_chain(text, arm, first):
+def test_an_arms_names_in_a_urdf_may_have_any_prefix(text, arm, first):
     names = joint_names_of_arm(parse_robot(text), load(arm))
     assert (names[0], len(names)) == (first, 7)
 

@@ -98,7 +98,7 @@ def test_gravity_is_along_z_of_the_root_link_whatever_the_mount(text):
 
 
 @pytest.mark.parametrize('text', [WALL, BRACKET], ids=['wall', 'bracket'])
-def test_an_arm_file_that_was_made_of_a_mounted_urdf_is_that_urdfs_arm(text, tmp_path):
+def test_an_arm_file_of_a_mounted_urdf_is_that_urdfs_arm(text, tmp_path):
     save(load(text), tmp_path / 'arm.yaml')
     assert compare(tmp_path / 'arm.yaml', text).differences == ()
     arm, _ = checked_arm_from_urdf(text, load(tmp_path / 'arm.yaml'))
@@ -258,7 +258,7 @@ def with_mimic(text, name, driver):
 
 
 @pytest.mark.parametrize('field', ['links', 'base', 'row'])
-def test_a_fault_of_the_import_is_an_error_that_names_joint_and_quantity(field):
+def test_a_fault_of_the_import_names_joint_and_quantity(field):
     arm = load(robot(chain(*ARM)))
     changed = {'base': np.diag([1.0, -1.0, -1.0, 1.0])}
     if field == 'links':

@@ -40,7 +40,7 @@ def test_the_committed_files_are_what_is_generated_again():
 
 
 @ARMS
-def test_pinocchio_reads_a_committed_urdf_in_silence_with_the_rows_torques(arm, capfd):
+def test_pinocchio_has_the_torques_of_a_committed_urdf(arm, capfd):
     text, description = (
         committed(f'{arm}.urdf').read_text(encoding='utf-8'),
         fd.load(arm),
@@ -53,7 +53,7 @@ def test_pinocchio_reads_a_committed_urdf_in_silence_with_the_rows_torques(arm, 
     assert captured.out + captured.err == ''
 
 
-def test_differences_from_a_urdf_are_those_of_its_masses_and_its_place():
+def test_differences_from_a_urdf_are_of_masses_and_place():
     text, other = urdf_text(fd.load('fer')), fd.load('fer', 'franka_description')
     states = fd.sample_states(other, 50)
     between = [fd.NewtonEulerModel(arm).gravity(states.q) for arm in (fd.load('fer'), other)]
@@ -118,7 +118,7 @@ def test_an_mjcfs_motors_limits_and_home_are_the_described_ones():
     np.testing.assert_array_equal(model.actuator_gainprm[:, 0], 1.0)
 
 
-def test_joints_of_mjcf_are_like_the_real_ones_unless_the_ideal_arm_is_asked_for():
+def test_joints_of_mjcf_are_real_unless_ideal_is_asked_for():
     model = mujoco.MjModel.from_xml_string(robot_file_text(fd.load('fr3'), 'mjcf'))
     np.testing.assert_array_equal(model.dof_armature, [0.195] * 4 + [0.074] * 3)
     np.testing.assert_array_equal(model.dof_damping, np.full(7, 0.21))
@@ -185,7 +185,7 @@ def test_a_massless_link_keeps_its_inertia():
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-12)
 
 
-def test_mujoco_and_pinocchio_read_the_friction_of_an_identified_arm():
+def test_mujoco_and_pinocchio_read_identified_friction():
     rpr, ones = fd.load('rpr'), np.ones(3)
     friction = MaxwellSlipFriction(0.3 * ones, 0.2 * ones, 0.1 * ones, [0.4 * ones], [0.004])
     arm = replace(rpr, friction=friction)

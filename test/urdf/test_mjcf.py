@@ -125,7 +125,7 @@ def test_limits_drives_and_home_are_those_of_the_file():
     assert arm.friction is None
 
 
-def test_inertias_from_geoms_are_said_and_two_joints_of_a_body_are_right():
+def test_inertias_from_geoms_and_two_joints_of_a_body_are_read():
     arm = fd.load(GEOMS)
     assert arm.n == 3
     said = ' '.join(arm.notes)
@@ -337,7 +337,7 @@ def test_masses_and_tensors_are_those_of_mujocos_compiler(words, izz, said):
         np.testing.assert_allclose(tau, data.qfrc_inverse, rtol=0.0, atol=RTOL * np.abs(tau).max())
 
 
-def test_a_mesh_may_be_missing_unless_an_inertia_is_computed_from_it():
+def test_a_mesh_may_be_missing_unless_an_inertia_needs_it():
     text = ARM.format(joints=PLAIN)
     inertial = re.search('<inertial pos="0.1 .*/>', text)[0]
     for mesh in ('missing.stl"', 'missing.stl" scale="0.001 0.001 0.001"'):

@@ -164,7 +164,7 @@ def test_a_dae_mesh_is_read_in_its_own_unit(tmp_path, mass, doubted):
     assert len([one for one in found if 'denser than lead' in one.reason]) == doubted
 
 
-def test_a_link_whose_mesh_is_missing_is_not_taken_for_what_is_fixed_to_it():
+def test_a_link_without_its_mesh_is_not_taken_for_its_tool():
     text = f'<robot name="toy"><link name="base"/>{side("", MESH)}</robot>'
     ball = '<link name="ball"><collision><geometry><sphere radius="0.01"/></geometry></collision>'
     joint = '<joint name="f" type="fixed"><parent link="link3"/><child link="ball"/></joint>'

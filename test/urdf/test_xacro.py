@@ -129,7 +129,7 @@ def write(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize('parts', ['src/parts', 'src/repository/parts', 'src/other_name'])
 @pytest.mark.parametrize(('given', 'mass'), [({}, 2.0), ({'mass': 3.5}, 3.5)])
-def test_packages_are_found_beside_the_files_and_arguments_are_used(write, parts, given, mass):
+def test_packages_are_found_beside_xacro_files(write, parts, given, mass):
     (link,) = load_arm(write(parts), xacro=given).links
     assert link.mass == mass
 

@@ -102,7 +102,7 @@ def test_numbers_that_no_motion_shows_pass_with_a_note():
     assert verdict.inertial_set == 'gaz2019' and verdict.notes[0].startswith('fer_joint1: ')
 
 
-def test_a_number_that_only_a_tilted_base_shows_is_refused_all_the_same():
+def test_a_number_that_only_a_tilted_base_shows_is_refused():
     first = GAZ.links[0]
     off_axis = fd.LinkInertia(first.mass, first.first_moment + [0.05, 0.0, 0.0], first.inertia)
     findings = refused(urdf_text(with_link(GAZ, 0, off_axis)), GAZ)
@@ -202,7 +202,7 @@ def test_tighter_limits_are_taken_over_and_looser_ones_are_not():
     assert 'fer_joint1 (lower -2 for -2.8973, effort 50 for 87)' in verdict.notes[-1]
 
 
-def test_a_urdf_without_a_flange_says_which_frame_is_taken_for_it():
+def test_a_urdf_without_a_flange_names_the_frame_taken():
     robot = ElementTree.fromstring(FER_URDF)
     for tag, name in (('link', 'fer_link8'), ('joint', 'fer_link8_joint')):
         robot.remove(robot.find(f"{tag}[@name='{name}']"))
@@ -259,7 +259,7 @@ def test_given_every_known_set_when_identified_then_it_is_itself():
         assert nearest_set(known.links, sets).published_arm is known
 
 
-def test_if_no_link_fits_the_nearest_set_is_that_of_the_nearest_numbers():
+def test_the_nearest_set_is_that_of_the_nearest_numbers():
     arm = fd.load('fer', 'franka_description', hand='franka_hand')
     links = [fd.LinkInertia.from_parameters(1.005 * link.parameters()) for link in arm.links]
     found = nearest_set(links, published_arms(GAZ))
@@ -335,7 +335,7 @@ def test_each_fault_of_a_random_arms_link_is_named_alone(convention):
     ('shift', 'parameter'),
     [({'a': 0.013}, 'position '), ({'alpha': 0.05}, 'turn about ')],
 )
-def test_a_moved_axis_is_one_difference_of_its_joint_or_of_the_base(arm, shift, parameter):
+def test_a_moved_axis_is_one_difference_of_joint_or_base(arm, shift, parameter):
     arm = FER if arm == 'fer' else random_arm(np.random.default_rng(5), joints=6, **TURNING)
     for joint, name in enumerate(arm.joint_names):
         found = fd.compare(arm, with_row_shifted(arm, joint, **shift)).geometry_differences
@@ -451,7 +451,7 @@ def test_one_change_is_named_alone_with_its_place(first, second, expected):
     assert (found.owner, found.parameter, found.has_effect) == expected
 
 
-def test_a_difference_is_said_with_as_many_digits_as_tell_its_numbers_apart():
+def test_a_difference_is_said_with_enough_digits():
     bare = replace(FER, hand='none')
     heavier = with_link(bare, 6, replace(bare.links[6], mass=0.735522004))
     (found,) = fd.compare(bare, heavier).differences

@@ -140,7 +140,7 @@ def test_each_mesh_of_a_urdf_is_placed_at_its_link(kind, packages):
     np.testing.assert_allclose(sizes, [(0.1, 0.08, 0.06)] * 8, rtol=1e-6)
 
 
-def test_a_franka_arm_has_its_meshes_where_franka_description_is_installed(packages, monkeypatch):
+def test_a_franka_arm_has_the_meshes_of_franka_description(packages, monkeypatch):
     folder = packages / 'share/franka_description/meshes/robot_arms/fer/visual'
     folder.mkdir(parents=True)
     for i in range(8):
