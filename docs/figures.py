@@ -96,6 +96,7 @@ def table_of_guard() -> str:
     """Return the rows of what the guard allows, and what follows beyond."""
     firm, wrist = load('fr3').limit('effort')[[0, -1]]
     ratio, wrist_ratio = torques.MAX_DISTURBANCE_RATIO, torques.MAX_WRIST_DISTURBANCE_RATIO
+    lasting = f'{1e3 * torques.MAX_DISTURBANCE_TIME_S:g} ms'
     return _rows(
         (
             'before the first torque, if a torque is measured',
@@ -105,11 +106,15 @@ def table_of_guard() -> str:
         ),
         (
             'while the node commands',
-            f'a difference of {100 * ratio:g} % of the torque limit '
-            f'({100 * wrist_ratio:g} % at joints whose limit is below '
-            f'{torques.MAX_WRIST_TORQUE_LIMIT_NM:g} N m) for '
-            f'{1e3 * torques.MAX_DISTURBANCE_TIME_S:g} ms; of a Franka arm {ratio * firm:g} N m '
-            f'at joints 1 to 4 and {wrist_ratio * wrist:g} N m at joints 5 to 7',
+            f'a difference of {100 * ratio:g} % of the torque limit for {lasting}; of a Franka '
+            f'arm {ratio * firm:g} N m at joints 1 to 4',
+            'braked and held',
+        ),
+        (
+            'the same, with a joint whose torque limit is below '
+            f'{torques.MAX_WRIST_TORQUE_LIMIT_NM:g} N m',
+            f'a difference of {100 * wrist_ratio:g} % of the torque limit for {lasting}; of a '
+            f'Franka arm {wrist_ratio * wrist:g} N m at joints 5 to 7',
             'braked and held',
         ),
         (
