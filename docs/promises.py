@@ -53,8 +53,8 @@ class Figure:
     Numbers of a page's phrase that a command prints.
 
     `page` and `printed` have the same number of `{}`, each a number; in `printed` `*` is any text
-    in a line, `**` any lines. A number printed is within a `factor` of the page's, or `at_most` or `at_least` a
-    bound that holds for each.
+    in a line, `**` any lines. A number printed is within a `factor` of the page's, or `at_most` or
+    `at_least` a bound that holds for each.
     """
 
     page: str
