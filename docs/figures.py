@@ -14,7 +14,7 @@ import re
 
 from franka_dynamics.arm import load
 from franka_dynamics.arm.friction import MAX_STATE_GAP_S
-from franka_dynamics.cli._options import MOUNT_OFFSETS
+from franka_dynamics.cli.options import MOUNT_OFFSETS
 from franka_dynamics.control import (
     control_law,
     limits,

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 import warnings
 
-from ._choices import ArmChoice, forbid_options, Options
-from ._console import echo, echo_each, make_console, print_rich, write_json
+from .choices import ArmChoice, forbid_options, Options
+from .console import echo, echo_each, make_console, print_rich, write_json
 from ..arm import ArmDescription
 from ..arm.arm_file import is_urdf_or_mjcf
 from ..arm.bodies import is_file_path

@@ -15,9 +15,9 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from ._choices import ArmChoice, forbid_options, forbid_without, Options
-from ._console import echo, echo_each, print_or_write, print_rich, write_json
-from ._options import INERTIA_OPTION_NAMES, require_not_existing
+from .choices import ArmChoice, forbid_options, forbid_without, Options
+from .console import echo, echo_each, print_or_write, print_rich, write_json
+from .options import INERTIA_OPTION_NAMES, require_not_existing
 from ..arm import ArmDescription, LinkInertia, load, load_hand
 from ..arm.arm_file import arm_file_text, is_urdf_or_mjcf
 from ..arm.bodies import hand_name, is_file_path, NO_HAND

@@ -7,9 +7,9 @@ from os.path import splitext
 
 import numpy as np
 
-from ._choices import ArmChoice, BagReader, forbid_options, Options
-from ._console import echo, echo_each, print_rich, ProgressBar
-from ._options import new_bag_path
+from .choices import ArmChoice, BagReader, forbid_options, Options
+from .console import echo, echo_each, print_rich, ProgressBar
+from .options import new_bag_path
 from ..recordings.log_file import read_log
 from ..recordings.log_import import import_log
 from ..recordings.log_table import LogTable

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 from rich.text import Text
 
-from ._choices import ArmChoice, Options, was_option_given
-from ._console import catch_end_signals, echo, echo_each, make_console
+from .choices import ArmChoice, Options, was_option_given
+from .console import catch_end_signals, echo, echo_each, make_console
 from ..constants import AS_LISTED
 from ..errors import FrankaDynamicsError
 from ..recordings.plausibility import plausibility_warnings

@@ -4,8 +4,8 @@
 
 from pathlib import Path
 
-from ._choices import ArmChoice, BagReader, forbid_options, Options, require_installed
-from ._console import echo, echo_each, print_rich, ProgressBar, write_json
+from .choices import ArmChoice, BagReader, forbid_options, Options, require_installed
+from .console import echo, echo_each, print_rich, ProgressBar, write_json
 from ..identification.options import IdentificationOptions
 from ..identification.tracking import predict_tracking, TrackingPrediction
 from ..identification.verdict import evaluate_replay, ReplayEvaluation

@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 from rich.progress import track
 
-from ._choices import ArmChoice, forbid_options, Options
-from ._console import echo, echo_each, make_console, print_or_write, print_rich
+from .choices import ArmChoice, forbid_options, Options
+from .console import echo, echo_each, make_console, print_or_write, print_rich
 from ..codegen.c_code import c_header, cuda_source
 from ..codegen.equations import customised_equations
 from ..codegen.file_comments import (

@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from ._choices import ArmChoice, Options, require_installed, was_option_given
-from ._console import catch_end_signals, echo, echo_each, print_rich, ProgressBar
+from .choices import ArmChoice, Options, require_installed, was_option_given
+from .console import catch_end_signals, echo, echo_each, print_rich, ProgressBar
 from ..arm.arm_file import is_franka_arm
 from ..demo import report as reports
 from ..demo.controller_comparison import compare_controllers

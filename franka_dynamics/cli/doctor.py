@@ -7,9 +7,9 @@ from dataclasses import replace
 from itertools import chain
 import sys
 
-from ._choices import ArmChoice, forbid_without, Options
-from ._console import echo, make_console, write_json
-from ._options import INERTIA_OPTION_NAMES
+from .choices import ArmChoice, forbid_without, Options
+from .console import echo, make_console, write_json
+from .options import INERTIA_OPTION_NAMES
 from ..arm.arm_file import is_urdf_or_mjcf
 from ..constants import AS_LISTED, NO_HAND
 from ..errors import FrankaDynamicsError

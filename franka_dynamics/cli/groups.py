@@ -12,9 +12,9 @@ from typing import Any
 
 import click
 
-from . import _options as shared
-from ._command import Group, with_xacro_arguments
-from ._options import choice_or_flag, CommaList, flag, Number, option, OutputPath
+from . import options as shared
+from .command import Group, with_xacro_arguments
+from .options import choice_or_flag, CommaList, flag, Number, option, OutputPath
 from ..constants import AS_LISTED, Convention, EXPORT_FORMATS, GRAVITY_DIRECTIONS
 from ..errors import OutputError
 from ..files import writable_path

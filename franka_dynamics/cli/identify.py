@@ -16,8 +16,8 @@ import shlex
 import numpy as np
 import yaml
 
-from ._choices import ArmChoice, BagReader, Options, require_installed
-from ._console import echo, echo_each, print_rich, ProgressBar, write_json
+from .choices import ArmChoice, BagReader, Options, require_installed
+from .console import echo, echo_each, print_rich, ProgressBar, write_json
 from ..arm import ArmDescription
 from ..constants import AS_LISTED
 from ..errors import ClusterError, IdentificationError, list_text, require_extra

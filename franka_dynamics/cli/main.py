@@ -18,10 +18,10 @@ import warnings
 import click
 from click.shell_completion import shell_complete
 
-from . import _options as shared
-from ._command import Group
-from ._options import CommaList, flag, Number, option
+from . import options as shared
+from .command import Group
 from .groups import arm, bag, identify, node
+from .options import CommaList, flag, Number, option
 from .. import __version__
 from ..constants import ParameterMode, PRECISIONS, Quantity
 from ..errors import ArmWarning, FrankaDynamicsError

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The work of `franka-dynamics node defaults`, which prints default parameters without ROS 2."""
 
-from ._choices import Options
-from ._console import print_or_write
+from .choices import Options
+from .console import print_or_write
 from ..ros.parameter_tables import parameter_file_text
 
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import click
 
-from ._choices import forbid_options, forbid_without, Options
-from ._console import catch_end_signals, echo_each, print_rich, write_json
-from ._state_view import state_view
 from .bag_record import arm_choice_of_node, record_and_check
+from .choices import forbid_options, forbid_without, Options
+from .console import catch_end_signals, echo_each, print_rich, write_json
 from .joint_check import move_joints_one_by_one
+from .state_view import state_view
 from ..arm.payload import payload_array, read_payload
 from ..errors import StartTooFarError
 from ..ros.node_client import NodeClient, NodeClientError

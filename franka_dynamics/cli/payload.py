@@ -9,8 +9,8 @@ The load is that of a CAD mesh, or is found from recordings with and without it.
 from collections.abc import Sequence
 from pathlib import Path
 
-from ._choices import ArmChoice, BagReader, forbid_options, Options, require_installed
-from ._console import (
+from .choices import ArmChoice, BagReader, forbid_options, Options, require_installed
+from .console import (
     echo,
     echo_each,
     make_console,
@@ -18,7 +18,7 @@ from ._console import (
     ProgressBar,
     write_json,
 )
-from ._options import MOUNT_OFFSETS
+from .options import MOUNT_OFFSETS
 from ..arm import ArmDescription, load
 from ..arm.payload import desk_json, payload_array, payload_parameter_text
 from ..arrays import Array

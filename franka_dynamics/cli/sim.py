@@ -11,8 +11,8 @@ import tempfile
 import time
 from typing import Any
 
-from ._choices import ArmChoice, forbid_options, Options
-from ._console import catch_end_signals, echo
+from .choices import ArmChoice, forbid_options, Options
+from .console import catch_end_signals, echo
 from ..arm import ArmDescription
 from ..arm.payload import payload_array
 from ..arm_io import save

@@ -4,8 +4,8 @@
 
 from pathlib import Path
 
-from ._choices import ArmChoice, BagReader, forbid_without, Options
-from ._console import catch_end_signals, echo, ProgressBar
+from .choices import ArmChoice, BagReader, forbid_without, Options
+from .console import catch_end_signals, echo, ProgressBar
 from ..arm.arm_file import is_urdf_or_mjcf
 from ..arrays import Array
 from ..recordings.preprocessing import to_motion

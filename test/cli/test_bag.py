@@ -17,7 +17,7 @@ import pytest
 import franka_dynamics as fd
 from franka_dynamics.arm.payload import read_payload
 from franka_dynamics.cli import bag_record
-from franka_dynamics.cli._choices import ArmChoice, Options
+from franka_dynamics.cli.choices import ArmChoice, Options
 from franka_dynamics.cli.main import root_command
 from franka_dynamics.recordings.log_file import read_log
 from franka_dynamics.ros import recording_session

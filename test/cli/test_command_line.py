@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 
 import franka_dynamics as fd
-from franka_dynamics.cli._options import new_bag_path, picture_path
 from franka_dynamics.cli.main import (
     EXIT_BROKEN_PIPE,
     EXIT_INTERRUPTED,
     EXIT_INVALID_INPUT,
     main,
 )
+from franka_dynamics.cli.options import new_bag_path, picture_path
 from franka_dynamics.errors import OutputError
 from franka_dynamics.files import writable_folder, writable_path
 from franka_dynamics.urdf.writer import urdf_text

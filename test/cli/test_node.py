@@ -16,9 +16,9 @@ from franka_dynamics.arm import load
 from franka_dynamics.arm_io import write_urdf
 from franka_dynamics.cli import demo as command
 from franka_dynamics.cli import sim
-from franka_dynamics.cli._state_view import state_view
 from franka_dynamics.cli.main import main
 from franka_dynamics.cli.node_requests import parse_payload, send_motion
+from franka_dynamics.cli.state_view import state_view
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.messages import stamp_to_seconds
 from franka_dynamics.ros.node_group import NodeEndedError, NodeGroup

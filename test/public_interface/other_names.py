@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import click
 import yaml
 
-from franka_dynamics.cli._command import FORMER_OPTIONS_UNTIL
+from franka_dynamics.cli.command import FORMER_OPTIONS_UNTIL
 from franka_dynamics.cli.main import PROGRAM_NAME, root_command
 from franka_dynamics.files import share_directory
 from franka_dynamics.parameter_schema import specs_in_files

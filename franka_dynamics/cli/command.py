@@ -12,7 +12,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from ._choices import Options
+from .choices import Options
 from ..errors import MissingDependencyError
 from ..ros import ROS_INSTALL_HINT
 

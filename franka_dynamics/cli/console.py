@@ -22,7 +22,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from ._options import STDOUT_PATH
+from .options import STDOUT_PATH
 from ..files import write_text
 
 _LABEL_STYLES = {

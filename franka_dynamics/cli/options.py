@@ -12,8 +12,8 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from ._choices import ArmChoice, BagReader
-from ._command import with_xacro_arguments
+from .choices import ArmChoice, BagReader
+from .command import with_xacro_arguments
 from ..constants import AS_LISTED, GRAVITY
 from ..errors import OutputError
 from ..files import share_directory, writable_folder, writable_path
@@ -252,7 +252,7 @@ OUT_DIR_TYPE = OutputPath(writable_folder)
 PICTURE_TYPE = OutputPath(picture_path)
 NEW_BAG_TYPE = OutputPath(new_bag_path)
 NEW_FILE_TYPE = OutputPath(new_file_path)
-# Without a path the command prints JSON instead of text; see `_console.make_console`.
+# Without a path the command prints JSON instead of text; see `console.make_console`.
 json_option = option(
     '--json',
     'all figures as JSON, in this file or in place of text',
