@@ -44,8 +44,10 @@ TURN_SECONDS = 0.03  # [s] for a candidate in a round; at least one call
 ROUNDS_SECONDS = 10.0  # [s] for all rounds at one size
 FEW = 1000  # states whose inputs and results fit into a cache
 QUIET = 0.1  # cores kept busy by other processes above which the table says so
-LOOP, PARALLEL = 'loop of pin.rnea', 'pin.rneaInParallel'
-GENERATED, SINGLE = 'BatchModel', 'BatchModel, float32'
+LOOP = 'loop of pin.rnea'
+PARALLEL = 'pin.rneaInParallel'
+GENERATED = 'BatchModel'
+SINGLE = 'BatchModel, float32'
 RATIO = f'{PARALLEL} / {GENERATED}'
 FRAX = 'frax (JAX, jit and vmap)'
 # Methods of BatchModel, and how many of the arrays q, dq and ddq each is given.
@@ -59,7 +61,8 @@ METHODS = {
     'gravity': 1,
     'coriolis_matrix': 2,
 }
-MUJOCO, ROLLOUT = 'loop of mj_inverse', 'MuJoCo rollout (forward)'
+MUJOCO = 'loop of mj_inverse'
+ROLLOUT = 'MuJoCo rollout (forward)'
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,8 @@ def candidates(states: JointStates, threads: int, frax: bool) -> dict[str, Candi
     description = load('fer')
     count = len(states.q)
     reference = PinocchioModel(description)
-    model, data = reference.model, reference.model.createData()
+    model = reference.model
+    data = reference.model.createData()
     pool = pin.ModelPool(model, threads)
     columns = [array.T for array in states]  # (n, N) in Fortran order: the same memory
     rows = [array[:LOOPED] for array in states]
@@ -89,7 +93,8 @@ def candidates(states: JointStates, threads: int, frax: bool) -> dict[str, Candi
             mujoco.mj_stateSize(simulated, mujoco.mjtState.mjSTATE_FULLPHYSICS),
         )
     )
-    initial[:, 1:8], initial[:, 8:15] = rows[0], rows[1]
+    initial[:, 1:8] = rows[0]
+    initial[:, 8:15] = rows[1]
     copies = [mujoco.MjData(simulated) for _ in range(threads)]
 
     def loop() -> None:
@@ -105,7 +110,9 @@ def candidates(states: JointStates, threads: int, frax: bool) -> dict[str, Candi
 
     def loop_mujoco() -> None:
         for q, dq, ddq in zip(*rows):
-            simulation.qpos[:], simulation.qvel[:], simulation.qacc[:] = q, dq, ddq
+            simulation.qpos[:] = q
+            simulation.qvel[:] = dq
+            simulation.qacc[:] = ddq
             mujoco.mj_inverse(simulated, simulation)
 
     looped = min(count, LOOPED)
@@ -167,7 +174,9 @@ def measure(
         nanoseconds(candidate)
     rounds = int(np.clip(duration / (time.perf_counter() - start), 3, 50))
     found = {name: np.empty(rounds) for name in listed}
-    busy, wall, own = busy_seconds(), time.perf_counter(), time.process_time()
+    busy = busy_seconds()
+    wall = time.perf_counter()
+    own = time.process_time()
     for k in range(rounds):
         for name, candidate in listed.items():
             found[name][k] = nanoseconds(candidate, least)
@@ -202,7 +211,8 @@ def print_sizes(
 
 def print_quantities(least: bool, duration: float) -> None:
     """Print the time of each quantity, of many states on one thread."""
-    states, model = sample_states(load('fer'), FEW), BatchModel(load('fer'), threads=1)
+    states = sample_states(load('fer'), FEW)
+    model = BatchModel(load('fer'), threads=1)
     others = {
         name: Candidate(partial(getattr(model, name), *states[:takes]), FEW)
         for name, takes in METHODS.items()
@@ -233,9 +243,13 @@ def main() -> None:
 
         measure_gpu(arguments.largest)
         return
-    threads, largest, duration = arguments.threads, arguments.largest, ROUNDS_SECONDS
+    threads = arguments.threads
+    largest = arguments.largest
+    duration = ROUNDS_SECONDS
     if arguments.quick:
-        threads, largest, duration = 1, FEW, 1.0
+        threads = 1
+        largest = FEW
+        duration = 1.0
     print(f'{machine()}, mujoco {mujoco.__version__}; {threads} threads.\n')
     first = 3 if arguments.quick else 2
     sizes = [10**k for k in range(first, int(np.log10(largest)) + 1)]

@@ -121,7 +121,8 @@ def with_torch(torch: Any, device: str, sizes: list[int], synchronise: Any) -> N
             given = [torch.tensor(x, dtype=kind, device=device) for x in sample_states(ARM, count)]
             for name in TIMED:
                 quantity = Quantity(name)
-                arrays, shape = INPUT_NAMES[quantity], output_shape(quantity, ARM.n)
+                arrays = INPUT_NAMES[quantity]
+                shape = output_shape(quantity, ARM.n)
                 call = partial(model.evaluate, quantity, *given[: len(arrays)])
                 took = seconds(call, synchronise)
                 moved = count * given[0].element_size() * (ARM.n * len(arrays) + math.prod(shape))
@@ -137,7 +138,8 @@ def with_jax(sizes: list[int]) -> None:
     import jax
 
     jax.config.update('jax_enable_x64', True)
-    model, traced = BatchModel(ARM), TracedModel(ARM, jax.numpy)
+    model = BatchModel(ARM)
+    traced = TracedModel(ARM, jax.numpy)
     functions: dict[str, Any] = {name: jax.jit(getattr(model, name)) for name in TIMED[:-1]}
     functions['traced mass_matrix'] = jax.jit(traced.mass_matrix)
     functions['traced inverse_dynamics'] = jax.jit(traced.inverse_dynamics)

@@ -58,7 +58,8 @@ from franka_dynamics.recordings.plausibility import fatal_faults
 from franka_dynamics.recordings.preprocessing import Motion, to_motion, without_rest
 from franka_dynamics.recordings.recording import read_recording, Recording
 
-LEAST_HARM, MOST_HARM = 1.2, 2.0  # true effects that may be refused, and that must be
+LEAST_HARM = 1.2  # smallest true effect that may be refused
+MOST_HARM = 2.0  # from this true effect on it must be refused
 
 
 class Setting(NamedTuple):
@@ -109,7 +110,8 @@ def error_of(sums: GramStack, theta: Array) -> float:
 
 def sound_log(recording: Recording, setting: Setting) -> SoundLog:
     """Return a sound log with the sums and the error to which changed ones are compared."""
-    model, motion = setting.options.torque_model(setting.arm), to_motion(recording)
+    model = setting.options.torque_model(setting.arm)
+    motion = to_motion(recording)
     sums = sums_of(model, motion)
     error = error_of(sums, identified(model, setting.arm, sums))
     asked = judge_motion(motion, model, setting.sets, 'log').questions
@@ -152,7 +154,8 @@ def outcome(case: Case, log: SoundLog, setting: Setting) -> Outcome:
     model = replace(setting.options, gravity=case.gravity).torque_model(setting.arm)
     changed = case.change(log.recording)
     try:
-        fatal, motion = fatal_faults(changed, setting.arm), to_motion(changed)
+        fatal = fatal_faults(changed, setting.arm)
+        motion = to_motion(changed)
         found = judge_motion(motion, model, setting.sets, 'log')
     except RecordingError as error:
         return Outcome('REFUSED' if not case.kind else 'named', np.nan, np.nan, f'{error}')
@@ -246,12 +249,11 @@ def main() -> None:
     options = IdentificationOptions(
         down, friction=arguments.friction, rotor_inertia=arguments.rotor_inertia
     )
-    setting, outcomes = Setting(arm, sets, options), list[tuple[Case, Outcome]]()
+    setting = Setting(arm, sets, options)
+    outcomes = list[tuple[Case, Outcome]]()
     for bag in arguments.bags:
-        log, counts = (
-            sound_log(read_recording(bag, arm.joint_names), setting),
-            Counter[str](),
-        )
+        log = sound_log(read_recording(bag, arm.joint_names), setting)
+        counts = Counter[str]()
         for case in cases(arm, down):
             if arguments.only in case.name:
                 said = outcome(case, log, setting)

@@ -74,7 +74,8 @@ def main() -> None:
         folder = Path(name)
         (folder / 'arm.yaml').write_text(controller_arm_text(load(arguments.arm)))
         (folder / 'main.cpp').write_text(PROGRAM)
-        include, program = share_directory() / 'cpp/include', folder / 'timed'
+        include = share_directory() / 'cpp/include'
+        program = folder / 'timed'
         command = [compiler, '-std=c++17', '-O2', '-I', str(include)]
         command += ['-o', str(program), str(folder / 'main.cpp')]
         subprocess.run(command, check=True)

@@ -98,7 +98,8 @@ def _terms(whole: pin.Model, arm: ArmDescription, q: Array, dq: Array) -> Terms:
     columns = [whole.joints[whole.getJointId(name)].idx_v for name in arm.joint_names]
     found = []
     for one, rate in zip(q, dq):
-        at, speed = pin.neutral(whole), np.zeros(whole.nv)
+        at = pin.neutral(whole)
+        speed = np.zeros(whole.nv)
         for name, position in {**held, **dict(zip(arm.joint_names, one))}.items():
             joint = whole.joints[whole.getJointId(name)]
             pair = joint.nq == 2
@@ -129,11 +130,13 @@ def by_mujoco(text: str, q: Array, dq: Array) -> Terms:
     """Return the terms by MuJoCo's model of an MJCF."""
     model = mujoco.MjModel.from_xml_string(text)
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
-    data, found = mujoco.MjData(model), []
+    data = mujoco.MjData(model)
+    found = []
     for one, rate in zip(q, dq):
         bias = []
         for speed in (np.zeros(model.nv), rate):
-            data.qpos[:], data.qvel[:] = one, speed
+            data.qpos[:] = one
+            data.qvel[:] = speed
             mujoco.mj_forward(model, data)
             bias.append(data.qfrc_bias.copy())
         M = np.zeros((model.nv, model.nv))
@@ -159,7 +162,8 @@ def by_c(arm: ArmDescription, q: Array, dq: Array) -> Terms:
         run(*(np.ascontiguousarray(one) for one in state), out)
         return out
 
-    found, zero = [], np.zeros(arm.n)
+    found = []
+    zero = np.zeros(arm.n)
     for one, rate in zip(q, dq):
         g = torque(one, zero, zero)
         M = np.array([torque(one, zero, unit) - g for unit in np.eye(arm.n)]).T
@@ -189,7 +193,8 @@ def outcome(text: str, joints: Sequence[str] | None, code: bool) -> dict[str, An
     """Return what becomes of one arm: the outcome, and what it follows from."""
     arm = fd.load(text, joints=joints)
     q, dq, _ = fd.sample_states(arm, STATES)
-    ours, differences = by_package(arm, q, dq), {}
+    ours = by_package(arm, q, dq)
+    differences = {}
     expected: Sequence[Array]
     if arm.urdf is not None and arm.urdf.mjcf_text:
         expected = mujoco_terms(arm, GRAVITY, JointStates(q, dq, dq))[:3]
@@ -227,7 +232,8 @@ def outcome(text: str, joints: Sequence[str] | None, code: bool) -> dict[str, An
         except (InertiaError, DescriptionError) as error:
             if isinstance(error, UrdfError):  # what was written cannot be read again
                 return row | {'outcome': 'DIFFERS', 'why': f'{form}: {error}'}
-            word, row['why'] = 'unwritten', str(error)
+            word = 'unwritten'
+            row['why'] = str(error)
     if not max(differences.values()) <= TOLERANCE:
         word = 'DIFFERS'
     return row | {'outcome': word}

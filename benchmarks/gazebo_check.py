@@ -48,16 +48,23 @@ NOT_HERE = (
 PROGRAMS = {'gz': 'gz.msgs', 'ign': 'ignition.msgs'}
 # A start may last START_S of real time until the clock runs [s], and then BEGIN_S of simulated
 # time until a torque comes [s].
-START_S, BEGIN_S, ANSWER_S, ATTEMPTS = 90.0, 20.0, 30.0, 3
+START_S = 90.0
+BEGIN_S = 20.0
+ANSWER_S = 30.0
+ATTEMPTS = 3
 PLANNED_S = 5.0  # [s] after which a reference that was not answered is sent again
 # The launch file puts the arm and its node into this namespace.
 FEEDFORWARD = f'{SIMULATION_NAMESPACE}/feedforward'
 COMMAND = f'{FEEDFORWARD}: Command'
 
-HOLD_RAD, TRACK_MRAD, RECOVERED_RAD = 1e-3, 10.0, 0.05
+HOLD_RAD = 1e-3
+TRACK_MRAD = 10.0
+RECOVERED_RAD = 0.05
 # Real duration of a pause [s]; simulated time that the arm has to recover after a reset [s], and
 # for which the node is stopped [s].
-PAUSED_S, RECOVERY_S, SILENT_S = 3.0, 8.0, 1.0
+PAUSED_S = 3.0
+RECOVERY_S = 8.0
+SILENT_S = 1.0
 NODE_STARTED = r'feedforward_node-\d+\]: process started with pid \[(\d+)\]'
 FACTORS = 0.02, 0.04, 0.25, 5.0  # real-time factors to try
 STILL_RAD = 1e-4  # an arm stands still if no joint moves further in a fifth of a second
@@ -163,7 +170,8 @@ class Session:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.factor = 1.0  # the requested real-time factor
-        self._arm, self._seconds = load(options.robot_type), options.seconds
+        self._arm = load(options.robot_type)
+        self._seconds = options.seconds
         self._home = self._arm.home_position
         self._node = rclpy.create_node('gazebo_check', namespace=SIMULATION_NAMESPACE)
         # It needs a fifth of the SingleThreadedExecutor's time per message.
@@ -363,7 +371,8 @@ class Session:
             world.pace(factor)
             self.factor = factor
             stops, published = self.counts('stops', 'published')
-            began, first = time.monotonic(), self.simulate(0.01)[-1][0]
+            began = time.monotonic()
+            first = self.simulate(0.01)[-1][0]
             states = self.simulate(min(self._seconds, 2.0 * factor + 0.1))
             reached = (states[-1][0] - first) / (time.monotonic() - began)
             yield Figure(

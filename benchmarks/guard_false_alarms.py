@@ -67,7 +67,9 @@ def policy(
     smooth: float = 1.0,
 ) -> Iterator[None]:
     """Send a policy's set-points at a rate [Hz] with jitter [s], loss and noise [rad]."""
-    count, due, before = 0, 0.0, None
+    count = 0
+    due = 0.0
+    before = None
     while True:
         if (loop.step - BEGIN) * STEP_S >= due:
             count += 1
@@ -93,7 +95,8 @@ def chunks(
 def moves(loop: Loop, share: float, kind: str = 'random', at: int = BEGIN) -> Iterator[None]:
     """Follow a random motion at a share of the limits, or a multisine of that amplitude [rad]."""
     yield from loop.until(at)
-    arm, duration = loop.known, 3.0
+    arm = loop.known
+    duration = 3.0
     if kind == 'multisine':
         motion = multisine(arm, duration, share)
         loop.ask(loop.core.follow, motion.positions, motion.times, motion.velocities)
@@ -113,7 +116,9 @@ def pushes(loop: Loop, force: tuple[float, float, float], duration: float) -> It
 
 def guided(loop: Loop, speed: float) -> Iterator[None]:
     """Lead the flange by hand along a circle at a speed [m/s], its orientation held."""
-    data, site, radius = loop.arm.data, loop.arm.flange_site, 0.1
+    data = loop.arm.data
+    site = loop.arm.flange_site
+    radius = 0.1
 
     def pose() -> tuple[Array, Array]:
         return np.array(data.site_xpos[site]), np.array(data.site_xmat[site]).reshape(3, 3)
@@ -124,13 +129,15 @@ def guided(loop: Loop, speed: float) -> Iterator[None]:
 
     start = before = pose()
     while True:
-        now, time = pose(), max(0.0, (loop.step - BEGIN) * STEP_S)
+        now = pose()
+        time = max(0.0, (loop.step - BEGIN) * STEP_S)
         angle = speed / radius * (time - 0.5 * min(1.0, time))
         wanted = start[0] + radius * np.array([np.cos(angle) - 1.0, np.sin(angle), 0.0])
         force = 300.0 * (wanted - now[0]) - 60.0 * (now[0] - before[0]) / STEP_S
         # A hand's damping; ten times as much swings the light wrist at 1 ms a step.
         moment = 5.0 * sine(now[1], start[1]) - 0.3 * sine(before[1], now[1]) / STEP_S
-        loop.arm.push, before = Push(tuple(force), 0.0, 1e9, tuple(moment)), now
+        loop.arm.push = Push(tuple(force), 0.0, 1e9, tuple(moment))
+        before = now
         yield
 
 
@@ -142,7 +149,8 @@ def displaced(loop: Loop, distance: float) -> Iterator[None]:
         share = min(1.0, (loop.step - BEGIN) * STEP_S)
         wanted = start + np.array([0.0, distance * share, 0.0])
         force = 400.0 * (wanted - place) - 20.0 * (place - before) / STEP_S
-        loop.arm.push, before = Push(tuple(force), 0.0, 1e9), place
+        loop.arm.push = Push(tuple(force), 0.0, 1e9)
+        before = place
         yield
 
 
@@ -441,16 +449,15 @@ def row(job: tuple[str, str, str, bool, int]) -> tuple[str, str, bool]:
         case.stiction * friction.coulomb,
         friction.offset,
     )
-    real, settings = (
-        replace(drawn.arm, friction=rough),
-        replace(drawn.settings, **case.plant),
-    )
+    real = replace(drawn.arm, friction=rough)
+    settings = replace(drawn.settings, **case.plant)
 
     def run(**options: Any) -> runs.Run:
         plant = runs.plant_of(kind, real, settings, case, draw)
         return runs.simulate(case, arm, plant, effort, case.gains[0], draw, **options)
 
-    stopped, free = run(until_stopped=True).stopped, runs.Run()
+    stopped = run(until_stopped=True).stopped
+    free = runs.Run()
     if stopped:
         free = run(kind=runs.Unguarded)
         stopped += f' [{free.peak:.2f} rad/s without guard]'

@@ -38,7 +38,8 @@ from franka_dynamics.simulation.arm_simulation import Push, SimulationSettings
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
 
 AT = 1000  # number of the step before which live changes are made
-FAST, MOST_FAST = 2.1, 0.03  # [rad/s], and share of rows that may be faster
+FAST = 2.1  # [rad/s]
+MOST_FAST = 0.03  # share of rows that may be faster
 WAYS = np.array([0.30, 0.45, -0.25, 0.35, 0.40, 0.30, -0.50])  # of the joints that move [rad]
 # Turns of the joints from home [rad], and direction, in which the flange is pushed.
 POSES = {
@@ -68,14 +69,16 @@ STIFF = ('gentle', 'firm')
 def moves(loop: Loop) -> Iterator[None]:
     """Move all joints, each by another distance, within 1.2 s, from step 700 on."""
     yield from loop.until(700)
-    arm, draw = loop.known, loop.draw
+    arm = loop.known
+    draw = loop.draw
     share = np.linspace(0.0, 1.0, 25)
     blend = 10.0 * share**3 - 15.0 * share**4 + 6.0 * share**5
     ways = WAYS[: arm.n]
     if draw:
         rng = np.random.default_rng(draw)
         ways = rng.uniform(0.25, 0.5, arm.n) * rng.choice([-1.0, 1.0], arm.n)
-        low, high = arm.limit('lower') + 0.1, arm.limit('upper') - 0.1
+        low = arm.limit('lower') + 0.1
+        high = arm.limit('upper') - 0.1
         ways = np.clip(arm.home_position + ways, low, high) - arm.home_position
     loop.ask(loop.core.follow, arm.home_position + np.outer(blend, ways), 1.2 * share)
 
@@ -112,9 +115,11 @@ def wall(loop: Loop, stiffness: float, damping: float) -> Iterator[None]:
     start = before = float(loop.arm.data.site_xpos[loop.arm.flange_site][0])
     while True:
         place = float(loop.arm.data.site_xpos[loop.arm.flange_site][0])
-        depth, speed = place - start - 0.05, (place - before) / STEP_S
+        depth = place - start - 0.05
+        speed = (place - before) / STEP_S
         force = -max(0.0, stiffness * depth + damping * speed) if depth > 0.0 else 0.0
-        loop.arm.push, before = Push((force, 0.0, 0.0), 0.0, 1e9), place
+        loop.arm.push = Push((force, 0.0, 0.0), 0.0, 1e9)
+        before = place
         yield
 
 
@@ -136,7 +141,8 @@ def adds(loop: Loop, more: Callable[[Array, Array], Array]) -> None:
 
 def adds_gravity(loop: Loop, mass: float | None = None) -> None:
     """Let somebody add g(q), or the gravity torque of an absent load [kg]."""
-    arm, load = PinocchioModel(loop.known), runs.body(mass or 1.0)
+    arm = PinocchioModel(loop.known)
+    load = runs.body(mass or 1.0)
     loaded = PinocchioModel(replace(loop.known, rated_load=None).with_payload(load))
 
     def load_torque(q: Array, _: Array) -> Array:
@@ -148,11 +154,9 @@ def adds_gravity(loop: Loop, mass: float | None = None) -> None:
 def adds_feedback(loop: Loop, away: float) -> None:
     """Let the feedback of a second sender pull to a pose so far away [rad], with firm gains."""
     gains = runs.gains_of(loop.known, 'firm')
-    kp, kd, goal = (
-        np.array(gains['kp']),
-        np.array(gains['kd']),
-        loop.arm.position + away,
-    )
+    kp = np.array(gains['kp'])
+    kd = np.array(gains['kd'])
+    goal = loop.arm.position + away
     adds(loop, lambda q, dq: kp * (goal - q) - kd * dq)
 
 
@@ -295,7 +299,8 @@ def cases(family: str) -> dict[str, Case]:
 
 def _settings() -> Iterator[Case]:
     """Yield wrong targets, loads and gravity vectors, set before, live and while silent."""
-    fci, mujoco = {'target': 'fci'}, {'target': 'mujoco'}
+    fci = {'target': 'fci'}
+    mujoco = {'target': 'mujoco'}
     unknown = {'payload_known_to_robot': False}
     yield Case('fci, nothing wrong', fci, CARRIED, (moves,))
     yield Case('mujoco, nothing wrong', mujoco, {}, (moves,))
@@ -318,37 +323,30 @@ def _settings() -> Iterator[Case]:
             yield Case(f'{name} and absent{where}', settings, CARRIED, loop=loop)
             yield Case(f'{name} live and absent{where}', unknown, CARRIED, later, loop=loop)
             if mass < 5.0:
-                there, taken = (
-                    {'payload': runs.body(mass)},
-                    (partial(carries, mass=mass),),
-                )
+                there = {'payload': runs.body(mass)}
+                taken = (partial(carries, mass=mass),)
                 name = f'mujoco, {mass:g} kg there, undeclared{where}'
                 yield Case(name, mujoco, there, loop=loop)
                 name = f'fci, {mass:g} kg picked up, undeclared{where}'
                 yield Case(name, fci, CARRIED, taken, loop=loop)
     later = (partial(live, payload=runs.payload(3.0)),)
     yield Case('mujoco, 3 kg declared live and absent', mujoco, {}, later)
-    taken, lost = (partial(carries, mass=3.0),), (partial(carries, mass=0.0),)
+    taken = (partial(carries, mass=3.0),)
+    lost = (partial(carries, mass=0.0),)
     yield Case('mujoco, 3 kg picked up, undeclared', mujoco, {}, taken)
-    there, settings = (
-        {'payload': runs.body(3.0)},
-        {**mujoco, 'payload': runs.payload(3.0)},
-    )
+    there = {'payload': runs.body(3.0)}
+    settings = {**mujoco, 'payload': runs.payload(3.0)}
     yield Case('mujoco, 3 kg lost, still declared', settings, there, lost)
     for degrees in (10, 20, 30, 60, 90, 120, 150, 180):
         gravity = runs.tilted_settings(degrees, 'fci')
-        later, gains = (
-            (partial(live, **gravity),),
-            (FEW if degrees > 90 else Case.gains),
-        )
+        later = (partial(live, **gravity),)
+        gains = FEW if degrees > 90 else Case.gains
         yield Case(f'fci, gravity {degrees} deg wrong', gravity, CARRIED, gains=gains)
         yield Case(f'fci, gravity {degrees} deg wrong, live', fci, CARRIED, later, gains)
         if degrees % 30 == 0:
             for target, carried in BOTH:
-                name, tilt = (
-                    target['target'],
-                    {**carried, 'gravity': runs.tilted(degrees)},
-                )
+                name = target['target']
+                tilt = {**carried, 'gravity': runs.tilted(degrees)}
                 loop = degrees % 60 == 0
                 where = ', loop' if loop else ''
                 settings = {**target, **runs.tilted_settings(degrees, name)}
@@ -431,10 +429,8 @@ def _lost_states() -> Iterator[Case]:
     """Yield joint states that cease in a motion, in a node."""
     for target, carried in BOTH:
         for seconds in (0.3, 1.0):
-            name, channel = (
-                f'{target["target"]}, states cease for',
-                partial(ceases, seconds),
-            )
+            name = f'{target["target"]}, states cease for'
+            channel = partial(ceases, seconds)
             fields: dict[str, Any] = {'channel': channel, 'seconds': 3.0}
             yield Case(f'{name} {seconds:g} s', target, carried, (moves,), **fields)
         loaded = {**carried, 'payload': runs.body(1.0)}
@@ -542,7 +538,8 @@ def _others(family: str, arm: ArmDescription) -> Iterator[Case]:
     if not runs.is_franka_arm(arm):
         return
     mujoco = {'target': 'mujoco'}
-    hand, bare = runs.arm_of(family, 'franka_hand'), runs.arm_of(family, 'none')
+    hand = runs.arm_of(family, 'franka_hand')
+    bare = runs.arm_of(family, 'none')
     yield Case('mujoco, hand declared, absent', mujoco, known=hand, real=bare)
     yield Case('mujoco, hand there, undeclared', mujoco, known=bare, real=hand)
 
@@ -571,7 +568,8 @@ def run_of(job: Job, core: type[runs.Feedforward] = runs.Feedforward) -> runs.Ru
     kind, family, name, effort, gains, draw, every = job
     case = cases(family)[name]
     case = replace(case, every=max(case.every, every))
-    real, known = case.real or runs.arm_of(family), case.known or runs.arm_of(family)
+    real = case.real or runs.arm_of(family)
+    known = case.known or runs.arm_of(family)
     if draw:
         real = replace(random_plant(real, draw).arm, friction=real.friction)
     settings = SimulationSettings().with_real_effects(real)

@@ -274,9 +274,12 @@ def simulate(
         )
     except FrankaDynamicsError as error:
         return Run(why=f'refused: {error}', stopped=f'refused: {error}')
-    loop, channel = Loop(plant, core, known, draw, case.wiring), case.channel()
+    loop = Loop(plant, core, known, draw, case.wiring)
+    channel = case.channel()
     scripts = [script(loop) for script in case.scripts]
-    command, found, start = None, Run(), loop.arm.position
+    command = None
+    found = Run()
+    start = loop.arm.position
     fastest = known.limit('velocity')
     for loop.step in range(round(case.seconds / STEP_S)):
         reading = loop.arm.read()
@@ -358,7 +361,8 @@ def body(mass: float, beside: float = 0.0) -> LinkInertia:
 def tilted(degrees: float, axis: str = 'y') -> tuple[float, float, float]:
     """Return gravity in a base that is tilted about its x or y axis [m/s^2]."""
     angle = math.radians(degrees)
-    across, down = 9.81 * math.sin(angle), -9.81 * math.cos(angle)
+    across = 9.81 * math.sin(angle)
+    down = -9.81 * math.cos(angle)
     return (across, 0.0, down) if axis == 'y' else (0.0, across, down)
 
 

@@ -28,14 +28,16 @@ from timing import machine, new_parser
 from franka_dynamics.ros.node_group import use_isolated_network
 from franka_dynamics.ros.node_process import request_realtime
 
-DEVICES, NODES_COMMAND = ('node', 'relay'), 'feedforward/command'
+DEVICES = ('node', 'relay')
+NODES_COMMAND = 'feedforward/command'
 RATE_HZ = 1000.0
 _WARM_UP_S = 0.5  # [s] at the start of each round, not counted
 _START_S = 120.0  # [s]; reached only if something is broken
 _SLOWLY_S = 2e-3  # time for the reply to each state while replies are learnt
 _STATES = 64  # number of different joint states, sent in turn
 # Format of a command's second of seven values, and its distance from the message's end [bytes].
-_SECOND, _FROM_END = struct.Struct('<d'), 6 * 8
+_SECOND = struct.Struct('<d')
+_FROM_END = 6 * 8
 
 
 @dataclass
@@ -154,12 +156,11 @@ class Probe:
         while self._ask(device, 0) is None and time.monotonic() < until:
             if device == 'node':
                 self._clear.call_async(self._request)
-        not_counted, count = (
-            round(warm_up * RATE_HZ),
-            round((seconds + warm_up) * RATE_HZ),
-        )
+        not_counted = round(warm_up * RATE_HZ)
+        count = round((seconds + warm_up) * RATE_HZ)
         made = Round(np.zeros(count), np.full(count, np.nan))
-        line, deadline = self._line[device], time.perf_counter()
+        line = self._line[device]
+        deadline = time.perf_counter()
         for k in range(count):
             # After a delay of this process the next state is due half a period later, without a
             # burst.
@@ -185,7 +186,8 @@ class Probe:
                     made.replied[asked] = self._replied_at
 
     def _send(self, device: str, number: int) -> None:
-        data, now = self._states[number], time.time_ns()
+        data = self._states[number]
+        now = time.time_ns()
         data[4:8] = (now // 10**9).to_bytes(4, 'little')
         data[8:12] = (now % 10**9).to_bytes(4, 'little')
         self._publishers[device].publish(bytes(data))
@@ -278,9 +280,11 @@ def main() -> int:
     use_isolated_network()
     request_realtime()
     scheduling = 'SCHED_FIFO' if os.sched_getscheduler(0) == os.SCHED_FIFO else 'not real-time'
-    count, seconds = arguments.rounds, arguments.seconds
+    count = arguments.rounds
+    seconds = arguments.seconds
     if arguments.quick:
-        count, seconds = 1, 1.0
+        count = 1
+        seconds = 1.0
     rounds: dict[str, list[Round]] = {device: [] for device in DEVICES}
     with devices():
         probe = Probe()

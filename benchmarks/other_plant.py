@@ -26,7 +26,9 @@ from franka_dynamics.simulation.arm_simulation import (
     SimulationSettings,
 )
 
-N, SUBSTEPS, STEP_S = 7, 4, 1e-3
+N = 7
+SUBSTEPS = 4
+STEP_S = 1e-3
 # Place of the joint in the body before [m], and its turn about x in quarters.
 PLACES = (
     ((0.0, 0.0, 0.333), 0),
@@ -156,7 +158,8 @@ def drawn(make: Make) -> list[Body]:
     for mass, center, inertia in BODIES:
         share = float(np.exp(rng.normal(0.0, make.deviation))) if make.draw else 1.0
         shift = rng.normal(0.0, 0.02 * make.deviation, 3) if make.draw else np.zeros(3)
-        moved, scaled = np.add(center, shift), share * np.asarray(inertia)
+        moved = np.add(center, shift)
+        scaled = share * np.asarray(inertia)
         bodies.append((share * mass, moved.tolist(), scaled.tolist()))
     return bodies
 
@@ -194,13 +197,14 @@ class OtherPlant:
         self._all, self._own = mujoco.MjData(self.model), mujoco.MjData(self.own)
         self.model.opt.gravity[:] = self.settings.gravity
         self.push: Push = self.settings.push
-        self.brakes, self.drive_gain, self.tap = (
-            np.zeros(N, bool),
-            np.ones(N),
-            np.zeros(N),
-        )
+        self.brakes = np.zeros(N, bool)
+        self.drive_gain = np.ones(N)
+        self.tap = np.zeros(N)
         self.rng = np.random.default_rng([self.make.draw, 3])
-        self.time, self._count, self._opens, self._open = 0.0, 0, np.inf, False
+        self.time = 0.0
+        self._count = 0
+        self._opens = np.inf
+        self._open = False
         self.set_payload(self.settings.payload)
         self._all.qpos[:] = np.concatenate([self.start, self.start])
         mujoco.mj_forward(self.model, self._all)
@@ -266,10 +270,8 @@ class OtherPlant:
             force, moment = (
                 np.reshape(one, (3, 1)) for one in (self.push.force, self.push.moment)
             )
-            point, body = (
-                self._all.site_xpos[0].reshape(3, 1),
-                self.model.site_bodyid[0],
-            )
+            point = self._all.site_xpos[0].reshape(3, 1)
+            body = self.model.site_bodyid[0]
             mujoco.mj_applyFT(
                 self.model,
                 self._all,
@@ -293,7 +295,8 @@ class OtherPlant:
 
     def read(self) -> SensorReading:
         """Return what encoders and torque sensors measure."""
-        settings, count = self.settings, self.make.count
+        settings = self.settings
+        count = self.make.count
         deviations = (
             settings.position_noise,
             settings.velocity_noise,

@@ -69,9 +69,16 @@ EVENTS = (
 # The receiver's states by the sentences of its log.
 STATES = {state.value: state.status_word for state in ReceiverState}
 ANY = '|'.join(sorted(map(re.escape, STATES), key=len, reverse=True))
-_MOST_STEP, _MOST_HELD_S, _MOST_NOTICE_S = 1.0 + 1e-6, COMMAND_TIMEOUT_S + 0.005, 0.1
-_AT_REST, _ROUNDING = 0.05, 1e-9  # [rad/s, N m]
-_TIMEOUT_S, _MOVING_S, _AFTER_S, _RIVAL_S, _SHORTLY_S = 60.0, 1.5, 2.5, 0.3, 0.1
+_MOST_STEP = 1.0 + 1e-6
+_MOST_HELD_S = COMMAND_TIMEOUT_S + 0.005
+_MOST_NOTICE_S = 0.1
+_AT_REST = 0.05  # [rad/s]
+_ROUNDING = 1e-9  # [N m]
+_TIMEOUT_S = 60.0
+_MOVING_S = 1.5
+_AFTER_S = 2.5
+_RIVAL_S = 0.3
+_SHORTLY_S = 0.1
 _SENT_BEFORE = 20_000  # more than the feedforward node sends, by sequence numbers
 _RIVAL_TORQUE = Float64MultiArray(data=[10.0] * FER.n)
 
@@ -100,7 +107,8 @@ class Bench:
     """The simulated arm's and the nodes' processes, and a ROS node that talks to them."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self._running = folder, dict[str, subprocess.Popen[bytes]]()
+        self.folder = folder
+        self._running = dict[str, subprocess.Popen[bytes]]()
         use_isolated_network()
         self._context = Context()
         rclpy.init(context=self._context)
@@ -168,7 +176,8 @@ class Bench:
 
 def run(event: str, target: str, folder: Path) -> Result:
     """Let a node move an arm, let an event happen, and judge every simulation step."""
-    steps, bench = folder / 'steps.bin', Bench(folder)
+    steps = folder / 'steps.bin'
+    bench = Bench(folder)
     try:
         if event == 'rival':
             bench.rival = bench.node.create_publisher(Float64MultiArray, COMMAND_TOPIC, 1)
@@ -237,10 +246,8 @@ def speak(bench: Bench, event: str) -> float:
     kind, topic = (
         (JointState, 'joint_states') if event == 'states' else (Float64MultiArray, COMMAND_TOPIC)
     )
-    publisher, spoken = (
-        bench.rival or bench.node.create_publisher(kind, topic, 1),
-        list[float](),
-    )
+    publisher = bench.rival or bench.node.create_publisher(kind, topic, 1)
+    spoken = list[float]()
     bench.until(lambda: publisher.get_subscription_count() > 0, 'a listener')
 
     def publish(message: JointState | Float64MultiArray) -> None:
@@ -253,7 +260,8 @@ def speak(bench: Bench, event: str) -> float:
         bench.spin(_SHORTLY_S, lambda: publish(_RIVAL_TORQUE))
         return spoken[0]
     delay = 0.05 if event == 'relay' else 0.0
-    heard, repeated = deque[tuple[float, Any]](), set[bytes]()
+    heard = deque[tuple[float, Any]]()
+    repeated = set[bytes]()
 
     def hear(message: JointState | Float64MultiArray) -> None:
         if bytes(serialize_message(message)) not in repeated:

@@ -54,7 +54,8 @@ def serve_requests() -> None:
     """Make the request that each line names, under ordinary scheduling, as another machine's."""
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     arm = load('fr3')
-    times, still = np.linspace(0.01, 100.0, 2000), np.zeros((2000, arm.n))
+    times = np.linspace(0.01, 100.0, 2000)
+    still = np.zeros((2000, arm.n))
     points = np.tile(np.array(arm.home), (2000, 1))
     motion = trajectory_message(list(arm.joint_names), times, points, still, still)
     with NodeClient('/feedforward', 60.0) as client:
@@ -86,7 +87,8 @@ def run(rounds: int, requests: Sequence[str]) -> dict[str, list[float]]:
     request_realtime()  # before rclpy.init, because the middleware's threads inherit it
     # 1,000 parameters delay joint states for longer than the default time-out: the node would
     # stop each time, and latch a fault at the sixth.
-    command, pipe = [sys.executable, __file__, '--client'], subprocess.PIPE
+    command = [sys.executable, __file__, '--client']
+    pipe = subprocess.PIPE
     with (
         devices(('node',), ['period:=0.125']),
         subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as client,

@@ -27,7 +27,8 @@ from timing import machine, new_parser
 import franka_dynamics as fd
 from franka_dynamics.simulation.mujoco_model import build_mujoco_model
 
-STATES, ROUNDS = 32, 10  # in a block
+STATES = 32  # in a block
+ROUNDS = 10
 HEADS = '| of one state | fd.Model [us] | binding [us] | fd.Model / binding | MuJoCo [us] |'
 MAX_RATIO = 4.0  # of the times of `fd.Model` and the binding
 # How many of q, dq and ddq a quantity takes, if not all.
@@ -43,8 +44,10 @@ INPUTS = {
 
 def binding(model: fd.Model) -> dict[str, Callable[..., object]]:
     """Return Pinocchio's own functions by the names of the models' methods."""
-    m, data = model.model, model.model.createData()
-    frame, aligned = m.getFrameId('flange'), pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+    m = model.model
+    data = model.model.createData()
+    frame = m.getFrameId('flange')
+    aligned = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
     weightless = m.copy()
     weightless.gravity = pin.Motion.Zero()
     return {
@@ -64,7 +67,8 @@ def binding(model: fd.Model) -> dict[str, Callable[..., object]]:
 def in_mujoco(arm: fd.ArmDescription) -> dict[str, Callable[..., object]]:
     """Return MuJoCo's functions, those that it has, by the names of the models' methods."""
     model = build_mujoco_model(arm)
-    data, out = mujoco.MjData(model), np.zeros(model.nv)
+    data = mujoco.MjData(model)
+    out = np.zeros(model.nv)
 
     def mass_matrix(q: np.ndarray) -> None:
         data.qpos[:] = q
@@ -73,14 +77,17 @@ def in_mujoco(arm: fd.ArmDescription) -> dict[str, Callable[..., object]]:
         mujoco.mj_crb(model, data)
 
     def nonlinear_effects(q: np.ndarray, dq: np.ndarray) -> None:
-        data.qpos[:], data.qvel[:] = q, dq
+        data.qpos[:] = q
+        data.qvel[:] = dq
         mujoco.mj_kinematics(model, data)
         mujoco.mj_comPos(model, data)
         mujoco.mj_comVel(model, data)
         mujoco.mj_rne(model, data, 0, out)
 
     def inverse_dynamics(q: np.ndarray, dq: np.ndarray, ddq: np.ndarray) -> None:
-        data.qpos[:], data.qvel[:], data.qacc[:] = q, dq, ddq
+        data.qpos[:] = q
+        data.qvel[:] = dq
+        data.qacc[:] = ddq
         mujoco.mj_inverse(model, data)
 
     return {one.__name__: one for one in (mass_matrix, nonlinear_effects, inverse_dynamics)}
@@ -105,7 +112,8 @@ def main() -> int:
     seconds = 2.0 if options.quick else options.seconds
     arm = fd.load(options.arm)
     model = fd.Model(arm)
-    native, other = binding(model), in_mujoco(arm)
+    native = binding(model)
+    other = in_mujoco(arm)
     states = [tuple(np.array(v) for v in one) for one in zip(*fd.sample_states(arm, STATES))]
     print(machine())
     print(f'\n{HEADS}\n|---|---|---|---|---|')

@@ -37,16 +37,20 @@ def main() -> int:
     parser.add_argument('--seconds', type=float, default=600.0)
     arguments = parser.parse_args()
     use_isolated_network()
-    warm_up, first = min(60.0, arguments.seconds / 6.0), None
+    warm_up = min(60.0, arguments.seconds / 6.0)
+    first = None
     with devices(('node',), _PATIENT) as processes:
         probe = Probe()
         probe.learn('node')
-        began, trips, lost = time.monotonic(), 0, 0
+        began = time.monotonic()
+        trips = 0
+        lost = 0
         while (passed := time.monotonic() - began) < arguments.seconds or first is None:
             if first is None and passed > warm_up:
                 first = resident_mib(processes['node'].pid)
             measured = probe.measure('node', _PIECE_S)
-            trips, lost = trips + len(measured.trips), lost + measured.lost
+            trips = trips + len(measured.trips)
+            lost = lost + measured.lost
         growth = resident_mib(processes['node'].pid) - first
     print(
         f'{trips} replies, {lost} joint states never answered; resident memory {first:.1f} MiB '

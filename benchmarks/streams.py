@@ -29,9 +29,12 @@ from franka_dynamics.arrays import Array, ArrayLike
 from franka_dynamics.errors import ReferenceRefusedError
 from franka_dynamics.motion.reference import ReferenceFollower
 
-STEP_S, WHOLE_S, SETTLED_S = 1e-3, 6.0, 2.0
+STEP_S = 1e-3
+WHOLE_S = 6.0
+SETTLED_S = 2.0
 # Seeds of the cases; those for judging were not looked at while constants were chosen.
-TUNING, JUDGING = 0, 3000
+TUNING = 0
+JUDGING = 3000
 DELAYS_S = np.arange(0.0, 0.6, 0.002)
 EVEN_RATE_HZ = 10.0  # of a stream without jitter, loss and noise
 # A streamed motion may use twice the acceleration limit for moments.
@@ -106,11 +109,10 @@ def streams(arm: ArmDescription, seed: int, count: int) -> Iterator[Case]:
     """Yield streams of set-points with jitter, loss and noise."""
     for draw in range(count):
         rng = np.random.default_rng((seed, 1, draw))
-        motion, rate = (
-            Motion.drawn(arm, rng),
-            float(np.exp(rng.uniform(*np.log([10, 100])))),
-        )
-        jitter, loss = rng.uniform(0.0, 0.25), rng.choice([0.0, 0.0, 0.05, 0.1])
+        motion = Motion.drawn(arm, rng)
+        rate = float(np.exp(rng.uniform(*np.log([10, 100]))))
+        jitter = rng.uniform(0.0, 0.25)
+        loss = rng.choice([0.0, 0.0, 0.05, 0.1])
         noise = rng.choice([0.0, 2e-4, 1e-3])
         sampled = np.arange(0.0, WHOLE_S, 1.0 / rate)
         arrivals = sampled + rng.uniform(0.0, jitter / rate, len(sampled))
@@ -133,10 +135,12 @@ def chunks(arm: ArmDescription, seed: int, count: int) -> Iterator[Case]:
     """Yield chunks of points that replace each other, each a while after its first point."""
     for draw in range(count):
         rng = np.random.default_rng((seed, 2, draw))
-        motion, period = Motion.drawn(arm, rng), 1.0 / rng.uniform(10.0, 50.0)
+        motion = Motion.drawn(arm, rng)
+        period = 1.0 / rng.uniform(10.0, 50.0)
         length = int(rng.integers(8, 33))
         every = max(1, round(rng.uniform(0.25, 0.75) * length))
-        noise, computing = rng.choice([0.0, 1e-3, 3e-3]), rng.uniform(0.0, 0.1)
+        noise = rng.choice([0.0, 1e-3, 3e-3])
+        computing = rng.uniform(0.0, 0.1)
         sent = []
         for k in range(0, round(WHOLE_S / period), every):
             times = period * np.arange(1, length + 1)
@@ -151,10 +155,8 @@ def trajectories(arm: ArmDescription, seed: int, count: int) -> Iterator[Case]:
     """Yield whole motions, positions alone or with velocities."""
     for draw in range(count):
         rng = np.random.default_rng((seed, 3, draw))
-        motion, times = (
-            Motion.drawn(arm, rng),
-            np.arange(0.0, WHOLE_S, 1.0 / rng.uniform(10, 100)),
-        )
+        motion = Motion.drawn(arm, rng)
+        times = np.arange(0.0, WHOLE_S, 1.0 / rng.uniform(10, 100))
         asked = {'q': motion.at(times), 'times': times}
         if draw % 2:
             h = 1e-5
@@ -167,8 +169,11 @@ def replaced(arm: ArmDescription, seed: int, count: int) -> Iterator[Case]:
     """Yield motions to drawn goals, each replaced by the next one in mid-motion."""
     for draw in range(count):
         rng = np.random.default_rng((seed, 4, draw))
-        low, high, home = arm.limit('lower'), arm.limit('upper'), np.array(arm.home)
-        sent, now = [], 0.0
+        low = arm.limit('lower')
+        high = arm.limit('upper')
+        home = np.array(arm.home)
+        sent = []
+        now = 0.0
         for _ in range(4):
             goal = np.clip(home + rng.uniform(-0.5, 0.5, arm.n), low + 0.1, high - 0.1)
             duration = rng.uniform(0.8, 2.5)
@@ -187,7 +192,9 @@ KINDS: dict[str, tuple[Callable[..., Iterator[Case]], int]] = {
 
 def run(case: Case) -> Found:
     """Send what the case sends; compare the desired states with its motion and the limits."""
-    found, reference, coming = Found(), ReferenceFollower(case.arm), list(case.sent)
+    found = Found()
+    reference = ReferenceFollower(case.arm)
+    coming = list(case.sent)
     reference.at(0.0)
     reference.hold(case.arm.home)
     states = []
@@ -216,11 +223,14 @@ def run(case: Case) -> Found:
     found.step = float(np.abs(np.diff(dq, axis=0) - STEP_S * means).max())
     if case.motion is not None:
         late = stamps > SETTLED_S + DELAYS_S[-1]
-        times, q, ddq = stamps[late][::5], q[late][::5], ddq[late][::5]
+        times = stamps[late][::5]
+        q = q[late][::5]
+        ddq = ddq[late][::5]
         errors = [np.sqrt(np.mean((case.motion.at(times - d) - q) ** 2)) for d in DELAYS_S]
         best = int(np.argmin(errors))
         true = case.motion.acceleration(times - DELAYS_S[best])
-        found.late, found.error = float(DELAYS_S[best]), float(errors[best])
+        found.late = float(DELAYS_S[best])
+        found.error = float(errors[best])
         found.acceleration_error = float(
             np.sqrt(np.mean((ddq - true) ** 2)) / np.sqrt(np.mean(true**2))
         )

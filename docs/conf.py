@@ -123,7 +123,8 @@ def own(module):
 
 def write(name, lines):
     """Write a generated page, if it is not there with the same text already."""
-    path, text = GENERATED / name, '\n'.join(lines) + '\n'
+    path = GENERATED / name
+    text = '\n'.join(lines) + '\n'
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists() or path.read_text('utf-8') != text:
         path.write_text(text, 'utf-8')

@@ -95,7 +95,8 @@ def table_of_limits() -> str:
 def table_of_guard() -> str:
     """Return the rows of what the guard allows, and what follows beyond."""
     firm, wrist = load('fr3').limit('effort')[[0, -1]]
-    ratio, wrist_ratio = torques.MAX_DISTURBANCE_RATIO, torques.MAX_WRIST_DISTURBANCE_RATIO
+    ratio = torques.MAX_DISTURBANCE_RATIO
+    wrist_ratio = torques.MAX_WRIST_DISTURBANCE_RATIO
     lasting = f'{1e3 * torques.MAX_DISTURBANCE_TIME_S:g} ms'
     return _rows(
         (

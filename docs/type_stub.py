@@ -18,7 +18,8 @@ MAX_WIDTH = 99
 
 def stub() -> str:
     """Return the text of the stub."""
-    imports, renamed = [], []
+    imports = []
+    renamed = []
     for name, (module, attribute) in vars(franka_dynamics)['_MODULE_BY_NAME'].items():
         shown = name if name == attribute else f'_{name}'
         imports.append((module, attribute, shown))

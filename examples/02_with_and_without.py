@@ -50,22 +50,19 @@ STIFFNESS_RATIO = np.array([1.0, 1.0, 1.0, 1.0, 0.6, 0.6, 0.3])
 DAMPING_PER_ROOT = np.array([4.0, 4.0, 4.0, 4.0, 1.0, 1.0, 0.5]) / np.sqrt(40.0)
 AMPLITUDE = np.array([0.55, 0.25, 0.15, 0.3, 0.4, 0.3, 0.5])  # rad
 CYCLES = np.array([1, 2, 1, 2, 1, 2, 1])  # oscillations of each joint in PERIOD_S
-PERIOD_S, STEP_S = (
-    2.0,
-    1e-3,
-)  # the motion fades in during the first period, then repeats
+PERIOD_S = 2.0  # the motion fades in during the first period, then repeats
+STEP_S = 1e-3
 FADE = np.polynomial.Polynomial([0.0, 0.0, 0.0, 10.0, -15.0, 6.0])
 FADE_AND_DERIVATIVES = [FADE.deriv(k) / PERIOD_S**k for k in range(3)]
-COLOURS, GREY, BLACK = (
-    ((0.95, 0.45, 0.1), (0.1, 0.55, 0.95)),
-    (0.7, 0.72, 0.76),
-    (0.1, 0.1, 0.1),
-)
-WIDTH, HEIGHT, PLOT_HEIGHT = 640, 330, 150  # pixels
-FRAME_STEPS, POINT_STEPS = (
-    50,
-    20,
-)  # control steps between frames, and between points of a path
+COLOURS = ((0.95, 0.45, 0.1), (0.1, 0.55, 0.95))
+GREY = (0.7, 0.72, 0.76)
+BLACK = (0.1, 0.1, 0.1)
+# In pixels.
+WIDTH = 640
+HEIGHT = 330
+PLOT_HEIGHT = 150
+FRAME_STEPS = 50  # control steps between frames
+POINT_STEPS = 20  # control steps between points of a path
 WORLD = f"""<mujoco>
   <visual><global offwidth="{WIDTH}" offheight="{HEIGHT}" fovy="38"/>
   <headlight ambient="0.45 0.45 0.45" diffuse="0.5 0.5 0.5" specular="0 0 0"/></visual>
@@ -77,10 +74,8 @@ WORLD = f"""<mujoco>
 def motion(time):
     """Return desired position, velocity and acceleration, (n,) each, at a time [s]."""
     rate = 2.0 * np.pi * CYCLES / PERIOD_S
-    wave, slope = (
-        AMPLITUDE * np.sin(rate * time),
-        AMPLITUDE * rate * np.cos(rate * time),
-    )
+    wave = AMPLITUDE * np.sin(rate * time)
+    slope = AMPLITUDE * rate * np.cos(rate * time)
     s = min(time / PERIOD_S, 1.0)  # elapsed fraction of the first period
     fade, dfade, ddfade = (one(s) for one in FADE_AND_DERIVATIVES)
     ddq_d = ddfade * wave + 2.0 * dfade * slope - fade * rate**2 * wave
@@ -100,20 +95,23 @@ def follow(stiffness, slowness, arm, known_load=False):
     The PD gets C dq + M ddq_d of `arm`, and its friction if it has one; None: nothing. With
     `known_load` the simulated arm compensates the weight of its load, too.
     """
-    kp, kd = stiffness * STIFFNESS_RATIO, np.sqrt(stiffness) * DAMPING_PER_ROOT
+    kp = stiffness * STIFFNESS_RATIO
+    kd = np.sqrt(stiffness) * DAMPING_PER_ROOT
     plant = random_plant(ARM)
     settings = replace(plant.settings, gravity_compensation=True)
     if known_load:
         settings = replace(settings, payload=fd.LinkInertia.zero())
         plant = replace(plant, arm=plant.arm.with_payload(plant.settings.payload))
     simulated = ArmSimulation(plant.arm, settings)
-    steps, rows = round(slowness * PERIOD_S / STEP_S), []
+    steps = round(slowness * PERIOD_S / STEP_S)
+    rows = []
     model = arm and fd.Model(arm)
     friction = FrictionFeedforward(arm and arm.friction)
     for step in range(3 * steps):
         q_d, dq_d, ddq_d = slowed(step * STEP_S, slowness)
         state = simulated.read()
-        q, dq = state.position, state.velocity
+        q = state.position
+        dq = state.velocity
         torque = kp * (q_d - q) + kd * (dq_d - dq)
         if arm:
             friction.update(step * STEP_S, q)
@@ -131,11 +129,9 @@ def flange_off(run):
 
 def add_capsule(scene, ends, radius, colour):
     """Add a capsule between two `ends` [m] to a MuJoCo scene."""
-    geom, kind, axes = (
-        scene.geoms[scene.ngeom],
-        mujoco.mjtGeom.mjGEOM_CAPSULE,
-        np.eye(3).ravel(),
-    )
+    geom = scene.geoms[scene.ngeom]
+    kind = mujoco.mjtGeom.mjGEOM_CAPSULE
+    axes = np.eye(3).ravel()
     rgba = np.array((*colour, 1.0), dtype=np.float32)
     mujoco.mjv_initGeom(geom, kind, np.zeros(3), ends[0], axes, rgba)
     mujoco.mjv_connector(geom, kind, radius, *ends)
@@ -158,19 +154,20 @@ def add_arm(scene, run, k, offset, colour):
 
 def draw(pair, stiffness):
     """Draw both arms and their flanges' distances from the path as a GIF."""
-    world, camera, images = (
-        mujoco.MjModel.from_xml_string(WORLD),
-        mujoco.MjvCamera(),
-        [],
-    )
+    world = mujoco.MjModel.from_xml_string(WORLD)
+    camera = mujoco.MjvCamera()
+    images = []
     mujoco.mj_forward(world, data := mujoco.MjData(world))
     camera.lookat[:] = 0.2, 0.0, 0.45
-    camera.distance, camera.azimuth, camera.elevation = 1.75, 180.0, -18.0
+    camera.distance = 1.75
+    camera.azimuth = 180.0
+    camera.elevation = -18.0
     figure, ax = plt.subplots(figsize=(WIDTH / 100, PLOT_HEIGHT / 100), layout='constrained')
     canvas = FigureCanvasAgg(figure)
     for run, colour, label in zip(pair, COLOURS, ('PD', 'PD + feedforward')):
         off = flange_off(run)
-        rms, times = np.sqrt(np.mean(off**2)), STEP_S * np.arange(len(off))
+        rms = np.sqrt(np.mean(off**2))
+        times = STEP_S * np.arange(len(off))
         ax.plot(times, off, color=colour, label=f'{label}: {rms:.0f} mm off (rms)')
     ax.set(xlim=(0.0, PERIOD_S), ylim=(0.0, 55.0), ylabel='off [mm]')
     ax.set_xlabel(f'time [s]; kp {stiffness:g} N m/rad; black: the desired path')
@@ -185,7 +182,8 @@ def draw(pair, stiffness):
             canvas.draw()
             plot = np.asarray(canvas.buffer_rgba())[..., :3]
             images.append(Image.fromarray(np.vstack((renderer.render(), plot))).quantize(64))
-    name, pause = 'with_and_without.gif', 1e3 * FRAME_STEPS * STEP_S  # ms
+    name = 'with_and_without.gif'
+    pause = 1e3 * FRAME_STEPS * STEP_S  # ms
     images[0].save(name, save_all=True, append_images=images[1:], duration=pause, loop=0)
 
 

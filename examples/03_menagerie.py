@@ -26,7 +26,9 @@ import franka_dynamics as fd
 
 KP = (120.0, 120.0, 120.0, 120.0, 30.0, 30.0, 20.0)  # N m/rad
 KD = (12.0, 12.0, 12.0, 12.0, 3.0, 3.0, 2.0)  # N m s/rad
-PERIOD_S, SETTLE_S, DURATION_S = 1.0 / 30.0, 0.5, 6.0
+PERIOD_S = 1.0 / 30.0
+SETTLE_S = 0.5
+DURATION_S = 6.0
 
 
 def policy(home, time):
@@ -42,7 +44,8 @@ def follow(arm, model, home, terms):
     )
     data = mujoco.MjData(model)
     data.qpos[:] = home
-    errors, sent = [], 0
+    errors = []
+    sent = 0
     while data.time < SETTLE_S + DURATION_S:
         time = data.time - SETTLE_S
         if time >= sent * PERIOD_S:

@@ -37,7 +37,8 @@ class Simulator(Node):
         self.data = mujoco.MjData(mujoco.MjModel.from_xml_string(mjcf_text(ARM)))
         self.data.qpos[:] = ARM.home
         self.states = self.create_publisher(JointState, 'joint_states', 1)
-        commands, take = 'effort_controller/commands', self._take
+        commands = 'effort_controller/commands'
+        take = self._take
         # rclpy's types do not know that a callback may take `info`.
         self.create_subscription(Float64MultiArray, commands, take, 1)  # type: ignore[arg-type]
         self.create_service(Trigger, DECLARES, lambda _, answer: answer)
@@ -47,7 +48,9 @@ class Simulator(Node):
         self.receiver.accept(message.data, info['publication_sequence_number'])
 
     def _step(self):
-        q, dq, now = self.data.qpos, self.data.qvel, self.get_clock().now()
+        q = self.data.qpos
+        dq = self.data.qvel
+        now = self.get_clock().now()
         pd = ARM.limit('effort') * (1.2 * (ARM.home - q) - 0.12 * dq)
         self.data.ctrl[:] = pd + self.receiver.step(1e-9 * now.nanoseconds, q, dq)
         self.followed += self.receiver.state is ReceiverState.FOLLOWING

@@ -38,10 +38,13 @@ class TorqueLoop:
     """Answers each state with a torque that ramps up from zero and, at the end, down to zero."""
 
     def __init__(self, library: Any, robot: Any, controller: Feedforward) -> None:
-        self._library, self._robot, self._controller = library, robot, controller
+        self._library = library
+        self._robot = robot
+        self._controller = controller
         self.sent = 0
         self._begin = np.full(controller.description.n, np.nan)  # where the motion begins [rad]
-        self._end, self._stop = np.inf, ''
+        self._end = np.inf
+        self._stop = ''
         self.failure: Exception | None = None
         signal.signal(signal.SIGINT, lambda *_: self.stop('interrupted'))
         signal.signal(signal.SIGTERM, lambda *_: self.stop('terminated'))
@@ -59,7 +62,8 @@ class TorqueLoop:
         # Collect garbage now, because a full collection takes longer than a cycle.
         gc.collect()
         gc.freeze()
-        controller, motion = self._controller, self._robot.start_torque_control()
+        controller = self._controller
+        motion = self._robot.start_torque_control()
         while True:
             state, _ = motion.readOnce()
             try:
@@ -76,10 +80,12 @@ class TorqueLoop:
 
     def _torque(self, state: Any, way: np.ndarray, duration: float) -> np.ndarray:
         """Return a state's torque, (n,) [N m]; begin the motion once torques are sent."""
-        controller, stamp = self._controller, state.time.to_sec()
+        controller = self._controller
+        stamp = state.time.to_sec()
         torque = controller.step(state.q, state.dq, stamp, effort=state.tau_J)
         if controller.state is State.RUNNING and self._end == np.inf:
-            q, still = np.array(state.q), np.zeros((3, len(way)))
+            q = np.array(state.q)
+            still = np.zeros((3, len(way)))
             times = LEAD_S + duration * np.array([0.0, 0.5, 1.0])
             self._begin = q
             self._end = controller.follow([q, q + way, q], times, still, still).end

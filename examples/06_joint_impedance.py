@@ -28,7 +28,8 @@ STIFFNESS = np.array([200.0, 200.0, 200.0, 200.0, 60.0, 60.0, 30.0])  # N m/rad
 DAMPING = np.array([20.0, 20.0, 20.0, 20.0, 3.0, 3.0, 1.0])  # N m s/rad
 AMPLITUDE = np.array([0.3, 0.2, 0.3, 0.2, 0.4, 0.3, 0.5])  # rad
 # Angular frequency of the motion [rad/s]; time that the arm stands still before the motion [s].
-FREQUENCY, HOLD_S = 2.0 * np.pi * 0.4, 0.5
+FREQUENCY = 2.0 * np.pi * 0.4
+HOLD_S = 0.5
 # Longest wait for every subscriber to confirm the last torque, which is zero.
 DELIVERY = Duration(seconds=5.0)
 
@@ -42,7 +43,8 @@ class Controller(Node):
         joints = [f'fer_joint{i}' for i in range(1, 8)]
         self.joints = self.declare_parameter('joints', joints).value
         self.terms = self.declare_parameter('terms', True).value
-        self.what, self.unit = what, unit
+        self.what = what
+        self.unit = unit
         self.start, self.torque, self.rows = None, np.zeros(len(self.joints)), []
         self._publisher = self.create_publisher(Float64MultiArray, 'effort_controller/commands', 1)
 
@@ -90,7 +92,8 @@ class Controller(Node):
         if not self.rows:
             raise SystemExit('no motion: not all of the topics came with one stamp.')
         times, errors, torques = np.array(self.rows).T
-        rms, most = np.sqrt(np.mean(errors**2)), errors.max()
+        rms = np.sqrt(np.mean(errors**2))
+        most = errors.max()
         print(
             f'{len(times)} states answered: {self.what} were {rms:.3g} {self.unit} off (rms), '
             f'{most:.3g} {self.unit} at most; torques up to {torques.max():.1f} N m; now zero'
@@ -127,7 +130,8 @@ class JointImpedance(Controller):
             torque += mass_matrix @ ddq_d + messages['coriolis'].effort
         self.send(torque, since, q_d - q)
         desired = JointState(header=messages['state'].header, name=self.joints)
-        desired.position, desired.velocity = q_d.tolist(), dq_d.tolist()
+        desired.position = q_d.tolist()
+        desired.velocity = dq_d.tolist()
         self._desired.publish(desired)
 
 

@@ -24,7 +24,8 @@ shared = import_module('06_joint_impedance')
 
 STIFFNESS = np.array([400.0, 400.0, 400.0, 30.0, 30.0, 30.0])  # N/m and N m/rad
 DAMPING = np.array([60.0, 60.0, 60.0, 3.0, 3.0, 3.0])  # N s/m and N m s/rad
-ELBOW_STIFFNESS, ELBOW_DAMPING = 10.0, 2.0  # N m/rad, N m s/rad
+ELBOW_STIFFNESS = 10.0  # N m/rad
+ELBOW_DAMPING = 2.0  # N m s/rad
 # Amplitudes of the flange's displacement [m] and rotation [rad] in the base's axes.
 REACH = np.array([0.0, 0.2, 0.1, 0.0, 0.0, 0.0])
 
@@ -37,7 +38,8 @@ def rotation_from_to(start, end):
 
 def pose_arrays(pose):
     """Return position [m] and quaternion (x, y, z, w) of a pose."""
-    place, turn = pose.position, pose.orientation
+    place = pose.position
+    turn = pose.orientation
     return np.array([place.x, place.y, place.z]), np.array([turn.x, turn.y, turn.z, turn.w])
 
 

@@ -31,7 +31,8 @@ from franka_dynamics.simulation.arm_simulation import (
 )
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
 
-STEP_S, PERIOD_S = 1e-3, 0.004  # control cycle; time between two set-points
+STEP_S = 1e-3  # control cycle
+PERIOD_S = 0.004  # time between two set-points
 # Standard deviations of the coefficients of FRICTION, in the order of its fields.
 DEVIATIONS = np.array(
     [
@@ -59,16 +60,19 @@ FRICTION = MaxwellSlipFriction(
 ARM = replace(fd.load('fer'), friction=FRICTION)
 LOWER, UPPER, FASTEST = (ARM.limit(name) for name in ('lower', 'upper', 'velocity'))
 # Mass, centre of mass and inertia of the payload, as arguments of libfranka's setLoad.
-PAYLOAD, NOTHING = (
-    (0.8, 0.0, 0.0, 0.08, 0.002, 0.0, 0.0, 0.002, 0.0, 0.001),
-    (0.0,) * 10,
-)
+PAYLOAD = (0.8, 0.0, 0.0, 0.08, 0.002, 0.0, 0.0, 0.002, 0.0, 0.001)
+NOTHING = (0.0,) * 10
 # The hand: springs and dampers between the flange's planned and actual poses.
-HAND_STIFFNESS, HAND_DAMPING = 1000.0, 60.0  # N/m, N s/m
-WRIST_STIFFNESS, WRIST_DAMPING = 30.0, 2.0  # N m/rad, N m s/rad, against rotation
+HAND_STIFFNESS = 1000.0  # N/m
+HAND_DAMPING = 60.0  # N s/m
+WRIST_STIFFNESS = 30.0  # N m/rad, against rotation
+WRIST_DAMPING = 2.0  # N m s/rad
 # Displacement of the hand [m], duration of one cycle to and fro [s], number of cycles.
-WAY, CYCLE_S, CYCLES = np.array([0.10, 0.10, 0.05]), 4.0, 2
-START_S, LET_GO_S = 1.0, 2.0  # [s] at rest before the motion; after the hand lets go
+WAY = np.array([0.10, 0.10, 0.05])
+CYCLE_S = 4.0
+CYCLES = 2
+START_S = 1.0  # at rest before the motion
+LET_GO_S = 2.0  # after the hand lets go
 # Time constant of the low-pass filter of the velocity at which friction is compensated.
 SMOOTHING_S = 0.01
 CASES = {  # target of the controller, payload compensated, friction compensated
@@ -82,10 +86,8 @@ CASES = {  # target of the controller, payload compensated, friction compensated
 
 def hand_wrench(time, start, pose, twist):
     """Return the force [N] and moment [N m] of the hand at the flange, base axes."""
-    phase, since = (
-        2.0 * np.pi / CYCLE_S,
-        min(max(time - START_S, 0.0), CYCLES * CYCLE_S),
-    )
+    phase = 2.0 * np.pi / CYCLE_S
+    since = min(max(time - START_S, 0.0), CYCLES * CYCLE_S)
     way = 0.5 * WAY * (1.0 - np.cos(phase * since))
     pace = 0.5 * WAY * phase * np.sin(phase * since)
     force = HAND_STIFFNESS * (start[:3, 3] + way - pose[:3, 3]) + HAND_DAMPING * (pace - twist[:3])
@@ -111,27 +113,34 @@ def run(target, payload, friction):
         effort_noise=0.05,
         brake_release_after=0.1,
     )
-    simulation, controller = (
-        ArmSimulation(ARM, plant),
-        Feedforward(ARM, **vars(settings)),
-    )
+    simulation = ArmSimulation(ARM, plant)
+    controller = Feedforward(ARM, **vars(settings))
     home = ARM.home_position
-    model, velocity, before, sent = fd.Model(ARM), np.zeros(ARM.n), home, 0.0
-    start, let_go, rows = model.frames(home)[-1], START_S + CYCLES * CYCLE_S, []
+    model = fd.Model(ARM)
+    velocity = np.zeros(ARM.n)
+    before = home
+    sent = 0.0
+    start = model.frames(home)[-1]
+    let_go = START_S + CYCLES * CYCLE_S
+    rows = []
     for _ in range(round((let_go + LET_GO_S) / STEP_S)):
         state = simulation.read()
-        q, time = state.position, state.time
+        q = state.position
+        time = state.time
         torque = controller.step(q, state.velocity, time, effort=state.effort)
         if time - sent >= PERIOD_S - 0.5 * STEP_S:
             # Velocity from positions, because the measured velocity is the motors' and noisier.
             elapsed = time - sent
             share = elapsed / (SMOOTHING_S + elapsed)
             velocity = velocity + share * ((q - before) / elapsed - velocity)
-            before, sent = q, time
-            at, pace = np.clip(q, LOWER, UPPER), np.clip(velocity, -FASTEST, FASTEST)
+            before = q
+            sent = time
+            at = np.clip(q, LOWER, UPPER)
+            pace = np.clip(velocity, -FASTEST, FASTEST)
             with suppress(ReferenceRefusedError):  # while braking, or at a limit
                 controller.follow(at, dq=pace, ddq=np.zeros(ARM.n))
-        pose, dq = model.frames(simulation.position)[-1], np.array(simulation.data.qvel)
+        pose = model.frames(simulation.position)[-1]
+        dq = np.array(simulation.data.qvel)
         twist = model.jacobian(simulation.position) @ dq
         held = time < let_go
         force, moment = hand_wrench(time, start, pose, twist) if held else np.zeros((2, 3))

@@ -29,17 +29,21 @@ from franka_dynamics.simulation.joint_elasticity import franka_elasticity
 
 ARM = load('fer')
 STEP_S = 1e-3
-PULL_N, PULL_S = 5.0, 0.1  # least force [N] and duration [s] of a pull
+PULL_N = 5.0  # least force of a pull
+PULL_S = 0.1  # and its least duration
 LOAD_S = 0.5  # time constant of the filter that follows the torque of model errors [s]
 SETTLED_S = 1.0  # time for the arm to come to rest under its gains
 OPENING_S = 0.05  # from the command to open until the gripper's fingers have let go [s]
 # Mass, centre of mass and inertia of the object, as arguments of libfranka's setLoad.
 OBJECT = (0.8, 0.0, 0.0, 0.12, 0.002, 0.0, 0.0, 0.002, 0.0, 0.001)
-KP, KD = (400.0,) * 4 + (100.0,) * 3, (25.0,) * 4 + (5.0,) * 3
+KP = (400.0,) * 4 + (100.0,) * 3
+KD = (25.0,) * 4 + (5.0,) * 3
 # Forces in the base's axes [N]: a bump of 15 N for 30 ms, then a pull that grows to 12 N within
 # 0.2 s.
 BUMP = Push((0.0, 15.0, 0.0), 1.5, 0.03)
-PULL_AT, PULL_RISE_S, PULL = 3.0, 0.2, np.array([10.0, 0.0, 6.6])
+PULL_AT = 3.0
+PULL_RISE_S = 0.2
+PULL = np.array([10.0, 0.0, 6.6])
 
 
 class Releaser:
@@ -105,10 +109,12 @@ def run(duration: float = 5.0, seed: int = 0) -> Run:
     releaser = Releaser(
         WrenchEstimator(controller.requested_law.terms.true_model, offset=settings.payload[1:4])
     )
-    found, order = Run(), float('inf')
+    found = Run()
+    order = float('inf')
     for step in range(round(duration / STEP_S)):
         reading = simulation.read()
-        time, external = reading.time, controller.disturbances.external_torque
+        time = reading.time
+        external = controller.disturbances.external_torque
         torque = controller.step(reading.position, reading.velocity, time, effort=reading.effort)
         if order > time > SETTLED_S and releaser.update(time, reading.position, external):
             found.events['gripper told to open'] = order = time

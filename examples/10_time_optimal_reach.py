@@ -42,15 +42,20 @@ def loaded_arm(mass):
 
 def fastest(arm):
     """Return q, dq, ddq at the knots, (3, K + 1, n), and the least duration [s] that was found."""
-    model, T, before, near = fd.BatchModel(arm), FIRST_DURATION_S, np.inf, NEAR[0]
+    model = fd.BatchModel(arm)
+    T = FIRST_DURATION_S
+    before = np.inf
+    near = NEAR[0]
     quintic = np.polynomial.Polynomial([0.0, 0.0, 0.0, 10.0, -15.0, 6.0])
-    s, path = np.linspace(0.0, 1.0, K + 1)[:, None], [START, 0.0, 0.0]
+    s = np.linspace(0.0, 1.0, K + 1)[:, None]
+    path = [START, 0.0, 0.0]
     states = np.array([path[d] + (GOAL - START) * quintic.deriv(d)(s) / T**d for d in range(3)])
     while near > NEAR[2] or before - T > GAIN * T:
         before, (states, T) = T, shortened(arm, model, states, T, near)
         near = max(NEAR[1] * near, NEAR[2])
     while max(np.abs(values).max() for values in shares(arm, model, states, T)) > SHARE:
-        states, T = states / 1.0001 ** np.arange(3)[:, None, None], 1.0001 * T
+        states = states / 1.0001 ** np.arange(3)[:, None, None]
+        T = 1.0001 * T
     return states, T
 
 
@@ -72,7 +77,8 @@ def shortened(arm, model, states, T, near):
     tau = model.inverse_dynamics(q, dq, ddq)
     slopes = model.inverse_dynamics_derivatives(q, dq, ddq)
     by_tau = np.einsum('dkij,dkjz->kiz', slopes, by_state, optimize=True)
-    rate, by_rate = np.diff(tau, axis=0) * K / T, np.diff(by_tau, axis=0) * K / T
+    rate = np.diff(tau, axis=0) * K / T
+    by_rate = np.diff(by_tau, axis=0) * K / T
     by_rate[..., -1] -= rate / T
     by_duration = np.eye(states.size + 1)[-1:]
     rows = [by_state[0], -by_state[0], by_duration, -by_duration]
@@ -94,11 +100,9 @@ def shortened(arm, model, states, T, near):
             rows.append(by_speed + brake * by_state[0, :, i])
             room.append(brake * (end - q[:, i]) - speed**2)
     # q is the integral of dq, dq that of ddq; the first and the last knot do not change.
-    h, equal, off = (
-        T / K,
-        [steps[:, 0], steps[:, -1]],
-        [np.zeros(states[:, 0].size * 2)],
-    )
+    h = T / K
+    equal = [steps[:, 0], steps[:, -1]]
+    off = [np.zeros(states[:, 0].size * 2)]
     for sign, target, (x, v, a) in ((1.0, equal, steps), (-1.0, off, states)):
         target.append(sign * (np.diff(v, axis=0) - h / 2.0 * (a[:-1] + a[1:])))
         target.append(sign * (np.diff(x, axis=0) - h * v[:-1] - h**2 * (a[:-1] / 3 + a[1:] / 6)))
@@ -148,7 +152,8 @@ def main():
     print(f'planned: {T:.3f} s; MuJoCo ends {1e3 * np.abs(end - GOAL).max():.2g} mrad off')
     figure = Figure(figsize=(8.0, 9.0), layout='constrained')
     figure.suptitle(f'FR3, 2 kg on the flange: {T:.3f} s within {SHARE:.0%} of the limits')
-    rows, knots = figure.subplots(4, 1, sharex=True), np.linspace(0.0, T, K + 1)
+    rows = figure.subplots(4, 1, sharex=True)
+    knots = np.linspace(0.0, T, K + 1)
     for axes, values, name in zip(rows, shares(arm, fd.BatchModel(arm), states, T), LIMITED):
         axes.plot(
             knots[-len(values) :],

@@ -30,15 +30,12 @@ from franka_dynamics.simulation.arm_simulation import ArmSimulation
 
 KP = (40.0, 40.0, 40.0, 40.0, 24.0, 24.0, 12.0)  # N m/rad
 KD = (4.0, 4.0, 4.0, 4.0, 1.0, 1.0, 0.5)  # N m s/rad
-STEP_S, PERIOD_S = (
-    1e-3,
-    0.033,
-)  # control cycle; time between two targets of the policy [s]
-CHUNK, CHUNK_EVERY = (
-    30,
-    15,
-)  # targets in a chunk; after how many targets the next chunk comes
-SETTLE_S, DURATION_S = 1.0, 8.0
+STEP_S = 1e-3  # control cycle
+PERIOD_S = 0.033  # time between two targets of the policy
+CHUNK = 30  # targets in a chunk
+CHUNK_EVERY = 15  # after so many targets the next chunk comes
+SETTLE_S = 1.0
+DURATION_S = 8.0
 MOST_DELAY_S = 0.4  # largest delay that is tried
 SWING = np.array([0.4, 0.2, 0.3, 0.2, 0.4, 0.3, 0.5])  # [rad]
 SHOWN = 3  # the joint in the picture, counted from 0
@@ -53,7 +50,8 @@ def policy(arm, time):
 
 def send(controller, k, way):
     """Send the policy's k-th target, or every CHUNK_EVERY targets the next chunk."""
-    arm, now = controller.description, k * PERIOD_S
+    arm = controller.description
+    now = k * PERIOD_S
     if way == 'stream':
         controller.follow(policy(arm, now))
     elif k % CHUNK_EVERY == 0:
@@ -66,9 +64,11 @@ def follow(arm, way):
     plant = random_plant(arm)
     simulated = ArmSimulation(plant.arm, replace(plant.settings, gravity_compensation=True))
     controller = fd.Feedforward(arm, 'fci', kp=KP, kd=KD)
-    every, rows = round(PERIOD_S / STEP_S), []
+    every = round(PERIOD_S / STEP_S)
+    rows = []
     for step in range(round((SETTLE_S + DURATION_S) / STEP_S)):
-        state, count = simulated.read(), step - round(SETTLE_S / STEP_S)
+        state = simulated.read()
+        count = step - round(SETTLE_S / STEP_S)
         if way == 'PD alone':
             target = policy(arm, max(0, count // every) * PERIOD_S)
             torque = KP * (target - state.position) - KD * state.velocity
@@ -89,7 +89,8 @@ def delay_and_error(arm, times, positions):
     """Return the delay [s] at which the policy's motion fits `positions` best, and its error."""
     delays = np.arange(0.0, MOST_DELAY_S, 0.005)
     late = times > 2.0 + MOST_DELAY_S
-    times, positions = times[late][::10], positions[late][::10]
+    times = times[late][::10]
+    positions = positions[late][::10]
     errors = [
         np.sqrt(np.mean((np.array([policy(arm, t - d) for t in times]) - positions) ** 2))
         for d in delays
@@ -100,7 +101,8 @@ def delay_and_error(arm, times, positions):
 
 def main() -> None:
     """Print errors and delays, and draw one joint's motions."""
-    arm, figure = fd.load('fr3'), Figure(figsize=(9.0, 4.0), layout='constrained')
+    arm = fd.load('fr3')
+    figure = Figure(figsize=(9.0, 4.0), layout='constrained')
     axes = figure.add_subplot()
     for way in ('PD alone', 'stream', 'chunks'):
         times, positions = follow(arm, way)

@@ -26,18 +26,18 @@ class Reach(gymnasium.Env):
     """Move the simulated arm's flange to a point."""
 
     def __init__(self, arm='fr3'):
-        self.model, self.arm = fd.Model(arm), fd.load(arm)
-        low, high = self.arm.limit('lower'), self.arm.limit('upper')
+        self.model = fd.Model(arm)
+        self.arm = fd.load(arm)
+        low = self.arm.limit('lower')
+        high = self.arm.limit('upper')
         self.action_space: spaces.Box = spaces.Box(low, high, dtype=np.float64)
         self.observation_space = spaces.Box(-100.0, 100.0, (2 * self.arm.n + 6,))
 
     def reset(self, *, seed=None, options=None):
         """Put the arm at its home pose and draw a goal."""
         super().reset(seed=seed)
-        self.plant, self.target = (
-            ArmSimulation(self.arm, SimulationSettings(brake_release_after=0.0)),
-            self.arm.home_position,
-        )
+        self.plant = ArmSimulation(self.arm, SimulationSettings(brake_release_after=0.0))
+        self.target = self.arm.home_position
         self.controller = fd.Feedforward(self.arm, 'mujoco', soft_gains=50.0)
         away = self.np_random.uniform(-0.4, 0.4, self.arm.n)
         self.goal = self.flange(np.clip(self.target + away, *self.limits()))
@@ -46,10 +46,8 @@ class Reach(gymnasium.Env):
 
     def step(self, action):
         """Follow joint targets (n,) [rad] for 33 ms; the episode is truncated if the arm stops."""
-        away, info = (
-            np.clip(np.asarray(action) - self.target, -MOST_STEP, MOST_STEP),
-            {},
-        )
+        away = np.clip(np.asarray(action) - self.target, -MOST_STEP, MOST_STEP)
+        info = {}
         target = np.clip(self.target + away, *self.limits())
         try:
             self.controller.follow(target)

@@ -24,7 +24,8 @@ from franka_dynamics.batch.batch_model import BatchModel
 LOAD = (0.73, 0.01, -0.02, 0.06)  # [kg, m, m, m] in the flange frame
 NAMES = ('mass [kg]', 'x [m]', 'y [m]', 'z [m]')
 NOISE = 0.05  # [N m]
-POSES, SEED = 100, 0
+POSES = 100
+SEED = 0
 
 
 def fit(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

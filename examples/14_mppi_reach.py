@@ -24,14 +24,19 @@ from franka_dynamics.simulation.mujoco_model import build_mujoco_model, import_m
 
 ARM = load('fer')
 # Number of torque sequences; steps in a sequence; duration of a step [s].
-ROLLOUTS, HORIZON, STEP = 2000, 30, 0.01
+ROLLOUTS = 2000
+HORIZON = 30
+STEP = 0.01
 EVERY = 2  # steps between two plans
 TEMPERATURE = 0.05  # relative to the median of the costs, each minus the smallest cost
 NOISE = 8.0  # standard deviation of a torque's noise over the joint's entry of M_ii [rad/s^2]
 NEAR = 0.1  # distance from the goal [m] below which the noise decreases
 SMOOTH = 0.98  # correlation of a torque's noise from step to step
 GOAL = np.array([0.45, 0.30, 0.35])  # m, in the base frame
-DISTANCE, SPEED, TERMINAL = 3000.0, 2.0, 1000.0  # weights of the cost
+# weights of the cost
+DISTANCE = 3000.0
+SPEED = 2.0
+TERMINAL = 1000.0
 PHYSICS = 1e-3  # s
 
 
@@ -80,7 +85,8 @@ class Planner:
 
     def _rolled_out(self, q: np.ndarray, dq: np.ndarray, torques: np.ndarray) -> np.ndarray:
         """Return the cost of each torque sequence, shape (ROLLOUTS,)."""
-        position, velocity = np.tile(q, (ROLLOUTS, 1)), np.tile(dq, (ROLLOUTS, 1))
+        position = np.tile(q, (ROLLOUTS, 1))
+        velocity = np.tile(dq, (ROLLOUTS, 1))
         cost = np.zeros(ROLLOUTS)
         for k, tau in enumerate(torques):
             velocity += STEP * self._model.forward_dynamics(position, velocity, tau)
@@ -103,14 +109,15 @@ def run(duration: float = 3.0, seed: int = 0) -> Run:
     data = mujoco.MjData(model)
     home = ARM.home_position
     data.qpos[:] = home
-    planner, limiter = (
-        Planner(seed),
-        TorqueLimiter(ARM.limit('effort'), ARM.limit('effort_rate')),
-    )
+    planner = Planner(seed)
+    limiter = TorqueLimiter(ARM.limit('effort'), ARM.limit('effort_rate'))
     frames = PinocchioModel(ARM)
     planner.torques(home, np.zeros(ARM.n))  # the first call compiles
     command = frames.gravity(home)
-    times, distances, torques, planning = [], [], [], []
+    times = []
+    distances = []
+    torques = []
+    planning = []
     for _ in range(round(duration / (EVERY * STEP))):
         began = time.perf_counter()
         desired = planner.torques(data.qpos.copy(), data.qvel.copy())

@@ -23,7 +23,9 @@ from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationS
 
 ARM = fd.load('fr3')
 LOAD = fd.LinkInertia.from_center_of_mass(2.0, (0.02, 0.0, 0.08), 4e-3 * np.eye(3))
-STEP_S, PERIOD_S, PERIODS = 1e-3, 4.0, 4
+STEP_S = 1e-3
+PERIOD_S = 4.0
+PERIODS = 4
 AMPLITUDE = np.array([0.3, 0.15, 0.3, 0.2, 0.3, 0.3, 0.5])  # rad
 LAMBDA = 10.0  # 1/s
 # Damping [N m s/rad], about that of LAMBDA M at the first joints.
@@ -48,12 +50,14 @@ class Adaptive:
     """Slotine and Li's controller, which begins with an arm's parameters."""
 
     def __init__(self, arm):
-        self.model, self.theta = fd.Model(arm), fd.parameter_vector(arm)
+        self.model = fd.Model(arm)
+        self.theta = fd.parameter_vector(arm)
         self.weightless = fd.Model(arm, gravity=(0.0, 0.0, 0.0))
 
     def torque(self, q, dq, q_d, dq_d, ddq_d):
         """Return the torque (n,) [N m], and adapt the parameters by one step."""
-        dq_r, ddq_r = dq_d + LAMBDA * (q_d - q), ddq_d + LAMBDA * (dq_d - dq)
+        dq_r = dq_d + LAMBDA * (q_d - q)
+        ddq_r = ddq_d + LAMBDA * (dq_d - dq)
         regressor = self.model.regressor(q, 0.5 * (dq + dq_r), ddq_r)
         regressor -= self.weightless.regressor(q, 0.5 * (dq - dq_r), np.zeros(ARM.n))
         torque = regressor @ self.theta + K * (dq_r - dq)
@@ -76,10 +80,13 @@ class ComputedTorque:
 def follow(controller):
     """Return the errors (N, n) [rad] of a controller, and the time of its steps (N,) [s]."""
     settings = SimulationSettings(payload=LOAD, gravity_compensation=True, brake_release_after=0.0)
-    simulated, own = ArmSimulation(ARM, settings), fd.Model(ARM)
-    errors, times = [], []
+    simulated = ArmSimulation(ARM, settings)
+    own = fd.Model(ARM)
+    errors = []
+    times = []
     for step in range(round(PERIODS * PERIOD_S / STEP_S)):
-        state, desired = simulated.read(), motion(step * STEP_S)
+        state = simulated.read()
+        desired = motion(step * STEP_S)
         began = time.perf_counter()
         torque = controller.torque(state.position, state.velocity, *desired)
         times.append(time.perf_counter() - began)
@@ -96,7 +103,8 @@ def rms_mrad(errors):
 
 def main():
     """Let each controller follow the motion, and print its errors."""
-    wrong, right = ComputedTorque(ARM), ComputedTorque(ARM.with_payload(LOAD))
+    wrong = ComputedTorque(ARM)
+    right = ComputedTorque(ARM.with_payload(LOAD))
     for name, one in (('load unknown', wrong), ('load known', right)):
         print(f'computed torque, {name}: {rms_mrad(follow(one)[0]):.2f} mrad')
     errors, times = follow(Adaptive(ARM))

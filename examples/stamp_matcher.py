@@ -29,7 +29,8 @@ class StampMatcher:
         topics: Mapping[str, tuple[type, str]],
         callback: Callable[[float, dict[str, Any]], None],
     ) -> None:
-        self._names, self._callback = set(topics), callback
+        self._names = set(topics)
+        self._callback = callback
         self._pending: dict[tuple[int, int], dict[str, Any]] = {}
         self._latest = (-1, 0)
         for name, (kind, topic) in topics.items():

@@ -81,7 +81,9 @@ def __getattr__(name: str) -> object:
     value = getattr(import_module(f'.{module}', __name__), attribute)
     if isfunction(value):
         value = import_module('.arguments', __name__).with_argument_checks(value)
-        value.__module__, value.__qualname__ = __name__, name  # where pickle finds it
+        # Where pickle finds it.
+        value.__module__ = __name__
+        value.__qualname__ = name
     globals()[name] = value  # later look-ups find the attribute directly
     return value
 

@@ -64,7 +64,8 @@ def with_argument_checks(function: _FunctionType) -> _FunctionType:
 
 def _is_of_type(value: Any, hint: Any) -> bool:
     """Return whether a value is of an annotated type, or is left to the function to convert."""
-    kind, inner = get_origin(hint) or hint, get_args(hint)
+    kind = get_origin(hint) or hint
+    inner = get_args(hint)
     if kind in (Union, UnionType):
         # An arm, say, as an object, or by its name or file: the function converts it.
         classes = {one for one in inner if isinstance(one, type)}
@@ -102,7 +103,8 @@ def _is_of_type(value: Any, hint: Any) -> bool:
 
 def _type_text(hint: Any) -> str:
     """Return the annotated type in words."""
-    kind, inner = get_origin(hint) or hint, get_args(hint)
+    kind = get_origin(hint) or hint
+    inner = get_args(hint)
     if kind in (Union, UnionType):
         none_first = sorted(inner, key=lambda one: one is not NoneType)
         return ' or '.join(dict.fromkeys(map(_type_text, none_first)))

@@ -148,9 +148,11 @@ def load_arm(
 
 def _stack_level_of_caller() -> int:
     """Return the `stacklevel` of a warning that names the first caller outside the package."""
-    level, frame = 1, sys._getframe(1)
+    level = 1
+    frame = sys._getframe(1)
     while frame.f_back and frame.f_globals['__name__'].startswith(f'{__package__}.'):
-        level, frame = level + 1, frame.f_back
+        level = level + 1
+        frame = frame.f_back
     return level
 
 

@@ -126,7 +126,8 @@ def as_array(
         raise array_error('') from None
     except TypeError as reason:
         raise array_error(f', which is {reason}') from None
-    lengths, shown = shape, array.shape
+    lengths = shape
+    shown = array.shape
     if lengths[:1] == (...,):
         lengths = lengths[1:]
         shown = shown[len(shown) - len(lengths) :]
@@ -196,7 +197,8 @@ def as_joint_values(
 
     """
     try:
-        vector, n = np.asarray(_real_array(values), dtype=float), len(joint_names)
+        vector = np.asarray(_real_array(values), dtype=float)
+        n = len(joint_names)
     except (TypeError, ValueError) as error:
         raise JointVectorError(
             f'{name} cannot be read as numbers ({short_text(str(error))}); give one number per '

@@ -256,7 +256,8 @@ class LimitExceededError(ReferenceRefusedError):
 
     def __init__(self, excess_text: str, time: float) -> None:
         """Make the error of a joint with `excess_text` at a time [s] after the start."""
-        self.excess_text, self.time = excess_text, time
+        self.excess_text = excess_text
+        self.time = time
         super().__init__(f'{time:.3f} s after its start the reference takes {excess_text}.')
 
 

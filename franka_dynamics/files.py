@@ -135,7 +135,8 @@ def _require_writable(folder: Path, target: Path) -> None:
         nearest = next(place for place in (folder, *folder.parents) if place.exists())
         # A file is created on trial, because permissions alone do not reveal a file system that
         # refuses new files, such as /proc, or a name that is too long.
-        prefix, suffix = f'.{target.stem}-', target.suffix
+        prefix = f'.{target.stem}-'
+        suffix = target.suffix
         tempfile.NamedTemporaryFile(dir=nearest, prefix=prefix, suffix=suffix).close()
 
 

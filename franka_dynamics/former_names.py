@@ -41,7 +41,8 @@ class FormerAttribute:
 
     def __init__(self, old: str, former: FormerName) -> None:
         """Make the attribute `old` of a class, which stands for the one that `former` names."""
-        self.old, self.former = old, former
+        self.old = old
+        self.former = former
 
     def __get__(self, instance: Any, owner: type) -> Any:
         """Return the attribute of an instance, or of the class itself; warn."""

@@ -89,9 +89,15 @@ def hat(vector: ArrayLike) -> Array:
     if values.shape[-1:] != (3,):
         raise RigidMotionError(f'hat takes shape (..., 3) or (..., 6); got {values.shape}.')
     out = np.zeros((*values.shape, 3))
-    x, y, z = values[..., 0], values[..., 1], values[..., 2]
-    out[..., 2, 1], out[..., 0, 2], out[..., 1, 0] = x, y, z
-    out[..., 1, 2], out[..., 2, 0], out[..., 0, 1] = -x, -y, -z
+    x = values[..., 0]
+    y = values[..., 1]
+    z = values[..., 2]
+    out[..., 2, 1] = x
+    out[..., 0, 2] = y
+    out[..., 1, 0] = z
+    out[..., 1, 2] = -x
+    out[..., 2, 0] = -y
+    out[..., 0, 1] = -z
     return out
 
 
@@ -152,7 +158,8 @@ def log3(rotation: ArrayLike) -> Array:
     products[..., 1:, 1:] = matrix + np.swapaxes(matrix, -1, -2) + (1.0 - trace) * np.eye(3)
     largest = np.argmax(np.diagonal(products, axis1=-2, axis2=-1), axis=-1)
     row = np.take_along_axis(products, largest[..., None, None], axis=-2)[..., 0, :]
-    cosine, vector = np.abs(row[..., 0]), np.copysign(1.0, row[..., :1]) * row[..., 1:]
+    cosine = np.abs(row[..., 0])
+    vector = np.copysign(1.0, row[..., :1]) * row[..., 1:]
     length = np.linalg.norm(vector, axis=-1)
     angle = 2.0 * np.arctan2(length, cosine)
     return vector * (angle / np.where(length == 0.0, 1.0, length))[..., None]
@@ -176,7 +183,8 @@ def adjoint(transform: ArrayLike) -> Array:
     R]]. If T is the pose of a body, Ad(T) maps its body twist to its spatial twist.
     """
     matrix = np.asarray(transform, dtype=float)
-    rotation, origin = matrix[..., :3, :3], matrix[..., :3, 3]
+    rotation = matrix[..., :3, :3]
+    origin = matrix[..., :3, 3]
     out = np.zeros((*matrix.shape[:-2], 6, 6))
     out[..., :3, :3] = out[..., 3:, 3:] = rotation
     out[..., :3, 3:] = hat(origin) @ rotation

@@ -28,7 +28,8 @@ from franka_dynamics.ros.launching import (
     write_lasting_file,
 )
 
-TORQUES, TRAJECTORY = 'torques', 'feedforward_trajectory_controller'
+TORQUES = 'torques'
+TRAJECTORY = 'feedforward_trajectory_controller'
 ARGUMENTS = {
     'robot_type': (
         'fr3',

@@ -84,7 +84,8 @@ def simulation(arguments):
     if arguments.urdf_file:
         both['model_source'] = string_parameter(arguments.urdf_file)
     own_file = argument_file_list('simulator_params_file', arguments.simulator_params_file)
-    is_ideal, defaults = False, {}
+    is_ideal = False
+    defaults = {}
     for file in own_file:
         name = f'/{arguments.namespace.strip("/")}/simulator'.replace('//', '/')
         content = yaml.safe_load(Path(file).read_text(encoding='utf-8'))

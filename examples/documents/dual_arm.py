@@ -39,8 +39,12 @@ def shoulder(side: float) -> np.ndarray:
 def dual_arm() -> BodyTree:
     """Return the tree of the waist and both arms, 15 joints; the waist carries the arms' bases."""
     described = load('fr3')
-    arm, waist, base = BodyTree.from_description(described), WAIST, described.base_link
-    parents, placements, names = [BASE_BODY], [np.eye(4)[None]], ['waist']
+    arm = BodyTree.from_description(described)
+    waist = WAIST
+    base = described.base_link
+    parents = [BASE_BODY]
+    placements = [np.eye(4)[None]]
+    names = ['waist']
     for side, prefix in ((1.0, 'left_'), (-1.0, 'right_')):
         placed = np.array(arm.placements)
         placed[0] = shoulder(side) @ placed[0]

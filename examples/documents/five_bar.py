@@ -30,9 +30,13 @@ LINK_ENDS = {
     3: (3, 5),
     4: (4, 5),
 }  # the joints at each link's ends
-RADIUS, WIDTH, THICKNESS = 0.2, 0.02, 0.01  # m
+# m
+RADIUS = 0.2
+WIDTH = 0.02
+THICKNESS = 0.01
 DENSITY = 2700.0  # kg/m^3
-START, END = np.zeros(2), np.radians([35.0, -45.0])  # rad
+START = np.zeros(2)  # rad
+END = np.radians([35.0, -45.0])
 LINK_COLOURS = ('tab:blue', 'tab:green', 'gold', 'tab:orange')
 
 
@@ -97,7 +101,8 @@ def arc_bar(start, end, segments=12):
 def quintic(times, duration):
     """Return the motors' position, velocity and acceleration, (N, 2) each, from START to END."""
     s = np.polynomial.Polynomial([0.0, 0.0, 0.0, 10.0, -15.0, 6.0])  # at rest at both ends
-    r, way = (np.asarray(times) / duration)[:, None], END - START
+    r = (np.asarray(times) / duration)[:, None]
+    way = END - START
     q, dq, ddq = (s.deriv(k)(r) / duration**k * way for k in range(3))
     return START + q, dq, ddq
 
@@ -141,7 +146,8 @@ def draw(space, chain, q):
 
 def main():
     """Print the motors' torques and the loop's error; draw them and the links."""
-    chain, times = spherical_five_bar(), np.linspace(0.0, 1.0, 201)
+    chain = spherical_five_bar()
+    times = np.linspace(0.0, 1.0, 201)
     motion = reach(chain, times)
     solved = np.abs(chain.closure_error(motion.q)).max(axis=-1)
     integrated = drift(chain, times, motion.q[0])
@@ -149,9 +155,11 @@ def main():
     for column, title in enumerate(('start', 'end')):
         space = figure.add_subplot(2, 2, 1 + column, projection='3d', title=title)
         draw(space, chain, motion.q[-column])
-    torque, opening = figure.add_subplot(2, 2, 3), figure.add_subplot(2, 2, 4)
+    torque = figure.add_subplot(2, 2, 3)
+    opening = figure.add_subplot(2, 2, 4)
     for motor, torques in enumerate(chain.inverse_dynamics(motion).T, 1):
-        most, rms = np.abs(torques).max(), np.sqrt(np.mean(torques**2))
+        most = np.abs(torques).max()
+        rms = np.sqrt(np.mean(torques**2))
         print(f'motor {motor}: at most {most:.4f} N m, root mean square {rms:.4f} N m')
         torque.plot(times, torques, label=f'motor {motor}')
     print(f'loop open by at most {solved.max():.1e} rad where it is solved for, ', end='')

@@ -25,7 +25,8 @@ LINK = 1  # index of the link whose mesh changes: link 2 of Kwon
 AXES = [1, 2, 4]  # the passive joints: 2, 3 and 5 of Kwon
 # Largest displacement of a vertex along x, y and z [m]: the bar is 10 mm thick, and its opposite
 # faces must not meet. Largest component of the rotation vector that turns a joint axis [rad].
-VERTEX_REACH, AXIS_REACH = 0.003, 0.15
+VERTEX_REACH = 0.003
+AXIS_REACH = 0.15
 TIMES = np.linspace(0.0, 0.5, 21)  # s, of the motion for which the design is optimised
 MOST_ITERATIONS = 200
 MESHES = five_bar.five_bar_meshes()
@@ -59,7 +60,8 @@ def torque_and_gradient(u):
     """Return the motors' summed mean square torques [N^2 m^2] and their gradient by u."""
     chain = designed(u)
     motion = five_bar.reach(chain, TIMES)
-    torques, by = chain.inverse_dynamics(motion), motor_derivatives(chain, motion)
+    torques = chain.inverse_dynamics(motion)
+    by = motor_derivatives(chain, motion)
     weights = 2.0 * torques / len(TIMES)
     by_parameters = np.einsum('ta,tak->k', weights, by.by_parameters[..., LINK, :])
     by_vertices = np.tensordot(by_parameters, vertex_derivatives(shaped(u), five_bar.DENSITY), 1)
@@ -72,7 +74,8 @@ def torque_and_gradient(u):
 
 def mass_and_gradient(u):
     """Return the mass of link 2 [kg] and its gradient by u."""
-    mesh, gradient = shaped(u), np.zeros(len(u))
+    mesh = shaped(u)
+    gradient = np.zeros(len(u))
     by_vertices = vertex_derivatives(mesh, five_bar.DENSITY)[-1]
     gradient[: by_vertices.size] = VERTEX_REACH * by_vertices.ravel()
     return mesh_inertia(mesh, five_bar.DENSITY).mass, gradient
@@ -89,7 +92,8 @@ def left_jacobian(turn):
 
 def optimise():
     """Minimise summed mean square torques by SLSQP within |u| <= 1, link 2 not getting lighter."""
-    torque, mass = torque_and_gradient(START)[0], mass_and_gradient(START)[0]
+    torque = torque_and_gradient(START)[0]
+    mass = mass_and_gradient(START)[0]
 
     def scaled(u):
         value, gradient = torque_and_gradient(u)
@@ -120,7 +124,8 @@ def main():
     print(f'root mean square torque: {before:.4f} -> {after:.4f} N m ({change:+.1f} %)')
     print(f'mass of link 2: {mass[0]:.4f} -> {mass[1]:.4f} kg')
     figure = Figure(figsize=(12.0, 5.0), layout='constrained')
-    axes, times = figure.add_subplot(1, 2, 1), np.linspace(0.0, TIMES[-1], 101)
+    axes = figure.add_subplot(1, 2, 1)
+    times = np.linspace(0.0, TIMES[-1], 101)
     shape = figure.add_subplot(1, 2, 2, projection='3d')
     for u, style, label, opacity in (
         (START, '--', 'before', 0.2),
@@ -134,7 +139,8 @@ def main():
         colour = 'tab:green' if u is found else 'grey'
         faces = Poly3DCollection(corners, alpha=opacity, facecolor=colour, edgecolor='black')
         shape.add_collection3d(faces)
-    low, high = corners.min(axis=(0, 1)), corners.max(axis=(0, 1))
+    low = corners.min(axis=(0, 1))
+    high = corners.max(axis=(0, 1))
     shape.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
     shape.set(xlabel='x [mm]', ylabel='y [mm]', zlabel='z [mm]', aspect='equal')
     shape.set_title('link 2 before (grey) and after')

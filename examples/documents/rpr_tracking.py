@@ -22,9 +22,13 @@ from franka_dynamics.urdf.mjcf_writer import mjcf_text
 
 CENTRE = np.array([0.25, -0.40, 0.35])  # m
 WIDTHS = np.array([0.15, 0.08, 0.12])  # m, half axes of the ellipse: (x, y, 0) and (0, 0, z)
-TURNS, DURATION = 2, 4.0  # number of turns along the ellipse, their duration [s]
-GAIN, DAMPING = 400.0, 40.0  # 1/s^2, 1/s: errors have two equal poles at -20/s
-PERIOD, PARTS = 1e-3, 10  # time between two torques [s], and physics steps in this time
+TURNS = 2  # along the ellipse
+DURATION = 4.0  # of all turns [s]
+# Errors have two equal poles at -20/s.
+GAIN = 400.0  # 1/s^2
+DAMPING = 40.0  # 1/s
+PERIOD = 1e-3  # time between two torques [s]
+PARTS = 10  # physics steps in this time
 # Offsets of the joints at the start of the runs with feedback [rad, m, rad].
 OFF = np.array([0.02, 0.01, -0.02])
 WAYS = (
@@ -56,7 +60,8 @@ class Followed:
 def ellipse(duration: float = DURATION) -> Desired:
     """Return the motion along the ellipse, from rest to rest."""
     arm = fd.load('rpr')
-    model, kinematics = fd.Model(arm), RprKinematics.from_description(arm)
+    model = fd.Model(arm)
+    kinematics = RprKinematics.from_description(arm)
     times = PERIOD * np.arange(round(duration / PERIOD) + 1)
     s = times / duration
     # The angle is a quintic of time: velocity and acceleration are zero at both ends.
@@ -64,15 +69,19 @@ def ellipse(duration: float = DURATION) -> Desired:
     angle = turn * s**3 * (10.0 - 15.0 * s + 6.0 * s**2)
     rate = turn * 30.0 * s**2 * (1.0 - s) ** 2 / duration
     angular_acceleration = turn * 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / duration**2
-    along, across = WIDTHS * [1.0, 1.0, 0.0], WIDTHS * [0.0, 0.0, 1.0]
-    sine, cosine = np.sin(angle)[:, None], np.cos(angle)[:, None]
+    along = WIDTHS * [1.0, 1.0, 0.0]
+    across = WIDTHS * [0.0, 0.0, 1.0]
+    sine = np.sin(angle)[:, None]
+    cosine = np.cos(angle)[:, None]
     position = CENTRE + cosine * along + sine * across
     by_angle = cosine * across - sine * along
     velocity = by_angle * rate[:, None]
     acceleration = (
         by_angle * angular_acceleration[:, None] - (position - CENTRE) * rate[:, None] ** 2
     )
-    lower, upper, last = arm.limit('lower'), arm.limit('upper'), None
+    lower = arm.limit('lower')
+    upper = arm.limit('upper')
+    last = None
     q, dq, ddq = np.zeros((3, len(times), 3))
     for k, point in enumerate(position):
         postures = kinematics.inverse_within(point, lower, upper)
@@ -96,9 +105,11 @@ def follow(way: str, desired: Desired) -> Followed:
     data = mujoco.MjData(model)
     alone = way == WAYS[2]
     data.qpos[:] = desired.q[0] + (0.0 if alone else OFF)
-    followed, torques = [], []
+    followed = []
+    torques = []
     for k in range(len(desired.times)):
-        q, dq = data.qpos.copy(), data.qvel.copy()
+        q = data.qpos.copy()
+        dq = data.qvel.copy()
         correction = GAIN * (desired.q[k] - q) + DAMPING * (desired.dq[k] - dq)
         if alone:  # at the middle of the cycle, because the torque is held for the whole cycle
             n = min(k + 1, len(desired.times) - 1)

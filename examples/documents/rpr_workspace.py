@@ -21,7 +21,8 @@ def postures(radius: np.ndarray, height: np.ndarray) -> np.ndarray:
     """Return the number of postures within the joint limits, 0 to 4, shape (heights, radii)."""
     arm = load('rpr')
     kinematics = RprKinematics.from_description(arm)
-    lower, upper = arm.limit('lower'), arm.limit('upper')
+    lower = arm.limit('lower')
+    upper = arm.limit('upper')
     counts = np.zeros((len(height), len(radius)), dtype=int)
     for row, z in zip(counts, height):
         for k, r in enumerate(radius):

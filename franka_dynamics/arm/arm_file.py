@@ -167,14 +167,16 @@ def load(
     repair: str | None = None,
 ) -> ArmDescription:
     """Return a shipped arm, or that of an arm file, with inertial set, hand, prefix and repair."""
-    path, file = _arm_file_path(arm), read_arm_file(arm)
+    path = _arm_file_path(arm)
+    file = read_arm_file(arm)
     if repair not in (None, *REPAIR_METHODS):
         raise DescriptionError(f'repair is {repair!r}; it must be {" or ".join(REPAIR_METHODS)}.')
     chosen = file.default_set if inertial_set is None else inertial_set
     if chosen not in file.inertial_sets:
         known = ', '.join(file.inertial_sets)
         raise UnknownArmError(f'{path} has no inertial set {chosen!r}; it has {known}.')
-    spelled, inertial = canonical_arm_name(arm), file.inertial_sets[chosen]
+    spelled = canonical_arm_name(arm)
+    inertial = file.inertial_sets[chosen]
     try:
         description = _description_with_set(file, chosen, str(path))
         description.require_within_limits(description.home, 'home')
@@ -230,7 +232,8 @@ def with_hand(description: ArmDescription, hand: str) -> ArmDescription:
         return description
     names = {frame.name for frame in hand_frames(description.hand)}
     kept = tuple(one for one in description.fixed_frames if one.name not in names)
-    hands, payload = (description.hand, hand), description.payload
+    hands = (description.hand, hand)
+    payload = description.payload
     listed, body = (LinkInertia.zero() if one == NO_HAND else load_hand(one) for one in hands)
     if description.rated_load is not None and body.mass > description.rated_load:
         raise InertiaError(
@@ -271,7 +274,9 @@ def _arm_file_path(arm: str | Path) -> Path:
         raise DescriptionError(
             f'{text} is no arm file; run "franka-dynamics arm import {file} --output arm.yaml".'
         )
-    own, names, name = expanded_path(text), available_arms(), canonical_arm_name(text)
+    own = expanded_path(text)
+    names = available_arms()
+    name = canonical_arm_name(text)
     shipped = share_directory() / 'config' / 'arms' / f'{ARM_NAME_ALIASES.get(name, name)}.yaml'
     path = own if is_file_path(text) else shipped
     if os.path.isfile(path):
@@ -344,11 +349,11 @@ def _arm_file_content(
     description: ArmDescription, source: str | None, title: str | None, notes: str
 ) -> ArmFile:
     """Return the content of an arm's file; raise FieldError for an unknown hand."""
-    name, origin = (
-        description.inertial_set or 'own',
-        source or description.source or 'not stated',
-    )
-    base, base_link, load = description.base, description.base_link, description.payload
+    name = description.inertial_set or 'own'
+    origin = source or description.source or 'not stated'
+    base = description.base
+    base_link = description.base_link
+    load = description.payload
     pose = Pose(xyz=base[:3, 3], rpy=rpy_from_rotation(base[:3, :3]))
     inertial = InertialSet(
         source=origin,
@@ -390,7 +395,8 @@ def repaired_arm(description: ArmDescription) -> ArmDescription:
             f'({"; ".join(description.inconsistencies())}). Choose another set, or add '
             '`rounding` if its decimals are known.'
         )
-    links, sentences = [], []
+    links = []
+    sentences = []
     for joint, link in zip(description.joints, description.links):
         name = f'the link behind {joint.name}'
         repaired = repaired_link(link, description.rounding, name=name)

@@ -88,7 +88,8 @@ class Box(HomogeneousSolid):
         With `size` (x, y, z) the central moment of inertia about the x axis is m (y^2 + z^2)/12;
         those about y and z are analogous (Busellato 2023, section 2.1).
         """
-        squares, volume = np.square(self.size), float(np.prod(self.size))
+        squares = np.square(self.size)
+        volume = float(np.prod(self.size))
         return self._inertia_from_volume(volume, (squares.sum() - squares) / 12.0)
 
 

@@ -65,25 +65,28 @@ class DHRow:
         d = self.d + slide
         # By the angle sum formulas a `theta` of a quarter turn is exact: cos(q - pi/2) is sin q.
         c0, s0 = cos_sin(self.theta)
-        ct, st = (
-            c0 * np.cos(turn) - s0 * np.sin(turn),
-            s0 * np.cos(turn) + c0 * np.sin(turn),
-        )
+        ct = c0 * np.cos(turn) - s0 * np.sin(turn)
+        st = s0 * np.cos(turn) + c0 * np.sin(turn)
         ca, sa = cos_sin(self.alpha)
         cb, sb = cos_sin(self.beta)
         # The turn Rx(alpha) Ry(beta), and its last column, along which a modified row moves by d.
         tilt = np.array([[cb, 0.0, sb], [sa * sb, ca, -sa * cb], [-ca * sb, sa, ca * cb]])
         out = np.zeros((*turn.shape, 4, 4))
         spin = np.zeros((*turn.shape, 3, 3))
-        spin[..., 0, 0], spin[..., 0, 1] = ct, -st
-        spin[..., 1, 0], spin[..., 1, 1], spin[..., 2, 2] = st, ct, 1.0
+        spin[..., 0, 0] = ct
+        spin[..., 0, 1] = -st
+        spin[..., 1, 0] = st
+        spin[..., 1, 1] = ct
+        spin[..., 2, 2] = 1.0
         if convention is Convention.MODIFIED:
             out[..., :3, :3] = tilt @ spin
             out[..., :3, 3] = d[..., None] * tilt[:, 2]
             out[..., 0, 3] += self.a
         else:
             out[..., :3, :3] = spin @ tilt
-            out[..., 0, 3], out[..., 1, 3], out[..., 2, 3] = self.a * ct, self.a * st, d
+            out[..., 0, 3] = self.a * ct
+            out[..., 1, 3] = self.a * st
+            out[..., 2, 3] = d
         out[..., 3, 3] = 1.0
         return out
 

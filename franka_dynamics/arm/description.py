@@ -204,11 +204,10 @@ class ArmDescription(ArmFields):
         page on robot limits, with off `velocity_offset` and dec `velocity_deceleration`; lower is
         minus the same with q - q_min. Without `velocity_offset` the bounds do not depend on q.
         """
-        q, velocity = self._checked_positions(q), self.limit('velocity')
-        offset, deceleration = (
-            self.limit('velocity_offset'),
-            self.limit('velocity_deceleration'),
-        )
+        q = self._checked_positions(q)
+        velocity = self.limit('velocity')
+        offset = self.limit('velocity_offset')
+        deceleration = self.limit('velocity_deceleration')
 
         def max_speed(distance_to_limit: Array) -> Array:
             """Return the largest allowed speed [rad/s] at a distance [rad] from a limit."""
@@ -235,7 +234,8 @@ class ArmDescription(ArmFields):
 
     def joint_transforms(self, q: ArrayLike) -> list[Array]:
         """Return each DH frame's pose in the previous frame, (..., 4, 4), at q (..., n)."""
-        positions, transforms = self._checked_positions(q), []
+        positions = self._checked_positions(q)
+        transforms = []
         for joint, position in zip(self.joints, np.moveaxis(positions, -1, 0)):
             offset = 'theta_offset' if joint.kind is JointKind.REVOLUTE else 'd_offset'
             transforms.append(joint.row.transform(self.convention, **{offset: position}))
@@ -260,7 +260,8 @@ class ArmDescription(ArmFields):
 
         Each pose is `base` times DH matrices at joint positions q of shape (..., n) [rad or m].
         """
-        pose, poses = np.asarray(self.base), []
+        pose = np.asarray(self.base)
+        poses = []
         for step in self.joint_transforms(q):
             pose = pose @ step
             poses.append(pose)
@@ -286,7 +287,8 @@ class ArmDescription(ArmFields):
         notes = self.torque_notes
         if self.urdf:  # with a payload a doubtful flange changes torques
             notes += tuple(one for one in self.urdf.flange_notes if one not in notes)
-        whole, mass = self.payload + payload, self.carried_mass + payload.mass
+        whole = self.payload + payload
+        mass = self.carried_mass + payload.mass
         own = replace(self, links=links, urdf=urdf, torque_notes=notes)
         return replace(own, payload=whole, carried_mass=mass)
 

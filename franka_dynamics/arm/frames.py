@@ -73,11 +73,11 @@ def frame_table(arm: ArmDescription) -> dict[Frame, FramePlacement]:
 
 def _new_frame_table(arm: ArmDescription) -> dict[Frame, FramePlacement]:
     """Return a new table of all frames' placements, which `frame_table` then keeps."""
-    n, names, fixed = arm.n, link_names(arm.joint_names), fixed_frame_placements(arm)
-    flange, base = (
-        FramePlacement(n, arm.flange_transform()),
-        FramePlacement(0, np.eye(4)),
-    )
+    n = arm.n
+    names = link_names(arm.joint_names)
+    fixed = fixed_frame_placements(arm)
+    flange = FramePlacement(n, arm.flange_transform())
+    base = FramePlacement(0, np.eye(4))
     table: dict[Frame, FramePlacement] = {'flange': flange, names.flange: flange}
     if not any(place.joint == 0 for place in fixed.values()):
         table |= {ROOT_LINK: base, names.base: base}
@@ -100,20 +100,20 @@ def link_placements(arm: ArmDescription) -> tuple[FramePlacement, ...]:
     A link has the fixed frame of its name, such as that of the URDF it is from, or else the frame
     on its joint's axis: for modified DH rows the DH frame.
     """
-    fixed, axes = (
-        fixed_frame_placements(arm),
-        [behind for _, behind in arm.joint_placements()],
-    )
+    fixed = fixed_frame_placements(arm)
+    axes = [behind for _, behind in arm.joint_placements()]
     places = []
     for i, (name, behind) in enumerate(zip(arm.link_names, axes), start=1):
-        own, axis = fixed.get(name), FramePlacement(i, inverse_transform(behind))
+        own = fixed.get(name)
+        axis = FramePlacement(i, inverse_transform(behind))
         places.append(own if own is not None and own.joint == i else axis)
     return tuple(places)
 
 
 def fixed_frame_placements(arm: ArmDescription) -> dict[str, FramePlacement]:
     """Return the placements of fixed frames by name; without a joint they are on the flange."""
-    flange, own = (arm.n, arm.flange_transform()), np.eye(4)
+    flange = (arm.n, arm.flange_transform())
+    own = np.eye(4)
     places = ((one, flange if one.joint is None else (one.joint, own)) for one in arm.fixed_frames)
     return {one.name: FramePlacement(i, pose @ one.matrix()) for one, (i, pose) in places}
 

@@ -102,7 +102,8 @@ class LinearFriction(ValueEquality):
         # Terms are filled in row by row, because np.stack would take longer in control loops.
         found = np.ones((*velocity.shape[:-1], len(self.coefficients), velocity.shape[-1]))
         sign = np.tanh(velocity / self.width)
-        found[..., 0, :], found[..., 1, :] = velocity, sign
+        found[..., 0, :] = velocity
+        found[..., 1, :] = sign
         if len(self.slip):
             found[..., 3:, :] = sign[..., None, :] if slip_state is None else slip_state
         return found
@@ -132,10 +133,8 @@ class LinearFriction(ValueEquality):
         shapes = {'coulomb': (n,), 'offset': (n,), 'slip': (slip_count, n)}
         freeze_arrays(self, FrictionError, _MODEL_NAME_IN_ERRORS, **shapes)
         if self.covariance is not None:
-            shape, what = (
-                (n, 3 + slip_count, 3 + slip_count),
-                'a friction model (joints first)',
-            )
+            shape = (n, 3 + slip_count, 3 + slip_count)
+            what = 'a friction model (joints first)'
             freeze_arrays(self, FrictionError, what, covariance=shape)
             self._check_covariance()
         if not 0.0 < self.width < np.inf:
@@ -262,9 +261,11 @@ def slip_state_bounds(q: ArrayLike, reach: ArrayLike) -> Array:
         The lowest, then the highest z.
 
     """
-    positions, reaches = np.asarray(q, dtype=float), np.asarray(reach, dtype=float)
+    positions = np.asarray(q, dtype=float)
+    reaches = np.asarray(reach, dtype=float)
     states = np.zeros((len(positions), 2, len(reaches), positions.shape[1]))
-    states[:1, 0], states[:1, 1] = -1.0, 1.0
+    states[:1, 0] = -1.0
+    states[:1, 1] = 1.0
     steps = np.diff(positions, axis=0)[:, None, :] / reaches[:, None]
     for before, after, step in zip(states, states[1:], steps):
         np.add(before, step, out=after)
@@ -326,7 +327,8 @@ class FrictionState:
         shape = (0, 0) if self._maxwell_model is None else self._maxwell_model.slip.shape
         self.slip_state_bounds = np.zeros((2, *shape))
         if not self._starts_relaxed:
-            self.slip_state_bounds[0], self.slip_state_bounds[1] = -1.0, 1.0
+            self.slip_state_bounds[0] = -1.0
+            self.slip_state_bounds[1] = 1.0
 
     @property
     def slip_state(self) -> Array:
@@ -341,7 +343,8 @@ class FrictionState:
         """
         if self._maxwell_model is None:
             return
-        last, self._last_sample = self._last_sample, (stamp, q)
+        last = self._last_sample
+        self._last_sample = (stamp, q)
         if last is None:
             return
         if not 0.0 <= stamp - last[0] <= MAX_STATE_GAP_S:

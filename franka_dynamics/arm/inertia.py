@@ -29,7 +29,8 @@ TENSOR_ORDER = ('xx', 'xy', 'xz', 'yy', 'yz', 'zz')
 # Order and symbols of a link's ten parameters in regressors and identification (Gautier and Khalil
 # 1990, eq. (3)): inertia about the frame's origin, first moment, mass.
 PARAMETER_SYMBOLS = ('XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ', 'mX', 'mY', 'mZ', 'm')
-_TENSOR_ROWS, _TENSOR_COLUMNS = (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)
+_TENSOR_ROWS = (0, 0, 0, 1, 1, 2)
+_TENSOR_COLUMNS = (0, 1, 2, 1, 2, 2)
 # Rounding error of the eigenvalue solver, relative to the largest entry of the pseudo-inertia.
 _EIGENVALUE_ROUNDING_TO_LARGEST = 1e-12
 # A link heavier than _MAX_POINT_MASS_KG and denser than osmium, the densest metal, counts as
@@ -42,7 +43,8 @@ _MAX_DENSITY_KG_M3 = 22_600.0  # [kg/m^3]
 def tensor_from_elements(elements: ArrayLike) -> Array:
     """Return the symmetric (3, 3) tensor whose elements xx, xy, xz, yy, yz, zz are given."""
     words = f'An inertia tensor in the order {", ".join(TENSOR_ORDER)}'
-    tensor, values = np.empty((3, 3)), as_array(elements, (6,), words, InertiaError)
+    tensor = np.empty((3, 3))
+    values = as_array(elements, (6,), words, InertiaError)
     tensor[_TENSOR_ROWS, _TENSOR_COLUMNS] = tensor[_TENSOR_COLUMNS, _TENSOR_ROWS] = values
     return tensor
 
@@ -150,7 +152,8 @@ class LinkInertia:
 
         """
         matrix = as_rigid_transform(transform)
-        rotation, origin = matrix[:3, :3], matrix[:3, 3]
+        rotation = matrix[:3, :3]
+        origin = matrix[:3, 3]
         h = rotation @ self.first_moment
         inertia = rotation @ self.inertia @ rotation.T
         # The parallel-axis theorem for two points of which neither need be the centre of mass.

@@ -34,7 +34,8 @@ def hand_questions(hand: str, *, z_points_away: bool) -> Iterator[str]:
     """
     if not is_file_path(hand):
         return
-    name, bodies = f'the hand {hand_name(hand)}', hand_bodies(hand)
+    name = f'the hand {hand_name(hand)}'
+    bodies = hand_bodies(hand)
     own = [body.link_inertia(body.inertia_about) for body in bodies]
     placed = (one.expressed_in(body.matrix()) for one, body in zip(own, bodies))
     total = sum(placed, LinkInertia.zero())
@@ -72,7 +73,8 @@ def _tensor_questions(
 
 def _may_be_about_origin(inertia: LinkInertia, total: LinkInertia) -> bool:
     """Return whether a body's tensor may be about the origin, and that matters to the `total`."""
-    center, mass = inertia.center_of_mass, inertia.mass
+    center = inertia.center_of_mass
+    mass = inertia.mass
     square = float(center @ center)
     if square < _MAX_ROUNDOFF_M**2:
         return False

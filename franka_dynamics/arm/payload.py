@@ -93,7 +93,9 @@ def payload_from_array(numbers: Array) -> LinkInertia:
         flange.
 
     """
-    mass, center, inertia = float(numbers[0]), numbers[1:4], numbers[4:]
+    mass = float(numbers[0])
+    center = numbers[1:4]
+    inertia = numbers[4:]
     if mass < 0.0:
         raise InertiaError(f"The payload's mass is {mass} kg; a mass cannot be negative.")
     if mass == 0.0 and numbers[1:].any():
@@ -114,7 +116,8 @@ def payload_from_array(numbers: Array) -> LinkInertia:
 def require_plausible_payload(mass: float, center: Array, inertia: Array) -> None:
     """Raise InertiaError for a hand or payload that is too heavy, too far away or too large."""
     distance = float(np.linalg.norm(center))
-    problem, largest = '', float(np.ravel(inertia)[np.abs(inertia).argmax()])
+    problem = ''
+    largest = float(np.ravel(inertia)[np.abs(inertia).argmax()])
     if mass > MAX_PAYLOAD_KG:
         problem = f'mass {mass:g} kg; arms carry at most {MAX_PAYLOAD_KG:g}. Are these grams?'
     elif distance > MAX_PAYLOAD_DISTANCE_M:
@@ -157,7 +160,8 @@ def read_payload(text_or_path: str) -> LinkInertia:
         If the file cannot be read or holds no payload.
 
     """
-    path, named = expanded_path(text_or_path), text_or_path
+    path = expanded_path(text_or_path)
+    named = text_or_path
     if text_or_path.endswith('.json'):
         numbers = read_typed_file(path, _DeskFile, _DESK_FORMAT_HINT).payload_array()
     elif text_or_path.endswith(('.yaml', '.yml')):
@@ -249,7 +253,9 @@ def desk_json(payload: PayloadLike, name: str) -> str:
     if not isinstance(payload, LinkInertia):  # these are written as they were given
         given = np.asarray(payload, dtype=float)
         numbers[: len(given)] = given
-    mass, center, six = float(numbers[0]), numbers[1:4], numbers[4:]
+    mass = float(numbers[0])
+    center = numbers[1:4]
+    six = numbers[4:]
     content = {
         'id': identifier,
         'name': name,

@@ -38,7 +38,8 @@ class FieldError(ValueError):
     def __init__(self, problem: str, *keys: str | int) -> None:
         """Store what is wrong, and the path of keys to the entry."""
         super().__init__(problem)
-        self.keys, self.problem = keys, problem
+        self.keys = keys
+        self.problem = problem
 
 
 @contextmanager
@@ -161,7 +162,8 @@ def decode(hint: Any, value: Any, *keys: str | int) -> Any:
 
 def _decode(hint: Any, value: Any) -> Any:
     """Return YAML data as type `hint`; raise FieldError if it does not fit."""
-    origin, inner = get_origin(hint), get_args(hint)
+    origin = get_origin(hint)
+    inner = get_args(hint)
     if origin is Annotated:
         return _as_annotated_value(inner[0], inner[1:], value)
     if origin in (Union, UnionType):
@@ -195,7 +197,8 @@ def _decode(hint: Any, value: Any) -> Any:
 def _as_annotated_value(hint: Any, rules: Sequence[Any], value: Any) -> Any:
     """Return a value of an `Annotated` type; raise FieldError if it breaks one of its rules."""
     if isinstance(rules[0], TaggedUnion):
-        one, given = rules[0], dict(_as_mapping(value))
+        one = rules[0]
+        given = dict(_as_mapping(value))
         with prepend_keys(one.tag):
             if one.tag not in given:
                 raise FieldError('is missing')
@@ -211,7 +214,9 @@ def _as_annotated_value(hint: Any, rules: Sequence[Any], value: Any) -> Any:
 
 def _as_dataclass(dataclass_type: Any, value: Any) -> Any:
     """Return a mapping as a dataclass; raise FieldError for a wrong, missing or unknown entry."""
-    given, layout, arguments = _as_mapping(value), _fields_by_key(dataclass_type), {}
+    given = _as_mapping(value)
+    layout = _fields_by_key(dataclass_type)
+    arguments = {}
     for key in given:
         if key not in layout and not getattr(dataclass_type, 'ignores_other_keys', False):
             known = ', '.join(sorted(layout))
@@ -248,7 +253,8 @@ def _fields_by_key(dataclass_type: Any) -> dict[str, list[tuple[Field[Any], Any]
 
 def encode(hint: Any, value: Any) -> Any:
     """Return a value of type `hint` as YAML data without defaults, the inverse of `decode`."""
-    origin, inner = get_origin(hint), get_args(hint)
+    origin = get_origin(hint)
+    inner = get_args(hint)
     if origin is Annotated and isinstance(inner[1], TaggedUnion):
         for name, chosen in inner[1].classes.items():
             if type(value) is chosen:

@@ -31,9 +31,10 @@ _MIN_UNLIMITED_VALUE = 1e4
 _LOW_BOUND_SHARE = 0.51  # of these bounds, in an arm of which another joint is beyond one
 _MAX_REACH_M = 20.0  # more than any arm's on Earth
 _STEEL_DENSITY_KG_M3 = 7850.0
-# No arm is heavier than a solid cylinder of steel as long as it, and half as thick; one of up to
-# three joints may be as compact as a wheel or a mobile base: as thick as it is long.
-_MAX_THICKNESS_TO_LENGTH, _MAX_COMPACT_JOINT_COUNT = 0.5, 3
+# No arm is heavier than a solid cylinder of steel as long as it, and half as thick.
+_MAX_THICKNESS_TO_LENGTH = 0.5
+# One of so few joints may be as compact as a wheel or a mobile base: as thick as it is long.
+_MAX_COMPACT_JOINT_COUNT = 3
 
 
 class UnitQuestion(NamedTuple):
@@ -134,7 +135,8 @@ def _effort_unit_questions(arm: ArmDescription) -> Iterator[UnitQuestion]:
     """
     weight = _max_weight_torque(arm)
     for kind in JointKind:
-        most, why = MAX_EFFORT_NM, f'no joint of an arm has more than {MAX_EFFORT_NM:g}'
+        most = MAX_EFFORT_NM
+        why = f'no joint of an arm has more than {MAX_EFFORT_NM:g}'
         if weight is not None and kind is JointKind.REVOLUTE:
             most = max(_MIN_QUESTIONED_EFFORT_NM, _MAX_EFFORT_TO_WEIGHT_TORQUE * weight)
             why = f'the weight of the whole arm, stretched out, makes at most {weight:.3g} N m'

@@ -40,7 +40,10 @@ from ..validation.torque_effect import ParameterDifference
 from ..validation.urdf_check import node_acceptance_notes
 
 # Verdicts, the first words of each result.
-PASS, MISMATCH, NOT_PHYSICAL, NOT_READ = 'pass', 'MISMATCH', 'not physical', 'error'
+PASS = 'pass'
+MISMATCH = 'MISMATCH'
+NOT_PHYSICAL = 'not physical'
+NOT_READ = 'error'
 
 
 def check_arms(arm: ArmChoice, options: Options) -> int:
@@ -96,7 +99,8 @@ def _check_arm(arm: ArmChoice, options: Options, *, in_detail: bool) -> dict[str
     description = arm.load()
     with make_console(stderr=True).status('comparing ...'):
         checked = compare_formulations(description, gravity=options.gravity, count=options.states)
-    source, document = arm.arm, None
+    source = arm.arm
+    document = None
     if is_urdf_or_mjcf(source):
         document = read_document(source, arguments=arm.xacro)
     elif is_file_path(source) and not description.inconsistencies():

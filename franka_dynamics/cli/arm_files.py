@@ -187,7 +187,8 @@ def _reloaded_arm(file_text: str, arm: ArmDescription) -> ArmDescription:
 def export_arm(arm: ArmChoice, options: Options) -> int:
     """Print or write the arm, its friction or its load, in the format of --format; return 0."""
     require_not_existing(options.output, options.force)
-    output, form = options.output, options.form
+    output = options.output
+    form = options.form
     if output is not None and output.suffix == '.mjcf' and form != 'mjcf':
         forbid_options(f'{output}, whose ending says MJCF', 'form')
         form = 'mjcf'
@@ -202,7 +203,8 @@ def export_arm(arm: ArmChoice, options: Options) -> int:
         print_or_write(texts[form](arm.load()), output)
         return 0
     own = is_file_path(arm.arm) or is_urdf_or_mjcf(arm.arm)
-    source, prefix = Path(arm.arm).name if own else '', arm.prefix
+    source = Path(arm.arm).name if own else ''
+    prefix = arm.prefix
     text = robot_file_text(arm.load(), form, user_file=source, prefix=prefix, ideal=options.ideal)
     print_or_write(text, output)
     return 0
@@ -211,7 +213,8 @@ def export_arm(arm: ArmChoice, options: Options) -> int:
 def _end_effector_text(arm: ArmDescription) -> str:
     """Return Desk's file of an arm's hand and payload; InertiaError if it carries nothing."""
     hand = LinkInertia.zero() if arm.hand == NO_HAND else load_hand(arm.hand)
-    load, name = hand + arm.payload, hand_name(arm.hand)
+    load = hand + arm.payload
+    name = hand_name(arm.hand)
     if not load.mass:
         raise InertiaError(
             f'{arm.name} has nothing on its flange: name its --hand, or give a --payload.'

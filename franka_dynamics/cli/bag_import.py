@@ -56,7 +56,8 @@ def _contents_table(log: LogTable) -> Table:
     for name, array in log.columns.items():
         for place, column in enumerate(array.reshape(len(array), -1).T, start=1):
             shown = name if array.ndim == 1 else f'{name}[{place}]' if name else str(place)
-            least, largest = np.fmin.reduce(column), np.fmax.reduce(column)
+            least = np.fmin.reduce(column)
+            largest = np.fmax.reduce(column)
             rows.append([shown, column[0], column[-1], least, largest])
     heads = [Header(name, format='.6g') for name in ('first', 'last', 'least', 'largest')]
     count = len(next(iter(log.columns.values())))

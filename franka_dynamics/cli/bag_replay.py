@@ -32,7 +32,8 @@ def run(
     with ProgressBar() as bar:
         recording = reader.read_recording(options.bag, arms[0], bar)
         result = evaluate_replay(recording, arms, signal, fit)
-    best, tracking = result.predictions[0], None
+    best = result.predictions[0]
+    tracking = None
     if options.gains:
         tracking = predict_tracking(result.recording, arms[0], options.gains, gravity=fit.gravity)
     if options.json:
@@ -70,7 +71,9 @@ def _save_plots(
 
 def _print_result(result: ReplayEvaluation, fit: IdentificationOptions, show_all: bool) -> None:
     """Print the verdict and the torque errors of the best models, or of all if `show_all`."""
-    fits, recording, verdict = result.predictions, result.recording, result.verdict
+    fits = result.predictions
+    recording = result.recording
+    verdict = result.verdict
     judgement = 'Too little motion to be judged.'
     if verdict is not None:
         judgement = report.verdict_headline(verdict)

@@ -126,7 +126,8 @@ class ArmChoice:
         from ..arm.payload import payload_array
         from ..arm_io import save
 
-        payload, choice = self.read_payload(), self
+        payload = self.read_payload()
+        choice = self
         if is_urdf_or_mjcf(self.arm):
             choice = ArmChoice(str(folder / 'arm.yaml'))
             save(
@@ -170,7 +171,8 @@ class BagReader:
         found = arms_with_joints(present, prefix=arm.prefix or None)
         if not found or (was_option_given('arm') and arms_with_joints(present, arm.load(), '')):
             return arm
-        names, first = ' and '.join(one.joint_names[0] for one in found), found[0]
+        names = ' and '.join(one.joint_names[0] for one in found)
+        first = found[0]
         if was_option_given('arm'):
             fix = f'not of {arm.arm}; give --arm {first.arm_name}, or leave --arm out'
             raise RecordingError(f'{bag} has joints of {first.arm_name} ({names}, ...), {fix}.')
@@ -194,8 +196,6 @@ class BagReader:
         """Read an arm's joint states from a bag as a Recording, with a progress bar."""
         from ..recordings.recording import read_recording
 
-        names, task = (
-            self.joint_names_in_bag(arm),
-            progress_bar.new_task(f'reading {bag}'),
-        )
+        names = self.joint_names_in_bag(arm)
+        task = progress_bar.new_task(f'reading {bag}')
         return read_recording(bag, names, topic=self.topic, stamps=self.stamp_kind, progress=task)

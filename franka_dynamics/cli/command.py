@@ -88,7 +88,8 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, return its result; raise MissingDependencyError if it lacks ROS 2."""
-        values, grouped = dict(ctx.params), dict[str, Any]()
+        values = dict(ctx.params)
+        grouped = dict[str, Any]()
         for name, kind in getattr(self.callback, 'dataclasses', {}).items():
             own = [field.name for field in fields(kind) if field.name in values]
             grouped[name] = kind(**{field: values.pop(field) for field in own})

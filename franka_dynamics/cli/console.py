@@ -61,7 +61,8 @@ def make_console(*, stderr: bool = False) -> Console:
     in_front = False
     with suppress(OSError, ValueError):
         in_front = os.tcgetpgrp((sys.stderr if stderr else sys.stdout).fileno()) == os.getpgrp()
-    quiet, forced = silent and not stderr, None if in_front else False
+    quiet = silent and not stderr
+    forced = None if in_front else False
     return _PipeConsole(stderr=stderr, quiet=quiet, force_terminal=forced, **_PLAIN_TEXT_OPTIONS)
 
 
@@ -113,7 +114,8 @@ class ProgressBar(Progress):
 
     def __init__(self) -> None:
         """Make a bar without a task, which draws nothing where output is no terminal."""
-        line, console = TextColumn('{task.description}', markup=False), make_console()
+        line = TextColumn('{task.description}', markup=False)
+        console = make_console()
         parts = line, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
         super().__init__(*parts, console=console, transient=True, disable=not console.is_terminal)
         self._last_line_time = time.monotonic()

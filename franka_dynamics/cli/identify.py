@@ -62,7 +62,8 @@ def run(arm: ArmChoice, reader: BagReader, fit: IdentificationOptions, options: 
         for paths in (options.bags, options.tests)
     )
     with ProgressBar() as bar, _executor_of_workers(options.workers) as executor:
-        published, progress = _published_arms(arm, start), bar.new_task('identifying')
+        published = _published_arms(arm, start)
+        progress = bar.new_task('identifying')
         result = identify(
             fitted,
             start,
@@ -154,13 +155,12 @@ def _executor_of_workers(workers: str) -> Iterator[Executor | None]:
 def plan(arm: ArmChoice, reader: BagReader, limits: ExcitationLimits, options: Options) -> int:
     """Write an excitation trajectory; return 1 if it leaves essential parameters unidentified."""
     description = arm.load()
-    first, times = (
-        options.start or description.home,
-        options.repetitions or MIN_REPETITIONS,
-    )
+    first = options.start or description.home
+    times = options.repetitions or MIN_REPETITIONS
     if first is None:
         raise IdentificationError(f'{description.name} has no home pose; give one with --start.')
-    period, output = options.period, options.output
+    period = options.period
+    output = options.output
     problem = ExcitationProblem(description, limits, options.gravity, duration=times * period)
     with ProgressBar() as bar:
         motions = [to_motion(reader.read_recording(k, description, bar)) for k in options.given]
@@ -195,7 +195,8 @@ def plan(arm: ArmChoice, reader: BagReader, limits: ExcitationLimits, options: O
 def _print_unidentified_parameters(problem: ExcitationProblem, excitation: Excitation) -> int:
     """Print the parameters left unidentified; return how many of them matter for torques."""
     missing = problem.unidentified_mask(excitation.parameter_std)
-    base, values = problem.model.base, problem.model.base.values(problem.arm)
+    base = problem.model.base
+    values = problem.model.base.values(problem.arm)
     torques = problem.torque_to_noise_ratio(excitation.parameter_std)
     rows = [
         (

@@ -105,7 +105,8 @@ def _wait_for_nodes(
 
 def set_parameter(options: Options) -> None:
     """Set a parameter of a node, and print its value."""
-    parameter, value = options.parameter, options.value
+    parameter = options.parameter
+    value = options.value
     if parameter == 'payload' and not value.startswith('['):
         value = f'{parse_payload(value)}'
     print(_call_node(options, lambda client: client.set_parameter(parameter, value)))
@@ -121,7 +122,8 @@ def parse_payload(text: str) -> list[float]:
 
 def play_motion(options: Options) -> int:
     """Send a motion and await its end; return 0, or 1 if the motion, a joint or the bag fails."""
-    file, lead = options.file, options.lead
+    file = options.file
+    lead = options.lead
     if options.joints_one_by_one:
         forbid_options('--joints-one-by-one', 'file', 'lead', 'record', 'command')
         return _call_node(options, lambda client: _check_joints(client, options.topic))

@@ -77,7 +77,9 @@ class CommaList(click.ParamType):
         count: int | None = None,
     ) -> None:
         """Make the type of `count` items of `item_type`; help shows `metavar` for it."""
-        self.metavar, self.item_type, self.count = metavar, item_type, count
+        self.metavar = metavar
+        self.item_type = item_type
+        self.count = count
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return a text's values as a tuple, a non-text unchanged; or raise click.BadParameter."""
@@ -186,7 +188,8 @@ def options_as(arg_name: str, cls: type, *options: Callable[[Any], Any]) -> Call
 
 def _check_gravity(_context: Any, _option: Any, gravity: tuple[float, ...]) -> tuple[float, ...]:
     """Return gravity; print a note if it points up or differs in strength from the Earth's."""
-    note, strength = '', math.hypot(*gravity)
+    note = ''
+    strength = math.hypot(*gravity)
     if gravity[2] > 0.0:
         note = 'points up, as for an arm that hangs; for an upright arm it is 0,0,-9.81'
     elif strength and not _EARTH_GRAVITY_RANGE_M_S2[0] <= strength <= _EARTH_GRAVITY_RANGE_M_S2[1]:

@@ -41,7 +41,8 @@ _MAX_DENSITY_KG_M3 = 22600.0  # of osmium
 
 def payload_from_mesh(options: Options) -> int:
     """Compute a tool's payload from its mesh, print it, write --output and others; return 0."""
-    name, tool = Path(options.mesh).name, Path(options.mesh).stem
+    name = Path(options.mesh).name
+    tool = Path(options.mesh).stem
     if options.density is None and options.mass is None:
         raise SettingsError('How heavy is it? Add --density KG_PER_M3 or --mass KG.')
     if options.mass is not None:

@@ -51,7 +51,8 @@ def run(arm: ArmChoice, options: Options) -> int:
             "no view in a browser: viser is not installed (pip install '.[view]')",
             'note',
         )
-    description, target = arm.load(), options.target
+    description = arm.load()
+    target = options.target
     # Unless the user sets another range, ROS 2 discovers only this machine's nodes, because a
     # real arm may listen on the network.
     os.environ.setdefault(_DISCOVERY_RANGE_VARIABLE, 'LOCALHOST')
@@ -128,7 +129,8 @@ def _run_until_end(
             """Receive messages for `wait` [s], print new faults; return whether to wait more."""
             nonlocal fault
             feed.poll_for(wait)
-            latest, before = feed.latest_status(node), fault
+            latest = feed.latest_status(node)
+            before = fault
             fault = latest is not None and latest.level == 'ERROR'
             if latest is not None and fault and not before:
                 echo(f'the node has a fault: {latest.message}', style='red')
@@ -161,7 +163,8 @@ def _run_until_end(
 def _write_random_plant(arm: ArmDescription, folder: Path) -> dict[str, Any]:
     """Write the file of an arm drawn near its model; return the simulator's parameters for it."""
     plant = random_plant(arm)
-    own, file = plant.settings, folder / 'plant.yaml'
+    own = plant.settings
+    file = folder / 'plant.yaml'
     save(plant.arm, file, source='drawn about its model')
     noise = [own.position_noise, own.velocity_noise, own.effort_noise]
     return {

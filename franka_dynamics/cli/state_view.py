@@ -12,10 +12,8 @@ from ..report.elements import Cell, headers, Table
 from ..ros.status import DiagnosticSubject, NodeSnapshot, StatusKey, TERM_HEADINGS
 
 _LEVEL_COLORS = {'WARN': 'yellow', 'ERROR': 'red', 'STALE': 'magenta'}
-_HIGH_TORQUE_TO_LIMIT, _MAX_TORQUE_TO_LIMIT = (
-    0.8,
-    1.0,
-)  # of torque to its limit: yellow, red
+_HIGH_TORQUE_TO_LIMIT = 0.8  # from there on yellow
+_MAX_TORQUE_TO_LIMIT = 1.0  # from there on red
 _MAX_STAMP_AGE_MS = 100.0  # older stamps come from a simulation slower than the clock
 _MIN_OTHER_CLOCK_AGE_MS = 3.6e6  # stamps that far off are simulated time
 
@@ -44,7 +42,8 @@ def _node_lines(node: NodeSnapshot, now: float) -> Iterator[RenderableType]:
 
 def _rates_text(node: NodeSnapshot) -> str:
     """Return as text a feedforward node's state and command rates, state age and latency."""
-    states, command = DiagnosticSubject.JOINT_STATES, DiagnosticSubject.COMMAND
+    states = DiagnosticSubject.JOINT_STATES
+    command = DiagnosticSubject.COMMAND
     rate, commands = (_decimal_text(node.value_of(of, StatusKey.RATE)) for of in (states, command))
     p50, p99 = map(_decimal_text, node.percentiles_of(command, StatusKey.LATENCY))
     age = _state_age_text(node.value_of(states, StatusKey.AGE))

@@ -23,7 +23,8 @@ def run(arm: ArmChoice, reader: BagReader, options: Options) -> int:
         # Without ROS this fails before anything starts.
         from ..ros.topic_listener import ArmPositionListener
     description = arm.load()
-    file, meshes = options.urdf or (arm.arm if is_urdf_or_mjcf(arm.arm) else None), None
+    file = options.urdf or (arm.arm if is_urdf_or_mjcf(arm.arm) else None)
+    meshes = None
     if file is not None:
         text = read_robot_text(Path(file), arm.xacro if options.urdf is None else None)
         parse_robot(text, file, Path(file))  # names the file, as the reader of meshes does not

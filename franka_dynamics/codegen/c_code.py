@@ -24,7 +24,8 @@ def c_functions(equations: Equations, name_prefix: str, qualifiers: str = 'stati
     struct of prepared values and a function that fills the struct. The names of functions and
     struct begin with `name_prefix`, an identifier, and an underscore.
     """
-    program, name = equations.program, f'{name_prefix}_{equations.function_name}'
+    program = equations.program
+    name = f'{name_prefix}_{equations.function_name}'
     output = f'double {equations.output_name}' + ''.join(f'[{size}]' for size in equations.shape)
     arguments = [
         f'const double {array}[{TWIST_SIZE if array == "wrench" else equations.n}]'
@@ -115,7 +116,8 @@ def c_header(
         equations differ in arm, inertias, gravity or `ParameterMode` (baked or run-time).
 
     """
-    head, prefix = file_heading(listed), as_identifier(name or listed[0].arm_name)
+    head = file_heading(listed)
+    prefix = as_identifier(name or listed[0].arm_name)
     comments = (comment_block([quantity_summary(each)]) for each in listed)
     codes = (convert_precision(c_functions(each, prefix), precision) for each in listed)
     functions = [f'{comment}\n{code}' for comment, code in zip(comments, codes)]
@@ -168,7 +170,8 @@ def cuda_source(
         As `c_header`, and if parameters are set at run time.
 
     """
-    head, prefix = file_heading(listed), as_identifier(name or listed[0].arm_name)
+    head = file_heading(listed)
+    prefix = as_identifier(name or listed[0].arm_name)
     text = []
     for each in listed:
         if each.run_time_parameters:
@@ -208,7 +211,8 @@ def _output_indices_by_block(equations: Equations) -> list[list[tuple[int, ...]]
 
 def _kernel_text(equations: Equations, prefix: str) -> str:
     """Return the text of a CUDA kernel that computes a quantity at one state in each thread."""
-    arrays, output = equations.input_names, equations.output_name
+    arrays = equations.input_names
+    output = equations.output_name
     parts = _output_indices_by_block(equations)
     rows = [f'const double *__restrict__ {one}_rows, const long long {one}_step' for one in arrays]
     arguments = ['const long long states', *rows, f'double *__restrict__ {output}_rows']
@@ -230,10 +234,8 @@ def _kernel_text(equations: Equations, prefix: str) -> str:
         f'  double {output}{shape};',
         f'  {prefix}_{equations.function_name}({passed});',
     ]
-    size, width = (
-        math.prod(equations.shape),
-        min(_SHARED_VALUES_PER_STATE, max(map(len, parts))),
-    )
+    size = math.prod(equations.shape)
+    width = min(_SHARED_VALUES_PER_STATE, max(map(len, parts)))
     if equations.shape == (size,) and size <= equations.n:
         writes = (
             f'    {output}_rows[(first + own) * {size} + {k}] = {output}[{k}] + unknown;'

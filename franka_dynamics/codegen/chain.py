@@ -62,9 +62,11 @@ class SymbolicJoint:
         """Return the rotation (3, 3) Rz(theta + q), or Rz(theta) of a prismatic joint."""
         if not self.is_revolute:
             return rotation_about_z(*cos_sin(self.theta_offset))
-        angle, quarters = graph.expression(q), quarter_turns(self.theta_offset)
+        angle = graph.expression(q)
+        quarters = quarter_turns(self.theta_offset)
         if quarters is None:
-            angle, quarters = angle + self.theta_offset, 0
+            angle = angle + self.theta_offset
+            quarters = 0
         s, c = graph.sin_cos(angle)
         return rotation_about_z(*((c, s), (-s, c), (-c, -s), (s, -c))[quarters])
 
@@ -113,7 +115,8 @@ class SymbolicChain:
 
     def joints_to_tip(self) -> list[int]:
         """Return the numbers of the joints that move the tip, from the base on."""
-        path, j = [], self.tip_body
+        path = []
+        j = self.tip_body
         while j != BASE_BODY:
             path.append(j)
             j = self.parents[j]
@@ -170,7 +173,8 @@ def build_chain(
         if parent == BASE_BODY:
             gravity_at[i] = _gravity_along_axes(axes, gravity)
             roots[i] = np.block([[axes, origin[:, None]], [np.zeros(3), 1.0]])
-            axes, origin = np.eye(3), np.zeros(3)
+            axes = np.eye(3)
+            origin = np.zeros(3)
         revolute = bool(tree.twists[i, 3:].any())
         joints.append(SymbolicJoint(revolute, axes, origin, theta, J, rotor))
     tip_pose = backs[tip_body] @ tip
@@ -211,7 +215,9 @@ def tree_and_frame(
 
 def moved_pseudo_inertia(J: ScalarArray, R: ScalarArray, p: ScalarArray) -> ScalarArray:
     """Return a pseudo-inertia (4, 4) transformed from a frame B to A, by B's pose in A."""
-    S, h, m = J[:3, :3], R @ J[:3, 3], J[3, 3]
+    S = J[:3, :3]
+    h = R @ J[:3, 3]
+    m = J[3, 3]
     # In the new frame the second moment is R S R' + k p' + p k' with R the rotation, p the origin
     # and k = R h + m p / 2.
     shifted = np.outer(h + p * (0.5 * m), p)
@@ -222,7 +228,9 @@ def pseudo_inertia(second_moment: ScalarArray, h: ScalarArray, mass: Scalar) -> 
     """Return the pseudo-inertia (4, 4) of second moment (3, 3), first moment (3,) and mass."""
     # Of the second moment only the upper triangle is read.
     out = np.empty((4, 4), dtype=object)
-    out[:3, :3], out[:3, 3], out[3, 3] = second_moment, h, mass
+    out[:3, :3] = second_moment
+    out[:3, 3] = h
+    out[3, 3] = mass
     below = np.tril_indices(4, -1)
     out[below] = out.T[below]
     return out
@@ -251,10 +259,8 @@ def _split_off_z_rotation(rotation: ScalarArray) -> tuple[ScalarArray, float]:
     c, s = cos_sin(theta)
     axes = rotation @ rotation_about_z(c, -s)
     if axes[0, 0] < -_MAX_ROUNDOFF or (axes[0, 0] <= _MAX_ROUNDOFF and axes[1, 0] < 0.0):
-        axes, theta = (
-            axes @ np.diag([-1.0, -1.0, 1.0]),
-            theta - math.copysign(math.pi, theta),
-        )
+        axes = axes @ np.diag([-1.0, -1.0, 1.0])
+        theta = theta - math.copysign(math.pi, theta)
     whole = np.round(axes)
     return np.where(np.abs(axes - whole) <= _MAX_ROUNDOFF, whole, axes), theta
 
@@ -279,8 +285,10 @@ def _joint_axis_frame(twist: Array) -> Array:
     the origin of the body's frame. For a body's frame whose z is already the joint's axis, the
     pose is the identity.
     """
-    v, omega = twist[:3], twist[3:]
-    axis, pose = omega if omega.any() else v, np.eye(4)
+    v = twist[:3]
+    omega = twist[3:]
+    axis = omega if omega.any() else v
+    pose = np.eye(4)
     along_z = np.eye(6)[5 if omega.any() else 2]
     if np.abs(twist - along_z).max() <= _ALONG_Z_TOLERANCE:
         return pose
@@ -311,7 +319,8 @@ def with_origins_nearest_parent(chain: SymbolicChain) -> SymbolicChain:
     joints: list[SymbolicJoint] = []
     shifts = np.zeros((chain.n, 3))  # of each origin along its own axis, in its own frame [m]
     for j, (joint, parent) in enumerate(zip(chain.joints, chain.parents)):
-        origin, axis = joint.origin, joint.fixed_rotation[:, 2]
+        origin = joint.origin
+        axis = joint.fixed_rotation[:, 2]
         if parent != BASE_BODY:
             origin = origin - shifts[parent]
             if joint.is_revolute:
@@ -329,7 +338,8 @@ def regroup_parameters(chain: SymbolicChain) -> SymbolicChain:
     """Return the chain with its inertial parameters regrouped to base parameters."""
     joints = list(chain.joints)
     for j in reversed(range(chain.n)):
-        joint, parent = joints[j], chain.parents[j]
+        joint = joints[j]
+        parent = chain.parents[j]
         shared = _REVOLUTE_REGROUPED_MASK if joint.is_revolute else _PRISMATIC_REGROUPED_MASK
         if parent != BASE_BODY:
             arrived = np.where(shared, joint.pseudo_inertia, 0.0)

@@ -20,10 +20,16 @@ Scalar = Union['Expression', float, int]
 class NodeKind:
     """Names of the kinds of nodes, which are constants, inputs and operations."""
 
-    CONSTANT, PARAMETER, VARIABLE = 'constant', 'parameter', 'variable'
-    ADD, SUBTRACT, MULTIPLY = '+', '-', '*'
-    SIN, COS = 'sin', 'cos'
-    RECIPROCAL, SQRT = '1/', 'sqrt'
+    CONSTANT = 'constant'
+    PARAMETER = 'parameter'
+    VARIABLE = 'variable'
+    ADD = '+'
+    SUBTRACT = '-'
+    MULTIPLY = '*'
+    SIN = 'sin'
+    COS = 'cos'
+    RECIPROCAL = '1/'
+    SQRT = 'sqrt'
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -273,7 +279,8 @@ def gradient(graph: Graph, value: Expression, variables: Sequence[Expression]) -
         adjoint = adjoints.get(node.index, graph.zero)
         if adjoint.is_zero or not node.operands:
             continue
-        first, last = node.operands[0], node.operands[-1]
+        first = node.operands[0]
+        last = node.operands[-1]
         if node.kind in (NodeKind.ADD, NodeKind.SUBTRACT):
             add_term(first, adjoint)
             add_term(last, adjoint if node.kind == NodeKind.ADD else -adjoint)

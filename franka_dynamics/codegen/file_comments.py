@@ -106,10 +106,8 @@ def _parameter_sentences(equations: Equations) -> str:
             '(inertia about the origin of its DH frame, first moment, mass) and the '
             "rotor's inertia, then gravity in the space frame, in SI units."
         )
-    arm, gravity = (
-        equations.description,
-        f'gravity {list(equations.gravity)} m/s^2 in the space',
-    )
+    arm = equations.description
+    gravity = f'gravity {list(equations.gravity)} m/s^2 in the space'
     if not isinstance(arm, ArmDescription):
         return f'Baked in: {gravity} frame.'
     doubts = ''.join(f' WARNING: {sentence}.' for sentence in arm.inconsistencies())

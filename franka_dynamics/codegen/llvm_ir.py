@@ -89,7 +89,9 @@ class _AssemblyWriter:
     """Writes the LLVM function `run` of one quantity, statement by statement."""
 
     def __init__(self, equations: Equations, lanes: int, is_single: bool) -> None:
-        self.equations, self.lanes, self.single_precision = equations, lanes, is_single
+        self.equations = equations
+        self.lanes = lanes
+        self.single_precision = is_single
         self.number, self.bits = ('float', 32) if is_single else ('double', 64)
         self.vector = f'<{lanes} x {self.number}>'
         self.sine_constants = _SINGLE_SINE_CONSTANTS if is_single else _DOUBLE_SINE_CONSTANTS
@@ -113,7 +115,8 @@ class _AssemblyWriter:
         wanted = [self._emit(f'add i64 %start, {lane}') for lane in range(self.lanes)]
         states = [self._emit(f'call i64 @llvm.umin.i64(i64 {i}, i64 %last)') for i in wanted]
         elements = {array: self._load_array(array, states) for array in self.equations.input_names}
-        unknown, inputs = self._emit_nan_mask(elements), dict[str, str]()
+        unknown = self._emit_nan_mask(elements)
+        inputs = dict[str, str]()
         for array, values in elements.items():
             inputs |= {f'{array}{k}': value for k, value in enumerate(values, 1)}
         for node in reachable_nodes(output.value for output in self.equations.outputs):
@@ -194,10 +197,8 @@ class _AssemblyWriter:
         half_pi, large, sines, cosines, _ = self.sine_constants
         rounded = self._emit_operation('fmul', x, self._constant_vector(2.0 / math.pi))
         rounded = self._emit_operation('fadd', rounded, self._constant_vector(large))
-        quarters, y = (
-            self._emit_operation('fsub', rounded, self._constant_vector(large)),
-            x,
-        )
+        quarters = self._emit_operation('fsub', rounded, self._constant_vector(large))
+        y = x
         for part in half_pi:
             product = self._emit_operation('fmul', quarters, self._constant_vector(part))
             y = self._emit_operation('fsub', y, product)
@@ -242,7 +243,8 @@ class _AssemblyWriter:
 
     def _load_array(self, array_name: str, state_numbers: Sequence[str]) -> list[str]:
         """Append loads of an input array; return names of vectors of states, one per joint."""
-        rows, found = self._emit_row_addresses(array_name, state_numbers), []
+        rows = self._emit_row_addresses(array_name, state_numbers)
+        found = []
         for column in range(self.equations.n):
             value = 'poison'
             for lane, row in enumerate(rows):
@@ -290,13 +292,16 @@ class _AssemblyWriter:
 
     def _emit_transpose(self, rows: list[str]) -> list[str]:
         """Append the transposition of a square matrix of `rows`; return its columns' names."""
-        size, step, held = len(rows), 1, list(rows)
+        size = len(rows)
+        step = 1
+        held = list(rows)
         while step < size:
             low = [j - step + size if j & step else j for j in range(size)]
             high = [j + size if j & step else j + step for j in range(size)]
             for i in range(size):
                 if not i & step:
-                    a, b = held[i], held[i + step]
+                    a = held[i]
+                    b = held[i + step]
                     held[i] = self._emit_shuffle(a, b, low, size)
                     held[i + step] = self._emit_shuffle(a, b, high, size)
             step *= 2

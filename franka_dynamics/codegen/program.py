@@ -48,7 +48,8 @@ class Program:
         `input_names` are those of the arrays in the order of the function's arguments, whether the
         equations read them or not.
         """
-        self._graph, results = graph, [output.value.node for output in outputs]
+        self._graph = graph
+        results = [output.value.node for output in outputs]
         nodes = reachable_nodes(output.value for output in outputs)
         self._result_indices = {node.index for node in results}
         operands = [operand.index for node in nodes for operand in node.operands]
@@ -108,12 +109,11 @@ class Program:
         """Return a node's assignment to a variable, and record the variable's name."""
         if node.kind in (NodeKind.SIN, NodeKind.COS):
             angle = self._node_text(node.operands[0])
-            target, text = (
-                f'{node.kind[0]}_{_angle_name(angle)}',
-                f'{node.kind}({angle})',
-            )
+            target = f'{node.kind[0]}_{_angle_name(angle)}'
+            text = f'{node.kind}({angle})'
         else:
-            target, text = self._variable_name(node), self._operation_text(node)
+            target = self._variable_name(node)
+            text = self._operation_text(node)
         self._variable_names[node.index] = target
         return f'{target} = {text}'
 
@@ -156,7 +156,8 @@ class Program:
         """Return the text of -node if negation takes no further operation, else ''."""
         if node.index in self._variable_names or not node.operands:
             return ''
-        first, second = node.operands[0], node.operands[-1]
+        first = node.operands[0]
+        second = node.operands[-1]
         if node.kind == NodeKind.MULTIPLY and first.kind == NodeKind.CONSTANT:
             return f'-{self._operation_text(node)}'
         if node.kind == NodeKind.SUBTRACT:

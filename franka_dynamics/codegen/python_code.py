@@ -29,10 +29,8 @@ def python_function(equations: Equations, docstring: str = '') -> str:
         return text
     prepare = program.preparation_lines(equations.run_time_parameters)
     prepare += [f'p[{k}] = {name}' for k, name in enumerate(program.prepared_names)]
-    name, docstring = (
-        f'prepare_{equations.function_name}',
-        'Fill p from the parameters X.',
-    )
+    name = f'prepare_{equations.function_name}'
+    docstring = 'Fill p from the parameters X.'
     return f'{text}\n\n{_function_text(name, ["X", "p"], docstring, prepare)}'
 
 

@@ -82,7 +82,8 @@ class QuantityWriter:
 
     def torques(self, *nonzero: str, weightless: bool = False) -> list[Expression]:
         """Return torques with any wrench; dq, ddq not in `nonzero` are 0, g if `weightless`."""
-        chain, none = self._regrouped_chain, (self.graph.zero,) * self.chain.n
+        chain = self._regrouped_chain
+        none = (self.graph.zero,) * self.chain.n
         dq, ddq = (self.input_elements(one) if one in nonzero else none for one in ('dq', 'ddq'))
         inputs = JointInputs(self.q, dq, ddq, weightless=weightless)
         if self.with_wrench and chain.tip_body != BASE_BODY:
@@ -130,7 +131,8 @@ def _jacobian(writer: QuantityWriter) -> ScalarArray:
 
 def _torque_derivatives(writer: QuantityWriter) -> ElementsByIndex:
     """Return D[0] = dtau/dq, D[1] = dtau/d(dq) and D[2] = dtau/d(ddq) = M, which is symmetric."""
-    torques, joints = writer.torques('dq', 'ddq'), range(writer.chain.n)
+    torques = writer.torques('dq', 'ddq')
+    joints = range(writer.chain.n)
     arrays = [writer.input_elements(name) for name in ('q', 'dq', 'ddq')]
     variables = [each for array in arrays for each in array]
     slopes = [gradient(writer.graph, torque, variables) for torque in torques]
@@ -143,7 +145,8 @@ def _coriolis_matrix(writer: QuantityWriter) -> ScalarArray:
     # Each element of C dq is a quadratic form of dq, whose symmetric coefficients are the
     # Christoffel symbols of the first kind (Siciliano et al. 2009, "Robotics", eq. 7.45): half
     # its gradient is a row of C.
-    graph, rates = writer.graph, writer.input_elements('dq')
+    graph = writer.graph
+    rates = writer.input_elements('dq')
     rows = [gradient(graph, value, rates) for value in writer.torques('dq', weightless=True)]
     return 0.5 * np.array(rows)
 

@@ -102,21 +102,30 @@ def _link_motion(
         """Return vectors given in the antecedent's axes, rotated into the link's axes."""
         return rotation.T @ (joint.fixed_rotation.T @ values)
 
-    omega, domega = in_link_axes(parent.omega), in_link_axes(parent.domega)
+    omega = in_link_axes(parent.omega)
+    domega = in_link_axes(parent.domega)
     if not joint.is_revolute:  # omega does not change
         exact = _is_axis_permutation(joint.fixed_rotation) and _is_axis_permutation(rotation)
         U = in_link_axes(in_link_axes(parent.U_matrix).T).T if exact else _U_matrix(omega, domega)
         twice = 2.0 * dq
         sliding = np.array([twice * omega[1], -(twice * omega[0]), ddq])
         return SymbolicMotion(omega, domega, U, acceleration + sliding)
-    x, y, z = omega[0], omega[1], omega[2] + dq
+    x = omega[0]
+    y = omega[1]
+    z = omega[2] + dq
     if not _is_axis_permutation(joint.fixed_rotation):
         domega = domega + np.array([y * dq, -(x * dq), ddq])
         U = _U_matrix((x, y, z), domega)
         return SymbolicMotion(np.array([x, y, z]), domega, U, acceleration)
     xz_axis, yz_axis, zz_axis = in_link_axes(parent.U_matrix @ joint.fixed_rotation[:, 2])
-    xy, xz, yz, xx, zz = x * y, x * z, y * z, x * x, z * z
-    spin_x, spin_y, spin_z = yz - yz_axis, xz_axis - xz, domega[2] + ddq
+    xy = x * y
+    xz = x * z
+    yz = y * z
+    xx = x * x
+    zz = z * z
+    spin_x = yz - yz_axis
+    spin_y = xz_axis - xz
+    spin_z = domega[2] + ddq
     U = np.array(
         [
             [zz_axis + (xx - zz), xy - spin_z, xz_axis],
@@ -135,7 +144,12 @@ def _is_axis_permutation(rotation: ScalarArray) -> bool:
 def _U_matrix(omega: Iterable[Scalar], domega: Iterable[Scalar]) -> ScalarArray:
     """Return the matrix [domega] + [omega][omega], (3, 3), where [v] w = v x w."""
     (x, y, z), (dx, dy, dz) = omega, domega
-    xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
+    xx = x * x
+    yy = y * y
+    zz = z * z
+    xy = x * y
+    xz = x * z
+    yz = y * z
     return np.array(
         [
             [-(yy + zz), xy - dz, xz + dy],
@@ -154,7 +168,8 @@ def _rotation_and_inertia(
     The axes of a link that carries nothing, also no wrench, stay as before its joint's turn: it
     takes fewer operations to rotate its pseudo-inertia than its motion, which no other link needs.
     """
-    joint, turn = chain.joints[j], chain.joints[j].rotation(graph, inputs.q[j])
+    joint = chain.joints[j]
+    turn = chain.joints[j].rotation(graph, inputs.q[j])
     alone = j not in chain.parents and (j != chain.tip_body or inputs.tip_wrench is None)
     if joint.is_revolute and alone and chain.parents[j] != BASE_BODY:
         return np.eye(3), _rotated_pseudo_inertia(joint.pseudo_inertia, turn)
@@ -163,7 +178,8 @@ def _rotation_and_inertia(
 
 def inverse_dynamics(graph: Graph, chain: SymbolicChain, inputs: JointInputs) -> list[Expression]:
     """Return the expression of every joint's torque (or force), by the Newton-Euler recursion."""
-    motions, none = link_motions(graph, chain, inputs), np.array([graph.zero] * 3)
+    motions = link_motions(graph, chain, inputs)
+    none = np.array([graph.zero] * 3)
     # The wrench that each link exerts on the bodies beyond the link and, at the tip, on the
     # surroundings.
     beyond = [(none, none)] * chain.n
@@ -172,7 +188,8 @@ def inverse_dynamics(graph: Graph, chain: SymbolicChain, inputs: JointInputs) ->
         beyond[chain.tip_body] = -force, -moment
     torques = [graph.zero] * chain.n
     for j in reversed(range(chain.n)):
-        joint, parent = chain.joints[j], chain.parents[j]
+        joint = chain.joints[j]
+        parent = chain.parents[j]
         turn, body = _rotation_and_inertia(graph, chain, inputs, j)
         force, moment = (a + b for a, b in zip(_inertial_wrench(body, motions[j]), beyond[j]))
         graph.set_component_names(f'f{j + 1}', force)
@@ -188,9 +205,12 @@ def inverse_dynamics(graph: Graph, chain: SymbolicChain, inputs: JointInputs) ->
 
 def _inertial_wrench(inertia: ScalarArray, motion: SymbolicMotion) -> Wrench:
     """Return force and moment about the frame's origin that a link's motion and weight need."""
-    h, mass, U = inertia[:3, 3], inertia[3, 3], motion.U_matrix
+    h = inertia[:3, 3]
+    mass = inertia[3, 3]
+    U = motion.U_matrix
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia[:3, :3]
-    zz_yy, xx_zz = U[2, 2] - U[1, 1], U[0, 0] - U[2, 2]
+    zz_yy = U[2, 2] - U[1, 1]
+    xx_zz = U[0, 0] - U[2, 2]
     # The axial vector of U S, with S the second moment.
     couple = [
         yy * U[2, 1] - zz * U[1, 2] + xy * U[2, 0] - xz * U[1, 0] + yz * zz_yy,
@@ -213,24 +233,28 @@ def mass_matrix(
     graph: Graph, chain: SymbolicChain, q: Sequence[Expression]
 ) -> dict[tuple[int, int], Expression]:
     """Return expressions of the mass matrix's elements (i, j), i <= j, by composite bodies."""
-    joints, parents = chain.joints, chain.parents
+    joints = chain.joints
+    parents = chain.parents
     turns = [joint.rotation(graph, position) for joint, position in zip(joints, q)]
     offsets = [joint.frame_origin(position) for joint, position in zip(joints, q)]
     composites = [joint.pseudo_inertia for joint in joints]
     elements: dict[tuple[int, int], Expression] = {}
     for j in reversed(range(chain.n)):
-        joint, composite = joints[j], composites[j]
+        joint = joints[j]
+        composite = composites[j]
         force, moment = _unit_ddq_wrench(joint, composite)
         needed = (moment if joint.is_revolute else force)[2] + joint.rotor_inertia
         elements[j, j] = graph.expression(needed)
         # Element (i, j) stays zero if joints i and j are on different branches.
         elements |= {(i, j): graph.zero for i in range(j)}
-        k, i = j, parents[j]
+        k = j
+        i = parents[j]
         while i != BASE_BODY:
             wrench = force, moment
             force, moment = _wrench_on_parent(joints[k], turns[k], offsets[k], wrench)
             elements[i, j] = graph.expression((moment if joints[i].is_revolute else force)[2])
-            k, i = i, parents[i]
+            k = i
+            i = parents[i]
         if parents[j] != BASE_BODY:
             turned = _rotated_pseudo_inertia(composite, turns[j])
             added = moved_pseudo_inertia(turned, joint.fixed_rotation, offsets[j])
@@ -253,7 +277,8 @@ def _rotated_pseudo_inertia(inertia: ScalarArray, rotation: ScalarArray) -> Scal
     With sine s, cosine c and k = s (Sxx - Syy) + 2 c Sxy, the elements xx, xy and yy become Sxx -
     s k, c k - Sxy and Syy + s k, which takes four products, and a fifth for 2 Sxy if Sxy varies.
     """
-    c, s = rotation[0, 0], rotation[1, 0]
+    c = rotation[0, 0]
+    s = rotation[1, 0]
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia[:3, :3]
     shear = s * (xx - yy) + c * (2.0 * xy)
     lean_x, lean_y, _ = rotation @ np.array([xz, yz, zz])
@@ -359,7 +384,8 @@ def _frames_to_tip(
         joint = chain.joints[j]
         rotation, origin = frames[chain.parents[j]]
         if j in chain.root_poses:
-            rotation, origin = chain.root_poses[j][:3, :3], chain.root_poses[j][:3, 3]
+            rotation = chain.root_poses[j][:3, :3]
+            origin = chain.root_poses[j][:3, 3]
         origin = origin + rotation @ joint.frame_origin(q[j])
         rotation = (rotation @ joint.fixed_rotation) @ joint.rotation(graph, q[j])
         frames[j] = rotation, origin

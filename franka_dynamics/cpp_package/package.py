@@ -122,10 +122,8 @@ def _joint_rows(arm: ArmDescription) -> Iterable[list[float]]:
     """Yield each joint as a row: whether prismatic, placement, link inertia, rotor inertia."""
     before = arm.base
     for joint, link, (axis, after) in zip(arm.joints, arm.links, arm.joint_placements()):
-        pose, body = (
-            _pose_numbers(before @ axis),
-            _body_parameters(link.expressed_in(after)),
-        )
+        pose = _pose_numbers(before @ axis)
+        body = _body_parameters(link.expressed_in(after))
         yield [
             float(joint.kind is JointKind.PRISMATIC),
             *pose,
@@ -137,19 +135,22 @@ def _joint_rows(arm: ArmDescription) -> Iterable[list[float]]:
 
 def _friction_yaml_lines(arm: ArmDescription) -> list[str]:
     """Return an arm's friction as YAML lines; FrictionError for a type the controller lacks."""
-    model, n = arm.friction, arm.n
+    model = arm.friction
+    n = arm.n
     if model is None:
         return ['friction: none']
     if isinstance(model, SigmoidFriction):
-        name, width, reach = 'sigmoid', 1.0, np.zeros(0)
+        name = 'sigmoid'
+        width = 1.0
+        reach = np.zeros(0)
         coefficients = np.stack([model.amplitude, model.slope, model.offset])
         covariance = None
     elif isinstance(model, LinearFriction):
-        name, width, reach = 'linear', model.width, getattr(model, 'reach', np.zeros(0))
-        coefficients, covariance = (
-            model.coefficients,
-            getattr(model, 'covariance', None),
-        )
+        name = 'linear'
+        width = model.width
+        reach = getattr(model, 'reach', np.zeros(0))
+        coefficients = model.coefficients
+        covariance = getattr(model, 'covariance', None)
     else:
         raise FrictionError(f'A controller has no friction model of type {type(model).__name__}.')
     count = len(coefficients)

@@ -57,7 +57,8 @@ def compare_controllers(
     SettingsError, with the reason, if the simulated arm runs away or the controller stops it, or
     `published` has no home pose.
     """
-    request, plant = multisine(published, duration, amplitude), random_plant(published)
+    request = multisine(published, duration, amplitude)
+    plant = random_plant(published)
     recording = record_plant(published, on_progress)
     on_progress('identifying it', 0.4)
     identified = identify([recording], published).arm
@@ -91,7 +92,8 @@ def _excitation_motion(arm: ArmDescription) -> TrajectoryRequest:
     # A margin to the limits, as a weak PD with a wrong gravity torque errs by tenths of a radian.
     problem = ExcitationProblem(arm, ExcitationLimits(fraction=0.5, position_margin=0.4))
     rng = np.random.default_rng(0)
-    home, period = arm.home_position, 10.0
+    home = arm.home_position
+    period = 10.0
     drawn = [random_trajectory(problem, home, period, rng) for _ in range(CANDIDATE_MOTION_COUNT)]
     best = min(drawn, key=lambda motion: problem.criterion(*motion.states_over_period(100)))
     # At 50 points per second the quintics between points err far less than an encoder's noise.
@@ -110,12 +112,16 @@ def _follow_motion(
     plant: Plant, controller: Feedforward, request: TrajectoryRequest
 ) -> tuple[Recording, TrackingErrorSeries]:
     """Return recording and tracking error of a motion; raise SettingsError if the arm stops."""
-    arm, simulation = controller.description, ArmSimulation(plant.arm, plant.settings)
-    rows, errors, times = [], [], []
+    arm = controller.description
+    simulation = ArmSimulation(plant.arm, plant.settings)
+    rows = []
+    errors = []
+    times = []
     planned: Trajectory | None = None
     duration = float(request.times[-1])
     for _ in range(round((_SETTLING_TIME_S + duration) / TIMESTEP_S)):
-        time, reading = simulation.time, simulation.read()
+        time = simulation.time
+        reading = simulation.read()
         torque = controller.step(reading.position, reading.velocity, time)
         if planned is None and time >= _SETTLING_TIME_S:
             planned = controller.follow(**request.follow_kwargs(arm))

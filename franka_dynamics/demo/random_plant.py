@@ -26,8 +26,10 @@ _UNDECLARED_PAYLOAD = LinkInertia.from_center_of_mass(0.2, (0.05, 0.0, 0.05), np
 # Vibration of joint 2 of a real FER between 15 and 40 Hz, per band of 5 Hz [N m rms].
 _VIBRATION_RMS_NM = 0.5
 _FRANKA_JOINT_COUNT = 7  # number of joints of the arms whose gears are known
-# Standard deviations of the sensors' noise [rad, rad/s, N m].
-_POSITION_NOISE_RAD, _VELOCITY_NOISE_RAD_S, _EFFORT_NOISE_NM = 1e-5, 1e-3, 0.2
+# Standard deviations of the sensors' noise.
+_POSITION_NOISE_RAD = 1e-5
+_VELOCITY_NOISE_RAD_S = 1e-3
+_EFFORT_NOISE_NM = 0.2
 
 
 @dataclass(frozen=True, eq=False)

@@ -63,12 +63,14 @@ def demo_metrics(
     """
     during = _interval_mask(steps.time, *hold_interval)
     stamps = np.asarray(1e-9 * steps.stamp_ns, dtype=float)
-    positions, errors = steps.q[during], {}
+    positions = steps.q[during]
+    errors = {}
     for name, motion in zip(('g + PD', 'M ddq + C dq + g + PD'), motions[::-1]):
         followed = _interval_mask(stamps, motion.begin, motion.end)
         desired = motion.states_at(stamps[followed] - motion.time_zero)[:, 0]
         errors[name] = stamps[followed] - motion.begin, desired - steps.q[followed]
-    duration, drift = np.ptp(steps.time[during]), np.abs(positions - positions[0]).max()
+    duration = np.ptp(steps.time[during])
+    drift = np.abs(positions - positions[0]).max()
     return DemoMetrics(float(duration), float(drift), errors, desired)
 
 
@@ -163,7 +165,8 @@ def demo_report(metrics: DemoMetrics, run: DemoResult) -> DemoReport:
     """Return the report of the first part of the demonstration, with an exact model."""
     rates = run.timing
     new = rates.rate * (1.0 - rates.missed / rates.steps)
-    missed, drift = f'{rates.missed} of {rates.steps}', metrics.holding_drift
+    missed = f'{rates.missed} of {rates.steps}'
+    drift = metrics.holding_drift
     rows = (
         _bounded_row('cross-check residual', run.model_difference, MAX_RELATIVE_DIFFERENCE, 'N m'),
         _bounded_row('drift while holding without feedback', drift, MAX_HOLDING_DRIFT_RAD, 'rad'),
@@ -210,10 +213,8 @@ def _plot_errors(
 ) -> None:
     """Plot tracking errors, as rms over the joints, against time on `axes`."""
     for (name, (time, error)), colour in zip(errors.items(), colours):
-        rms, label = (
-            np.sqrt(np.mean(error**2, axis=1)),
-            f'{1e3 * _rms_error(error):.2f} mrad rms',
-        )
+        rms = np.sqrt(np.mean(error**2, axis=1))
+        label = f'{1e3 * _rms_error(error):.2f} mrad rms'
         axes.plot(time, 1e3 * rms, color=colour, lw=1.2, label=f'{name}: {label}')
     axes.set(
         title=title,
@@ -244,10 +245,8 @@ def plot_exact_model_run(metrics: DemoMetrics, recording: Recording, image_path:
     figure = elements.figure_of_size((9.0, 8.0))
     axes = figure.subplot_mosaic([['error'] * 2, ['motion', 'torque']], height_ratios=(3, 2))
     error, motion, torque = (axes[name] for name in ('error', 'motion', 'torque'))
-    held, drift = (
-        f'Held without feedback for {metrics.hold_duration:.0f} s',
-        metrics.holding_drift,
-    )
+    held = f'Held without feedback for {metrics.hold_duration:.0f} s'
+    drift = metrics.holding_drift
     title = f'{held}: drift {drift:.0e} rad. Then one motion under one weak PD:'
     colours = elements.MEASURED_COLOR, elements.PREDICTED_COLOR
     _plot_errors(error, metrics.tracking_errors, title, colours)
@@ -267,7 +266,8 @@ def plot_exact_model_run(metrics: DemoMetrics, recording: Recording, image_path:
 
 def _bounded_row(name: str, value: float, bound: float, unit: str) -> ReportRow:
     """Return the report row of a value that has an upper bound, in `unit`."""
-    text, good = f'{value:.1e} {unit}', value <= bound  # False for NaN
+    text = f'{value:.1e} {unit}'
+    good = value <= bound  # False for NaN
     return ReportRow(name, value, text, f'{bound:.0e} {unit}', good)
 
 

@@ -290,10 +290,10 @@ class _TreeRecursion(TreeKinematics):
             P[..., i, :, dq] = A[i]
             Q[..., i, :, eta] = again[..., i, :, :]
             Q[..., i, :, q] = -matvec(ad_A[i], carried[..., i, :])  # line 11
-            Q[..., i, :, dq], Q[..., i, :, ddq] = turned[..., i, :], A[i]  # line 13
+            Q[..., i, :, dq] = turned[..., i, :]  # line 13
+            Q[..., i, :, ddq] = A[i]
         D, P = (self.tree.sweep_outward(self.adjoint_inverse, one) for one in (D, P))
-        # line 19
-        return (
+        return (  # line 19
             D,
             P,
             self.tree.sweep_outward(self.adjoint_inverse, Q - self.ad_rates @ P),

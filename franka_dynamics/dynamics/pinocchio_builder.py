@@ -37,10 +37,8 @@ def build_pinocchio_model(description: ArmDescription) -> pin.Model:
     require_centers_of_mass(description)
     model = pin.Model()
     model.name = description.name
-    parent, behind = (
-        0,
-        [pin.SE3.Identity()],
-    )  # of each DH frame in the frame of its joint
+    parent = 0
+    behind = [pin.SE3.Identity()]  # of each DH frame in the frame of its joint
     pending = pin.SE3(np.array(description.base))  # previous frame in the parent joint
     placements = description.joint_placements()
     for joint, link, places in zip(description.joints, description.links, placements):

@@ -59,9 +59,12 @@ _SYMBOL_WITH_Y_Z_SWAPPED = {
     'mY': 'mZ',
     'mZ': 'mY',
 }
-# Random states for the regressor: number per joint, smallest total number, and bound of positions
-# [rad, or in units of the arm's largest length], velocities and accelerations.
-_RANDOM_STATES_PER_JOINT, _MIN_RANDOM_STATE_COUNT, _MAX_STATE_VALUE = 8, 20, 2.0
+# Random states for the regressor.
+_RANDOM_STATES_PER_JOINT = 8
+_MIN_RANDOM_STATE_COUNT = 20
+# Bound of their positions [rad, or in units of the arm's largest length] and of their velocities
+# and accelerations.
+_MAX_STATE_VALUE = 2.0
 # A column of unit length depends on earlier columns if its component orthogonal to them is below
 # _RANK_TOLERANCE. Independent columns have components down to 1e-5 in unusual geometries and 0.1
 # in real arms; rounding errors are 1e-15.
@@ -69,7 +72,8 @@ _RANK_TOLERANCE = 1e-9
 # For the shipped arms `ColumnGap.min_kept_norm` is at least 0.03 and `ColumnGap.max_dropped_norm`
 # at most 1e-15, a rounding error. If one of the two lies between these bounds, a length in the DH
 # rows is nearly zero or an angle is nearly a multiple of pi/2.
-_MAX_DROPPED_NORM, _MIN_KEPT_NORM = 1e-12, 1e-5
+_MAX_DROPPED_NORM = 1e-12
+_MIN_KEPT_NORM = 1e-5
 # A coefficient is rounded if it is nearer to an integer than _ROUNDING_TO_COND times the condition
 # number of the kept columns.
 _ROUNDING_TO_COND = 1e-14
@@ -258,8 +262,10 @@ class BaseParameters:
         vectors for which the parameters were computed, and JointVectorError if a state has the
         wrong shape or is not finite.
         """
-        states, chosen = (q, dq, ddq), self.columns
-        vector, rotors = self.checked_gravity(gravity), self.rotor_inertia
+        states = (q, dq, ddq)
+        chosen = self.columns
+        vector = self.checked_gravity(gravity)
+        rotors = self.rotor_inertia
         return torque_regressor(self.tree, *states, vector, rotor_inertia=rotors, columns=chosen)
 
     def check_at_random_states(self) -> tuple[int, float]:
@@ -356,7 +362,8 @@ def independent_columns(matrix: Array, order: Sequence[int]) -> tuple[list[int],
     indices = np.array([k for k in order if lengths[k] > _RANK_TOLERANCE * longest], int)
     triangle = np.asarray(np.linalg.qr(matrix[:, indices] / lengths[indices], mode='r'))
     own = np.abs(np.diag(triangle))
-    stays, sizes = own > _RANK_TOLERANCE, own * lengths[indices] / longest
+    stays = own > _RANK_TOLERANCE
+    sizes = own * lengths[indices] / longest
     gap = ColumnGap(float(sizes[stays].min(initial=1.0)), float(own[~stays].max(initial=0.0)))
     solution, *_ = np.linalg.lstsq(triangle[:, stays], triangle, rcond=None)
     rounding = _ROUNDING_TO_COND * float(np.linalg.cond(triangle[:, stays]) if stays.any() else 0)
@@ -381,11 +388,9 @@ def _length_unit(tree: BodyTree) -> float:
 
 def scaled_tree(tree: BodyTree) -> BodyTree:
     """Return a tree with lengths in units of its largest offset, and no offset from the base."""
-    unit, placements, twists = (
-        _length_unit(tree),
-        tree.placements.copy(),
-        tree.twists.copy(),
-    )
+    unit = _length_unit(tree)
+    placements = tree.placements.copy()
+    twists = tree.twists.copy()
     placements[:, :3, 3] /= unit
     twists[twists[:, 3:].any(axis=1), :3] /= unit
     # Where the first links are mounted on the base does not affect torques, but a large distance
@@ -402,7 +407,8 @@ def gravity_directions(gravity: Array) -> Array:
 
 def _stacked_regressor(tree: BodyTree, gravity: Array, rotor_inertia: bool, seed: int) -> Array:
     """Return the regressor of `scaled_tree` at random states and unit gravities, as one matrix."""
-    scaled, directions = scaled_tree(tree), gravity_directions(gravity)
+    scaled = scaled_tree(tree)
+    directions = gravity_directions(gravity)
     count = max(_MIN_RANDOM_STATE_COUNT, _RANDOM_STATES_PER_JOINT * tree.n)
     q, dq, ddq = _MAX_STATE_VALUE * np.random.default_rng(seed).uniform(-1, 1, (3, count, tree.n))
     rows = [
@@ -414,7 +420,8 @@ def _stacked_regressor(tree: BodyTree, gravity: Array, rotor_inertia: bool, seed
 
 def parameter_scales(tree: BodyTree, *, rotor_inertia: bool) -> Array:
     """Return the factors (p,) that convert parameters in units of `_length_unit` to SI units."""
-    twists, unit = tree.twists, _length_unit(tree)
+    twists = tree.twists
+    unit = _length_unit(tree)
     links = np.tile([unit**2] * 6 + [unit] * 3 + [1.0], len(twists))
     rotors = np.where(twists[:, 3:].any(axis=1), unit**2, 1.0)
     return np.concatenate([links, rotors]) if rotor_inertia else links

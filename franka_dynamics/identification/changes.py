@@ -30,8 +30,10 @@ from ..recordings.replay import TorqueErrorUnit
 
 _PART_COUNT = 2 * FOLD_COUNT
 _MIN_PARTS_ON_A_SIDE = 2
-# Standard deviations of a change's prior: of gains, and of offsets relative to the largest torque.
-_GAIN_STD, _OFFSET_STD_TO_MAX = 0.3, 0.05
+# Standard deviation of a gain's change in the prior.
+_GAIN_STD = 0.3
+# Standard deviation of an offset's change in the prior, relative to the largest torque.
+_OFFSET_STD_TO_MAX = 0.05
 
 
 class _Change(NamedTuple):
@@ -59,7 +61,8 @@ class _Change(NamedTuple):
     def is_better(self) -> bool:
         """Whether left-out parts are predicted better on average, surely or in most folds."""
         ratios = self.log_likelihood_ratios
-        mean, spread = float(ratios.mean()), float(ratios.std(ddof=1))
+        mean = float(ratios.mean())
+        spread = float(ratios.std(ddof=1))
         sure = mean > CRITICAL_T_VALUE * spread / np.sqrt(len(ratios))
         return mean > 0.0 and (sure or bool(np.median(ratios) > 0.0))
 
@@ -73,16 +76,15 @@ class _Parts:
 
     def __init__(self, grams: GramStack, prior: Prior) -> None:
         """Take the columns of the model and of changes from `grams`, with a fold for each part."""
-        n, self.p = prior.model.n, len(prior.std)
+        n = prior.model.n
+        self.p = len(prior.std)
         kinds = [kind((k,)) for kind in (EffortGain, EffortOffset) for k in range(n)]
         changes = grams.column_indices([name for one in kinds for name in one.column_names])
         columns = [*range(self.p), *changes, grams.matrices.shape[-1] - 1]
         self.matrices = grams.matrices[..., columns, :][..., columns]
-        self.counts, self.gains, self.offsets = (
-            grams.sample_counts,
-            slice(n),
-            slice(n, 2 * n),
-        )
+        self.counts = grams.sample_counts
+        self.gains = slice(n)
+        self.offsets = slice(n, 2 * n)
         self.model_offsets = changes[n:]
         self.units = np.array(TorqueErrorUnit.for_arm(prior.reference).factors) ** 2
         common = least_squares.common_noise(grams, prior, DEFAULT_PRIOR_PRECISION)
@@ -108,7 +110,8 @@ class _Parts:
         right = gram[columns, -1] + self.pull[columns]
         found = np.linalg.solve(gram[own] + self.information[own], right)
         residual = np.zeros(len(gram))
-        residual[columns], residual[-1] = -found, 1.0
+        residual[columns] = -found
+        residual[-1] = 1.0
         return residual
 
     def left_out_squares(self, matrices: Array) -> Callable[[list[int]], Array]:
@@ -133,7 +136,8 @@ class _Parts:
 
     def changes(self) -> Iterator[_Change]:
         """Yield each possible change of all joints and of each, at once or all along."""
-        own, n = [*range(self.p)], self.gains.stop
+        own = [*range(self.p)]
+        n = self.gains.stop
         before = self.left_out_squares(self.matrices)(own)
         parts = np.arange(_PART_COUNT)
         for begin in (
@@ -150,7 +154,8 @@ class _Parts:
 
     def sizes(self, change: _Change) -> tuple[Array, Array]:
         """Return minus the sizes (2 n,) of a change: the likeliest, and one at the near end."""
-        n, columns = self.gains.stop, [*range(self.p), *change.columns]
+        n = self.gains.stop
+        columns = [*range(self.p), *change.columns]
         shares = np.repeat(change.profile[:, None], 2 * n, axis=1)
         gram = np.einsum('j,sjab->ab', self.weights, self.with_shares(shares))
         likely = self.fit(gram, columns)[:-1]
@@ -161,7 +166,8 @@ class _Parts:
 
     def effects_of_gains(self, change: _Change, size: Array) -> Array:
         """Return the effects (2,) of a change, undone as if its begin or its end were right."""
-        own, n = [*range(self.p)], self.gains.stop
+        own = [*range(self.p)]
+        n = self.gains.stop
         shares = np.repeat(change.profile[:, None], 2 * n, axis=1)
         shares[:, self.offsets] -= shares[:, self.offsets].mean(axis=0)
         effects = []
@@ -169,7 +175,8 @@ class _Parts:
             shares[:, self.gains] = change.profile[:, None] - end
             matrices = self.with_shares(shares).sum(axis=0)
             gram = np.einsum('j,jab->ab', self.arm_weights, matrices)
-            recorded, undone = self.fit(gram, own), gram.copy()
+            recorded = self.fit(gram, own)
+            undone = gram.copy()
             undone[:, -1] += gram[:, self.p : -1] @ size
             fitted = self.fit(undone, own)
             recorded[self.p : -1] = fitted[self.p : -1] = size
@@ -180,16 +187,15 @@ class _Parts:
 
     def effect_of_cut(self, begin: int) -> float:
         """Return the larger effect of identifying from all parts, not from those on one side."""
-        own, effects = [*range(self.p)], []
+        own = [*range(self.p)]
+        effects = []
         grams = np.einsum('j,sjab->sab', self.arm_weights, self.matrices)
         parts = np.arange(_PART_COUNT)
         for side in (parts < begin, parts >= begin):
             errors = np.zeros(2)
             for fold in range(FOLD_COUNT):
-                kept, left = (
-                    parts % FOLD_COUNT != fold,
-                    side & (parts % FOLD_COUNT == fold),
-                )
+                kept = parts % FOLD_COUNT != fold
+                left = side & (parts % FOLD_COUNT == fold)
                 for k, used in enumerate((kept, kept & side)):
                     residual = self.fit(grams[used].sum(axis=0), own)
                     errors[k] += self._squares_beside_offsets(residual, left) @ self.units
@@ -199,7 +205,8 @@ class _Parts:
     def _squares_beside_offsets(self, residual: Array, parts: Array) -> Array:
         """Return the sums of squares (n,) in the chosen parts, less those of constant offsets."""
         columns = self.matrices[parts] @ residual  # (parts, n, c)
-        joints, offsets = np.arange(len(self.units)), self.model_offsets
+        joints = np.arange(len(self.units))
+        offsets = self.model_offsets
         constant = columns[:, joints, offsets] ** 2
         constant /= self.matrices[parts][:, joints, offsets, offsets]
         return (columns @ residual - constant).sum(axis=0)
@@ -227,7 +234,8 @@ def find_change(motion: Motion, prior: Prior, recording_name: str) -> Diagnosis 
     times = motion.time[0], motion.time[-1]
     if best.begin:
         of_cut = parts.effect_of_cut(best.begin)
-        sure, effect = max(sure, of_cut), max(effect, of_cut)
+        sure = max(sure, of_cut)
+        effect = max(effect, of_cut)
         times = (motion.time[len(motion) * best.begin // _PART_COUNT],) * 2
     if sure < MIN_HARMFUL_ERROR_RATIO:
         return None

@@ -38,10 +38,12 @@ from ..recordings.replay import TorqueErrorUnit
 # as long as the filter makes samples alike. Of sound logs the largest is 15 (Airbot), of faults
 # that matter the smallest 25 (benchmarks/broken_logs.py).
 MIN_LOG_BAYES_FACTOR = 20.0
-# Beside inertias that a prior of this precision fixes, a named fault must have this ratio to its
-# size, or up to the inverse. Gains of 0.8 at joints 2 and 4 look like one of 1.2 at joint 3, and a
+# Precision of a prior that fixes the inertias.
+_FIXED_INERTIAS_PRECISION = 1e8
+# Beside such inertias a named fault must have at least this ratio to its size beside free ones,
+# and at most the inverse. Gains of 0.8 at joints 2 and 4 look like one of 1.2 at joint 3, and a
 # gain of a Med7's joint 2 like one of joint 4, with ratios beyond these.
-_FIXED_INERTIAS_PRECISION, _MIN_FIXED_TO_FREE_FAULT = 1e8, 0.7
+_MIN_FIXED_TO_FREE_FAULT = 0.7
 _FAULT_PRIOR_PRECISION = 1e-9  # of a prior about zero on a fault's columns
 
 
@@ -71,14 +73,14 @@ class CrossValidation:
         given_faults: tuple[Fault, ...] | None = None,
     ) -> None:
         """Set up the normal equations from Gram matrices and a prior."""
-        self.grams, self.prior, self.parameter_count = grams, prior, len(prior.std)
+        self.grams = grams
+        self.prior = prior
+        self.parameter_count = len(prior.std)
         self.unit_factors = np.array(TorqueErrorUnit.for_arm(prior.reference).factors)
         self.min_residual = least_squares.min_noise(grams)
         used = np.flatnonzero(grams.sample_counts)  # folds with samples
-        self.fold_matrices, self.sample_counts = (
-            grams.matrices[used],
-            grams.sample_counts[used],
-        )
+        self.fold_matrices = grams.matrices[used]
+        self.sample_counts = grams.sample_counts[used]
         common = noise = least_squares.common_noise(grams, prior, precision)
         for _ in range(2):
             theta = least_squares.fit_theta(grams, prior, precision, noise)
@@ -105,13 +107,15 @@ class CrossValidation:
         them, the normal equations (folds + 1, k, k) of what is left of them then, and matrices
         (folds, n, k, k) whose quadratic forms are the sums of its squares on left-out folds.
         """
-        rows, free = self.normal_equations.copy(), self.fault_column_indices()
+        rows = self.normal_equations.copy()
+        free = self.fault_column_indices()
         # A column of the model, such as an offset's, loses its prior.
         known = [k for k in free if k < self.parameter_count]
         rows[:, known, known] -= self.prior.std[known] ** -2.0 - _FAULT_PRIOR_PRECISION
         own = sorted({*range(self.parameter_count), *free})
         others = [k for k in range(rows.shape[-1]) if k not in own]
-        right, grams = rows[:, own][:, :, others], self.fold_matrices[..., own, :]
+        right = rows[:, own][:, :, others]
+        grams = self.fold_matrices[..., own, :]
         fitted = np.zeros((*rows.shape[:2], len(others)))
         fitted[:, own] = found = np.linalg.solve(rows[:, own][:, :, own], right)
         left = rows[:, others][:, :, others] - right.swapaxes(1, 2) @ found
@@ -154,7 +158,8 @@ class CrossValidation:
         Both arms are identified as users do, the second from the recordings with the fault undone,
         on which both E are. `coefficients` (k,) of the fault's columns are its size.
         """
-        whole, own = self.grams.total_matrices, slice(self.parameter_count)
+        whole = self.grams.total_matrices
+        own = slice(self.parameter_count)
         columns = self.grams.column_indices(fault.column_names)
 
         def undone_effort(size: Array) -> Array:
@@ -170,12 +175,11 @@ class CrossValidation:
             squares = self.grams.sum_of_squares(residual) / self.grams.sample_count
             return float(np.maximum(squares, self.min_residual**2) @ self.unit_factors**2)
 
-        undone, change = undone_effort(coefficients), undone_effort(coefficients)
+        undone = undone_effort(coefficients)
+        change = undone_effort(coefficients)
         change[:, TORQUE_COLUMN] -= 1.0
-        equations, right = (
-            self._arm_equations[:, own],
-            self._arm_equations[:, TORQUE_COLUMN],
-        )
+        equations = self._arm_equations[:, own]
+        right = self._arm_equations[:, TORQUE_COLUMN]
         moved = right + np.einsum('j,jab,jb->a', self._arm_weights, whole[:, own], change)
         with_it, without = np.linalg.solve(equations, np.stack([right, moved], axis=1)).T
         seen = undone_effort(fault.at_real_states(coefficients))
@@ -239,7 +243,8 @@ class FoldFits:
 
     def __init__(self, system: CrossValidation, fault: Fault | None = None) -> None:
         """Solve the fits with the columns of `fault`, and predict the left-out folds."""
-        self.system, self._fault = system, fault
+        self.system = system
+        self._fault = fault
         others, fitted, equations, squares = system.reduced_equations
         columns = () if fault is None else system.grams.column_indices(fault.column_names)
         own = [others.index(k) for k in columns if k in others]
@@ -276,7 +281,8 @@ class FoldFits:
         Inertias explain a part of what such a fault adds; the sum of both shows the whole of it.
         """
         column_names = EffortGain.kind, *self.fault.column_names
-        system, rigid = self.system, self.total_theta.copy()
+        system = self.system
+        rigid = self.total_theta.copy()
         rigid[system.prior.model.friction_slice] = 0.0
         columns = system.grams.column_indices(column_names)
         products = system.grams.gram_matrix(system.unit_factors**2)
@@ -379,6 +385,7 @@ class FoldFits:
         """Return whether the fault is fitted nearly alike if the starting inertias are kept."""
         columns = self.system.grams.column_indices(self.fault.column_names)
         fixed = FoldFits(self.system.with_fixed_inertias, self.fault)
-        own, beside_fixed = self.total_theta[columns], fixed.total_theta[columns]
+        own = self.total_theta[columns]
+        beside_fixed = fixed.total_theta[columns]
         ratio = float(beside_fixed @ own / (own @ own))
         return _MIN_FIXED_TO_FREE_FAULT < ratio < 1.0 / _MIN_FIXED_TO_FREE_FAULT

@@ -40,10 +40,12 @@ from ..dynamics.regressor import (
 from ..errors import BaseParameterError
 from ..spatial import cos_sin
 
-# Number of random states of the arm, number of random positions and velocities of a joint in each
-# state, and the bound of these positions and velocities [rad or the length unit of
+# Random states of the arm, and of one joint in each of these.
+_RANDOM_STATE_COUNT = 20
+_JOINT_MOTIONS_PER_STATE = 2
+# Bound of the joint's positions and velocities [rad or the length unit of
 # `regroupable_combinations`, and per s].
-_RANDOM_STATE_COUNT, _JOINT_MOTIONS_PER_STATE, _MAX_STATE_VALUE = 20, 2, 2.0
+_MAX_STATE_VALUE = 2.0
 # Smaller coefficients, relative to the largest in the row, are set to zero.
 _ROUNDOFF_TO_MAX = 1e-14
 
@@ -175,17 +177,20 @@ def regroupable_combinations(
     arm's largest length as unit of length. Gautier and Khalil check the conditions only near the
     base, because later joints have no relations but eq. (20) and (21).
     """
-    tree, vectors = as_body_tree(arm), base_parameters.as_gravity_vectors(gravity)
+    tree = as_body_tree(arm)
+    vectors = base_parameters.as_gravity_vectors(gravity)
     rotors = bool(tree.rotor_inertias.any()) if rotor_inertia is None else rotor_inertia
     units = base_parameters.parameter_scales(tree, rotor_inertia=rotors)
     orders = base_parameters.column_orders(tree, rotor_inertia=rotors)
-    steps, gaps = [], []
+    steps = []
+    gaps = []
     for order, changes in zip(orders, _energy_regressor_changes(tree, vectors)):
         indices = sorted(order)
         tested = [indices.index(k) for k in order]
         kept, shares, gap = base_parameters.independent_columns(changes[:, : len(order)], tested)
         eliminated = [k for k in range(len(indices)) if k not in kept]
-        combinations, scale = np.zeros((len(indices), len(eliminated))), units[indices]
+        combinations = np.zeros((len(indices), len(eliminated)))
+        scale = units[indices]
         combinations[eliminated, range(len(eliminated))] = 1.0
         combinations[kept] = 0.0 - shares[:, eliminated] * scale[kept][:, None] / scale[eliminated]
         gone = [indices[k] for k in eliminated]

@@ -28,9 +28,10 @@ from ..errors import IdentificationError, require_extra
 HARMONIC_COUNT = 5  # number of sines, and of cosines, of each joint
 _SAMPLE_COUNT = 100  # samples per period for regressor and limits during optimisation
 _CHECK_SAMPLE_COUNT = 2000  # samples per period for the final check of the limits
-# Smallest amplitude, relative to that of the given trajectory, and relative tolerance of the
-# amplitude's bisection.
-_MIN_AMPLITUDE_SCALE, _AMPLITUDE_TOLERANCE = 1e-4, 1e-3
+# Smallest amplitude, relative to that of the given trajectory.
+_MIN_AMPLITUDE_SCALE = 1e-4
+# Relative tolerance of the amplitude's bisection.
+_AMPLITUDE_TOLERANCE = 1e-3
 _CONVERGENCE_TOLERANCE = 1e-5  # the optimisation ends at a smaller change of the criterion
 _GRADIENT_STEP_SIZE = 1e-7  # step of forward differences of scaled coefficients [rad/s]
 _MIN_LIMIT_MARGIN = 5e-4  # margin for the motion between samples [rad, m, or relative to a limit]
@@ -85,7 +86,8 @@ def fourier_basis(period: float, time: Array) -> tuple[Array, Array, Array]:
     k = np.arange(1.0, HARMONIC_COUNT + 1.0)
     rate = 2.0 * np.pi / period * k
     phase = np.multiply.outer(time, rate)
-    s, c = np.sin(phase), np.cos(phase)
+    s = np.sin(phase)
+    c = np.cos(phase)
     values = (
         np.concatenate([s, c - 1.0], axis=-1),
         np.concatenate([rate * c, -rate * s], -1),
@@ -120,8 +122,10 @@ def random_trajectory(
     """
     rest = np.zeros((2, problem.arm.n))
     if problem.limit_margins(np.array([start, start]), rest, rest).min() <= _MIN_LIMIT_MARGIN:
-        arm, margin = problem.arm, problem.limits.position_margin
-        low, high = arm.limit('lower') + margin, arm.limit('upper') - margin
+        arm = problem.arm
+        margin = problem.limits.position_margin
+        low = arm.limit('lower') + margin
+        high = arm.limit('upper') - margin
         for name, at, first, last in zip(arm.joint_names, start, low, high):
             if not first + _MIN_LIMIT_MARGIN < at < last - _MIN_LIMIT_MARGIN:
                 raise IdentificationError(
@@ -160,7 +164,8 @@ def scale_to_limits(
         return trajectory
     # Margins to limits are not monotonic in the amplitude, but the start pose keeps all limits.
     # The amplitude is therefore halved until the limits hold, and then bisected.
-    low, high = 0.5, 1.0
+    low = 0.5
+    high = 1.0
     while not keeps_limits(low):
         low, high = 0.5 * low, low
         if low < _MIN_AMPLITUDE_SCALE:
@@ -199,9 +204,12 @@ def optimise_excitation(
         import scipy.optimize  # noqa: F401  # asked before the draws, which take seconds
     if draws < 1:
         raise IdentificationError(f'draws is {draws}; give a whole number from 1.')
-    pose, rng = problem.arm.joint_vector(start, 'start'), np.random.default_rng(0)
-    candidates, numbers = [], []
-    total, report = draws + iterations, progress or (lambda done, total: None)
+    pose = problem.arm.joint_vector(start, 'start')
+    rng = np.random.default_rng(0)
+    candidates = []
+    numbers = []
+    total = draws + iterations
+    report = progress or (lambda done, total: None)
     for k in range(draws):
         candidates.append(random_trajectory(problem, pose, period, rng))
         numbers.append(float(problem.criterion(*candidates[-1].states_over_period(_SAMPLE_COUNT))))
@@ -217,7 +225,8 @@ def optimise_excitation(
 def _with_predicted_std(problem: ExcitationProblem, trajectory: FourierTrajectory) -> Excitation:
     """Return a trajectory as an Excitation, with predicted standard deviations of parameters."""
     states = trajectory.states_over_period(_SAMPLE_COUNT)
-    std, ratios = problem.parameter_std(*states), problem.std_to_prior_ratios(*states)
+    std = problem.parameter_std(*states)
+    ratios = problem.std_to_prior_ratios(*states)
     return Excitation(trajectory, std, ratios)
 
 

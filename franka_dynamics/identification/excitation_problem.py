@@ -143,7 +143,8 @@ class ExcitationProblem:
 
     def regressor(self, q: Array, dq: Array, ddq: Array) -> Array:
         """Return the regressor of base and friction parameters (..., n, p) at states (..., n)."""
-        model, friction = self.model, self.model.friction.regressor_columns(q, dq)
+        model = self.model
+        friction = self.model.friction.regressor_columns(q, dq)
         return model.regressor(model.base.regressor(q, dq, ddq), friction)
 
     def limit_margins(self, q: Array, dq: Array, ddq: Array) -> Array:
@@ -163,8 +164,10 @@ class ExcitationProblem:
         limits; heights of the third frame and later points above the table, and distances of pairs
         of segments [m].
         """
-        limits, arm = self.limits, self.arm
-        lower, upper = arm.limit('lower'), arm.limit('upper')
+        limits = self.limits
+        arm = self.arm
+        lower = arm.limit('lower')
+        upper = arm.limit('upper')
         points = skeleton_points(arm, q, limits.tool_length)
         lowest, highest = arm.velocity_bounds(q)
         velocity = dq / np.maximum(np.where(dq < 0.0, -lowest, highest), _MIN_VELOCITY_LIMIT_RAD_S)
@@ -230,7 +233,8 @@ def link_clearances(points: Array) -> Array:
     neighbours are the two segments before and the two segments after it.
     """
     one = points.reshape(-1, *points.shape[-2:])[0]  # any pose: segments have constant length
-    segments, last = [], 0
+    segments = []
+    last = 0
     for i in range(1, len(one)):
         if np.linalg.norm(one[i] - one[last]) >= _MIN_SEGMENT_LENGTH_M:
             segments.append((last, i))
@@ -246,7 +250,9 @@ def link_clearances(points: Array) -> Array:
 
 def _segment_gap(a: Array, b: Array, c: Array, d: Array) -> Array:
     """Return the gap [m] between segments ab and cd (Ericson, "Real-Time Collision Detection")."""
-    along, other, between = b - a, d - c, a - c
+    along = b - a
+    other = d - c
+    between = a - c
     aa, ae, af = (np.sum(along * one, -1) for one in (along, other, between))
     ee, ef = (np.sum(other * one, -1) for one in (other, between))
     spread = aa * ee - ae * ae  # zero for parallel segments, for which any s is right

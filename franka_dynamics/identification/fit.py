@@ -74,7 +74,8 @@ class PhysicalConstraints:
         """Return constraint matrices for fits under a prior, from the arm `start` and its hand."""
         center = parameter_vector(prior.reference, rotor_inertia=prior.model.base.rotor_inertia)
         root = np.asarray(np.linalg.cholesky(prior.covariance), dtype=float)
-        basis, relative = pseudo_inertia_basis(), []
+        basis = pseudo_inertia_basis()
+        relative = []
         inertias = [link.pseudo_inertia() for link in prior.reference.links]
         for block, inertia in zip(_link_slices(start.n), inertias):
             # The pseudo-inertia P is divided by the reference's P0 = L L^T: L^-1 P L^-T.
@@ -116,14 +117,13 @@ def fit_consistent_parameters(
     """
     applied = max(precision, _MIN_PRIOR_PRECISION)
     triangle, effort = equations
-    b, f, m = (
-        len(prior.model.base),
-        len(prior.friction_std),
-        len(bounds.covariance_sqrt),
-    )
+    b = len(prior.model.base)
+    f = len(prior.friction_std)
+    m = len(bounds.covariance_sqrt)
     # The unknowns are changes and friction in units of their standard deviations, residuals, and
     # of each link 14 numbers of which its log-determinant is made.
-    n, r = len(bounds.start_masses), len(effort)
+    n = len(bounds.start_masses)
+    r = len(effort)
     places = np.cumsum([0, m, f, r, 14 * n])
     change, friction, residual, log_det = (slice(*pair) for pair in pairwise(places.tolist()))
     count = int(places[-1])
@@ -132,7 +132,8 @@ def fit_consistent_parameters(
     fitted[:, change] = triangle[:, :b] @ prior.model.base.matrix @ bounds.covariance_sqrt
     fitted[:, friction] = triangle[:, b:] * prior.friction_std
     fitted[:, residual] = -np.eye(r)
-    quadratic, linear = np.zeros(count), np.zeros(count)
+    quadratic = np.zeros(count)
+    linear = np.zeros(count)
     quadratic[friction] = quadratic[residual] = 2.0
     quadratic[N_LINK_PARAMETERS * n : m] = 2.0 * applied  # rotors
     for block, by, own in zip(
@@ -213,7 +214,8 @@ def _link_cones(
     corner = list(combinations_with_replacement(range(4), 2))
     for k, (block, by) in enumerate(zip(_link_slices(n), bounds.relative_basis)):
         first = first_log_det + 14 * k
-        slope, one = np.zeros((8, 8, unknown_count)), np.diag([1.0] * 4 + [0.0] * 4)
+        slope = np.zeros((8, 8, unknown_count))
+        one = np.diag([1.0] * 4 + [0.0] * 4)
         slope[:4, :4, block] = by.reshape(4, 4, -1)
         for place, (j, i) in enumerate(corner, first):
             slope[i, 4 + j, place] = slope[4 + j, i, place] = 1.0
@@ -223,7 +225,8 @@ def _link_cones(
         yield sdp.psd_cone(one, slope)
         mass = np.zeros((2, unknown_count))
         mass[:, block] = np.outer([1.0, -1.0], bounds.covariance_sqrt[block, block][_MASS_INDEX])
-        mean, m = bounds.prior_mean[block][_MASS_INDEX], bounds.start_masses[k]
+        mean = bounds.prior_mean[block][_MASS_INDEX]
+        m = bounds.start_masses[k]
         yield sdp.nonnegative_cone([mean - m / MAX_MASS_RATIO, m * MAX_MASS_RATIO - mean], mass)
     if bounds.bare_link_terms is not None:
         before, by = bounds.bare_link_terms
@@ -253,10 +256,8 @@ class DataSplit:
     @classmethod
     def from_grams(cls, grams: Sequence[GramStack], test_count: int) -> 'DataSplit':
         """Return a split that leaves out the last `test_count` recordings or, if 0, each fold."""
-        fitted, tested = (
-            grams[: len(grams) - test_count],
-            grams[len(grams) - test_count :],
-        )
+        fitted = grams[: len(grams) - test_count]
+        tested = grams[len(grams) - test_count :]
         if len(fitted) >= _MIN_RECORDINGS_AS_FOLDS:
             fitted = [one.merged_into_fold(k % FOLD_COUNT) for k, one in enumerate(fitted)]
         every = reduce(add, [*fitted, *tested])
@@ -339,7 +340,8 @@ def all_torque_errors(
     sets = [f'{one.inertial_set}, {one.hand}' for one in published]
     found = []
     for k, name in enumerate(['base parameters', 'consistent', *sets]):
-        train, test = errors(k, [(split.total_grams, total)]), errors(k, unseen)
+        train = errors(k, [(split.total_grams, total)])
+        test = errors(k, unseen)
         rigid = errors(k, unseen, len(priors[0].model.base))
         folds = tuple(errors(k, [part]).E for part in unseen)
         found.append(TorqueErrors(name, train, test, rigid, folds))
@@ -376,7 +378,8 @@ def published_fit(
         return bool(sets[k].inconsistencies()), errors[k].test.E
 
     best = min(own or range(len(sets)), key=rank)
-    theta, b = fit.thetas[2 + best], len(start.model.base)
+    theta = fit.thetas[2 + best]
+    b = len(start.model.base)
     spread = least_squares.friction_covariance(grams, others[best], fit.torque_noise_std, theta)
     friction = start.model.friction.friction_model(theta[b:], spread)
     return PublishedFit(replace(sets[best], friction=friction), theta, errors[best])

@@ -106,17 +106,18 @@ def identify(
         If scipy or clarabel is not installed, or nothing that reads bags.
 
     """
-    start, asked = (
-        as_description(start),
-        IdentificationOptions() if options is None else options,
-    )
-    fitted, tested = as_recordings(recordings, start), as_recordings(tests, start)
+    start = as_description(start)
+    asked = IdentificationOptions() if options is None else options
+    fitted = as_recordings(recordings, start)
+    tested = as_recordings(tests, start)
     if not fitted:
         raise IdentificationError('There is no recording to identify from.')
     asked.effort_scales(start.n)  # raises errors before any recording is read
     sets = [as_description(one) for one in published] or [start]
-    model, unit = asked.torque_model(start), TorqueErrorUnit.for_arm(start)
-    map_all, sources = partial(_map_on, executor), [*fitted, *tested]
+    model = asked.torque_model(start)
+    unit = TorqueErrorUnit.for_arm(start)
+    map_all = partial(_map_on, executor)
+    sources = [*fitted, *tested]
 
     def summaries(torque_model: TorqueModel) -> Iterable[RecordingSummary]:
         """Return all recordings' summaries, with regressors of a torque model."""
@@ -126,7 +127,8 @@ def identify(
     read = _with_progress(summaries(model), len(sources), progress)
     used, unseen, failures = _usable_summaries(read, len(fitted), skip_failures)
     split = fit.DataSplit.from_grams([one.grams for one in used if one.grams is not None], unseen)
-    most, precision = split.total_grams.max_torque, asked.regularization
+    most = split.total_grams.max_torque
+    precision = asked.regularization
     prior, *others = priors = [Prior.centered_at(one, model, most) for one in (start, *sets)]
     links = fit.PhysicalConstraints.from_prior(prior, start)
     to_fit = [*split.fitted_grams, split.total_grams]
@@ -135,7 +137,8 @@ def identify(
     errors = fit.all_torque_errors(priors, split, whole, fits)
     estimated = fit.final_estimate(prior, precision, split.total_grams, whole)
     arm = fit.arm_from_fit(start, prior, whole.consistent_fit, estimated.covariance)
-    ratios, theta = mass_ratios(arm, start), estimated.theta
+    ratios = mass_ratios(arm, start)
+    theta = estimated.theta
     verdict = judge_recordings(split.total_grams, prior, others if published else (), used, ratios)
     wrong = tuple(sentence for one in used for sentence in one.value_faults)
     return Identification(
@@ -206,7 +209,10 @@ def _usable_summaries(
     `skip_failures`; RecordingError if no bag to fit, or no test bag, can be used;
     IdentificationError if two hold the same recording, or were not prepared alike.
     """
-    used, failures, unseen, tests = [], [], 0, 0
+    used = []
+    failures = []
+    unseen = 0
+    tests = 0
     for k, one in enumerate(results):
         tests += k >= non_test_count
         if one.failure is not None:

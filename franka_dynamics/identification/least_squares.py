@@ -53,7 +53,8 @@ def repetition_period(motion: Motion) -> float:
     moving = np.flatnonzero(moving_mask(motion))  # a rest before and after it is not repeated
     q = motion.q[moving[0] : moving[-1] + 1]
     x = q - q.mean(axis=0)
-    n, rate = len(x), motion.options.rate
+    n = len(x)
+    rate = motion.options.rate
     spectrum = np.fft.rfft(x, 2 * n, axis=0)
     products = np.fft.irfft(np.sum(np.abs(spectrum) ** 2, axis=1), 2 * n)[:n]
     energy = np.concatenate([[0.0], np.cumsum(np.sum(x * x, axis=1))])
@@ -114,7 +115,8 @@ class GramStack:
         friction = model.friction_columns(motion)
         samples = TorqueSamples.from_motion(model, motion, friction)
         faults = possible_faults(model.n) if faults is None else faults
-        blocks, columns = [], dict[str, Array]()
+        blocks = []
+        columns = dict[str, Array]()
         for first in range(0, len(motion), _BLOCK_SAMPLE_COUNT):
             chosen = slice(first, first + _BLOCK_SAMPLE_COUNT)
             block = samples.select(chosen)
@@ -140,14 +142,10 @@ class GramStack:
 
     def merged_into_fold(self, fold_number: int) -> 'GramStack':
         """Return the Gram matrices with all samples moved to fold `fold_number`, others empty."""
-        matrices, counts = (
-            np.zeros_like(self.matrices),
-            np.zeros_like(self.sample_counts),
-        )
-        matrices[fold_number], counts[fold_number] = (
-            self.matrices.sum(axis=0),
-            self.sample_count,
-        )
+        matrices = np.zeros_like(self.matrices)
+        counts = np.zeros_like(self.sample_counts)
+        matrices[fold_number] = self.matrices.sum(axis=0)
+        counts[fold_number] = self.sample_count
         return replace(self, matrices=matrices, sample_counts=counts)
 
     def with_folds(self, numbers: Sequence[int]) -> 'GramStack':
@@ -168,7 +166,8 @@ class GramStack:
         other columns count for nothing.
         """
         residual = np.zeros(self.matrices.shape[-1])
-        residual[: len(theta)], residual[TORQUE_COLUMN] = -np.asarray(theta), 1.0
+        residual[: len(theta)] = -np.asarray(theta)
+        residual[TORQUE_COLUMN] = 1.0
         return self.sum_of_squares(residual)
 
     def torque_errors(self, theta: Array, unit: TorqueErrorUnit) -> ResidualRms:
@@ -310,7 +309,8 @@ def posterior_covariance(
     """
     own = np.maximum(rms_residuals(grams, theta), _MIN_NOISE_TO_EXPECTED * prior.expected_residual)
     supported = starting_set_precision(weighted_equations(grams, prior, own), prior)
-    p, b = len(theta), len(prior.model.base)
+    p = len(theta)
+    b = len(prior.model.base)
     information, _ = prior.information(precision)
     weights = residual_weights(noise_std)
     inverse = np.linalg.inv(grams.gram_matrix(weights)[:p, :p] + information)
@@ -332,8 +332,11 @@ def friction_covariance(grams: GramStack, prior: Prior, noise_std: Array, theta:
     """
     own = np.maximum(rms_residuals(grams, theta), _MIN_NOISE_TO_EXPECTED * prior.expected_residual)
     supported = starting_set_precision(weighted_equations(grams, prior, own), prior)
-    weights, b, p = residual_weights(noise_std), len(prior.model.base), len(theta)
-    gram, known = grams.gram_matrix(weights), np.diag(prior.friction_std**-2.0)
+    weights = residual_weights(noise_std)
+    b = len(prior.model.base)
+    p = len(theta)
+    gram = grams.gram_matrix(weights)
+    known = np.diag(prior.friction_std**-2.0)
     inverse = np.linalg.inv(gram[b:p, b:p] + known)
     spread = grams.gram_matrix(weights * (own / noise_std) ** 2)[b:p, b:p] + known
     spread += gram[b:p, :b] @ supported.covariance(prior) @ gram[:b, b:p]
@@ -347,6 +350,7 @@ def std_to_prior_ratios(grams: GramStack, prior: Prior, theta: Array) -> Array:
     The prior has precision one. 1 means that the samples say nothing about a parameter.
     """
     known, _ = prior.information(1.0)
-    p, weights = len(known), residual_weights(rms_residuals(grams, theta))
+    p = len(known)
+    weights = residual_weights(rms_residuals(grams, theta))
     spread = np.sqrt(np.diag(np.linalg.inv(grams.gram_matrix(weights)[:p, :p] + known)))
     return np.asarray(spread / prior.std)

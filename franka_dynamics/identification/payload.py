@@ -68,7 +68,8 @@ def _estimate(phi: Array, covariance: Array, noise_std: Array, arm_mass: float) 
     Raises IdentificationError unless the mass is above both three of its standard deviations and a
     millionth of `arm_mass` [kg].
     """
-    mass, spread = float(phi[9]), float(np.sqrt(covariance[9, 9]))
+    mass = float(phi[9])
+    spread = float(np.sqrt(covariance[9, 9]))
     if not mass > max(3.0 * spread, 1e-6 * arm_mass):
         raise IdentificationError(
             f'No payload was found: its estimated mass is {mass:.3g} kg with a standard '
@@ -141,7 +142,8 @@ def _fit_load(
     `prior`, and of the load, `torque` (N, n) the measured torques. Residuals of samples with the
     same number in `second_ids` (N,) are summed; there must be more than ten such numbers.
     """
-    p, count = len(prior.std), len(np.unique(second_ids))
+    p = len(prior.std)
+    count = len(np.unique(second_ids))
     if count <= N_LINK_PARAMETERS:
         raise IdentificationError(
             f'The recordings hold {count} independent samples, too few for '

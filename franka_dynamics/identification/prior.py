@@ -184,7 +184,8 @@ class Prior:
         The module's docstring defines both covariances, C_m and C_I. C_I is the covariance of
         inertias for given masses and first moments.
         """
-        base, order = self.model.base, [*MASS_AND_MOMENT_INDICES, *range(6)]
+        base = self.model.base
+        order = [*MASS_AND_MOMENT_INDICES, *range(6)]
         masses: list[Array] = []
         inertias: list[Array] = []
         for i, link in enumerate(self.reference.links):
@@ -204,7 +205,8 @@ class Prior:
         `precision` is that of the inertias: the reference's masses have a relative standard
         deviation of 1 / sqrt(precision).
         """
-        b, matrix = len(self.sqrt_precision), np.diag(self.std**-2.0)
+        b = len(self.sqrt_precision)
+        matrix = np.diag(self.std**-2.0)
         matrix[:b, :b] = precision * (self.sqrt_precision.T @ self.sqrt_precision)
         return matrix, matrix @ self.mean
 
@@ -298,7 +300,8 @@ def _log_likelihood_table(
     (mass_factors, inertia_factors), (of_masses, of_inertias) = factors, precisions
     spreads, turn = np.linalg.eigh(mass_factors @ mass_factors.T)
     of_set = 1.0 + np.maximum(spreads, 0.0) / of_masses[:, None]
-    part, scale = turn.T @ inertia_factors, 1.0 / np.sqrt(of_set)
+    part = turn.T @ inertia_factors
+    scale = 1.0 / np.sqrt(of_set)
     values, axes = np.linalg.eigh(scale[:, :, None] * (part @ part.T) * scale[:, None, :])
     squares = ((scale * (turn.T @ whitened_residual))[:, None] @ axes) ** 2
     variances = 1.0 + np.maximum(values, 0.0)[:, None] / of_inertias[:, None]

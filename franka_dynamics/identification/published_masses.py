@@ -33,8 +33,10 @@ from ..arrays import Array
 from ..recordings.preprocessing import Motion
 from ..recordings.replay import hand_in_words
 
-# Two standard deviations (95.4 %) of one number and of four.
-_CHI_SQUARE_1, _CHI_SQUARE_4 = 4.0, 9.7
+# Chi square within which 95.4 % lie (two standard deviations of one number), by the number of
+# numbers.
+_CHI_SQUARE_1 = 4.0
+_CHI_SQUARE_4 = 9.7
 # Standard deviations to either side of single joints' ranges: with 95 % probability all of some
 # twelve ranges are right.
 _RANGE_STD_COUNT = 3.0
@@ -135,11 +137,13 @@ class FitsNearMasses:
 
     def __init__(self, grams: GramStack, prior: Prior) -> None:
         """Set up the normal equations, with the masses' precision estimated from torques."""
-        self.grams, self.n = grams, prior.model.n
+        self.grams = grams
+        self.n = prior.model.n
         theta = least_squares.fit_theta(grams, prior)
         noise = least_squares.joint_noise(grams, theta)
         triangle, effort = least_squares.weighted_equations(grams, prior, noise)
-        self.p, b = len(theta), len(prior.model.base)
+        self.p = len(theta)
+        b = len(prior.model.base)
         load = prior.model.payload_to_base_matrix[:, MASS_AND_MOMENT_INDICES]
         free = np.column_stack([prior.mean[:b], load])  # of this set, not of the start
         likely = starting_set_precision((triangle, effort), prior, triangle[:, :b] @ free)
@@ -160,7 +164,8 @@ class FitsNearMasses:
 
     def fit_faults(self, *faults: Fault) -> tuple[Array, Array]:
         """Return values of `faults` fitted together with the arm, (k,), and their covariance."""
-        indices_of, places_of = self.grams.column_indices, self.fault_columns.get
+        indices_of = self.grams.column_indices
+        places_of = self.fault_columns.get
         places = (places_of(one) or indices_of(one.column_names) for one in faults)
         own = [*range(self.p), *(k for each in places for k in each)]
         known = np.diag(np.where(np.arange(len(own)) < self.p, 0.0, _FAULT_PRIOR_INFORMATION))
@@ -177,12 +182,11 @@ class FitsNearMasses:
             if not fault.joints:
                 continue
             value, variance = (float(one.item()) for one in self.fit_faults(fault))
-            reach, right = (
-                _RANGE_STD_COUNT * variance**0.5,
-                float(fault.kind == EffortGain.kind),
-            )
+            reach = _RANGE_STD_COUNT * variance**0.5
+            right = float(fault.kind == EffortGain.kind)
             if reach > 0.5 * _MIN_MENTIONED_RANGE:
-                low, high = min(value - reach, 0.0), max(value + reach, 0.0)
+                low = min(value - reach, 0.0)
+                high = max(value + reach, 0.0)
                 yield JointFaultRange(fault.kind, fault.joints[0], low + right, high + right)
 
 
@@ -198,9 +202,12 @@ def corrected_state_grams(
     """
     chosen = np.zeros(len(motion), dtype=bool)
     chosen[np.linspace(0, len(motion) - 1, min(len(motion), _MAX_SAMPLE_COUNT)).astype(int)] = True
-    part, friction = motion.select(chosen), model.friction_columns(motion)[chosen]
+    part = motion.select(chosen)
+    friction = model.friction_columns(motion)[chosen]
     weights = np.stack([least_squares.residual_weights(noise_std), unit_factors**2])
-    n, found, share = model.n, [], len(part) / len(motion)
+    n = model.n
+    found = []
+    share = len(part) / len(motion)
     as_they_are = np.eye(n), np.zeros(n), np.eye(n)
     maps = [
         as_they_are,
@@ -234,7 +241,8 @@ class StateFaultFit(NamedTuple):
 
         Without `rival` the third is the first.
         """
-        fault, second = self.fault, rival.error_after if rival else self.error_before
+        fault = self.fault
+        second = rival.error_after if rival else self.error_before
         errors = self.error_before, self.error_after, second
         return Diagnosis(
             fault.kind,
@@ -254,10 +262,8 @@ def state_fault_fits(grams: Array, sample_count: int, prior: Prior) -> list[Stat
     """
     (own, *others), (plain, *rest) = grams
     theta = fit_theta_to_gram(own, prior, DEFAULT_PRIOR_PRECISION)
-    before, known = (
-        _torque_error(plain, theta, sample_count),
-        _log_evidence_of(own, prior),
-    )
+    before = _torque_error(plain, theta, sample_count)
+    known = _log_evidence_of(own, prior)
 
     def fits(harmful: bool) -> Iterator[StateFaultFit]:
         """Yield likelier fits for faults that raise E by over 40 % if `harmful`, else others."""
@@ -298,6 +304,7 @@ def _log_evidence_of(gram: Array, prior: Prior, min_evidence: float = -np.inf) -
     offsets = [name.startswith(OFFSET_SYMBOL) for name in prior.model.parameter_names]
     free = np.column_stack([triangle[:, :b] @ prior.mean[:b], triangle[:, offsets]])
     unknowns = free, np.column_stack([free, triangle[:, :b] @ load])
-    equations, most = (triangle, effort), DEFAULT_PRIOR_PRECISION
+    equations = (triangle, effort)
+    most = DEFAULT_PRIOR_PRECISION
     tables = (log_evidence(equations, prior, one, min_mass_precision=most) for one in unknowns)
     return max(float(table.max()) for table in tables) + of_residuals

@@ -328,11 +328,13 @@ def identified_arm_text(result: Identification, payload: PayloadLike | None = No
     shown = ', '.join(names[:5]) + (f' and {len(names) - 5} more' if len(names) > 5 else '')
     origin = f'identified by franka-dynamics from {shown}'
     arm = replace(result.arm, inertial_set=IDENTIFIED_SET_NAME)
-    source, title = origin, f'{result.arm.name}, identified'
+    source = origin
+    title = f'{result.arm.name}, identified'
     notes = [_torque_error_note(result), *_fit_notes(result), *_warning_notes(result)]
     if result.keeps_published_inertias:
         arm = result.published_fit.arm
-        source, title = arm.source, f'{arm.name}, friction identified'
+        source = arm.source
+        title = f'{arm.name}, friction identified'
     if payload is not None:
         body = as_payload(payload)
         bare = arm.with_payload(LinkInertia.zero() - body)
@@ -345,7 +347,8 @@ def identified_arm_text(result: Identification, payload: PayloadLike | None = No
 
 def _torque_error_note(result: Identification) -> str:
     """Return an arm file's note on the torque errors of its arm."""
-    errors, unit = result.saved_errors, result.error_unit
+    errors = result.saved_errors
+    unit = result.error_unit
     return (
         f'E on unseen data {errors.test.E:.4f} {unit}, without friction and offset '
         f'{errors.frictionless.E:.4f} {unit}'

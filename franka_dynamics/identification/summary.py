@@ -198,10 +198,8 @@ def summarise_recording(
     """
     arm = model.arm
     try:
-        recording, scales = (
-            as_recording(source, name, arm),
-            options.effort_scales(arm.n),
-        )
+        recording = as_recording(source, name, arm)
+        scales = options.effort_scales(arm.n)
         recording = recording.with_scaled_effort(scales)
         if isinstance(source, Motion):
             motion = replace(source, effort=recording.effort)
@@ -284,7 +282,8 @@ def _harmful_contact(
 
     `total_theta` (p,) are parameters fitted to all of the motion, called `recording_name`.
     """
-    model, theta = prior.model, total_theta
+    model = prior.model
+    theta = total_theta
     for _ in range(_MAX_CONTACT_SEARCHES):
         residual = motion.effort - model.torque(motion, theta)
         out, worst = contact_mask(motion, residual, min_noise(grams))

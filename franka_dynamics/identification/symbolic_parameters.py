@@ -101,7 +101,8 @@ def symbolic_base_parameters(
     as_symbols = np.frompyfunc(lambda number: _as_symbol(number, values), 1, 1)
     steps = [step._replace(combinations=as_symbols(step.combinations)) for step in steps]
     columns, matrix = direct_method.regrouping_map(arm, rows, steps)
-    relations, names = {}, numbers.standard_names
+    relations = {}
+    names = numbers.standard_names
     for name, column, row, floats in zip(numbers.names, columns, matrix, numbers.matrix):
         # Terms with sines and cosines may cancel only numerically, so the numeric map decides
         # which terms are zero.
@@ -142,10 +143,8 @@ def _symbol_rows(
 
     found = []
     for i, row in enumerate(rows, start=1):
-        alpha, theta = (
-            cos_sin(f'A{i}', row.ca, row.sa),
-            cos_sin(f'T{i}', row.ct, row.st),
-        )
+        alpha = cos_sin(f'A{i}', row.ca, row.sa)
+        theta = cos_sin(f'T{i}', row.ct, row.st)
         found.append(KhalilDH(*alpha, length(f'D{i}', row.d), *theta, length(f'RL{i}', row.r)))
     return found, values
 

@@ -26,7 +26,10 @@ MASS_AND_MOMENT_INDICES = [
     7,
     8,
 ]  # indices of m, mX, mY and mZ in a body's ten parameters
-VISCOUS_SYMBOL, COULOMB_SYMBOL, OFFSET_SYMBOL, SLIP_SYMBOL = 'fv', 'fc', 'fo', 'fz'
+VISCOUS_SYMBOL = 'fv'
+COULOMB_SYMBOL = 'fc'
+OFFSET_SYMBOL = 'fo'
+SLIP_SYMBOL = 'fz'
 # Displacements [rad] at which a joint's two slip elements saturate: one for the pre-sliding of
 # bearings and seals, one for the wind-up of the drive. A slip element that saturates above 0.3 rad
 # acts as a spring in most motions and is confused with gravity: on a real FER 0.6 rad raises E on

@@ -35,8 +35,10 @@ FRANKA_ROS2_NAME = 'franka_ros2'
 FRANKA_ROS2_GAINS = (600.0,) * 4 + (250.0, 150.0, 50.0), (30.0,) * 4 + (10.0, 10.0, 5.0)
 # Where kd is not given, as franka_ros2's first four joints.
 _KD_TO_KP_S = FRANKA_ROS2_GAINS[1][0] / FRANKA_ROS2_GAINS[0][0]
-# Sampling rate, at most, and cut-off of the motion [Hz]: what a PD with such gains follows.
-_MAX_SAMPLING_RATE_HZ, _CUTOFF_FREQUENCY_HZ = 200.0, 5.0
+# A PD with such gains follows a motion up to this frequency.
+_CUTOFF_FREQUENCY_HZ = 5.0
+# Enough samples for it.
+_MAX_SAMPLING_RATE_HZ = 200.0
 
 
 @former_names.of_attributes('0.3', total='total_errors')
@@ -100,10 +102,8 @@ def predict_tracking(
     arm = as_description(arm)
     if not isinstance(recording, Recording):
         recording = with_argument_checks(read_recording)(recording, arm.joint_names)
-    gains, rate = (
-        _pd_gains(kp, kd, arm),
-        1.0 / float(np.median(np.diff(recording.time))),
-    )
+    gains = _pd_gains(kp, kd, arm)
+    rate = 1.0 / float(np.median(np.diff(recording.time)))
     signal = SignalOptions(min(rate, _MAX_SAMPLING_RATE_HZ), _CUTOFF_FREQUENCY_HZ)
     left = dict(_torques_left_to_gains(to_motion(recording, signal), arm, gains[1], gravity))
     errors = [np.sqrt(np.mean((torque / gains[0]) ** 2, axis=0)) for torque in left.values()]
@@ -113,7 +113,8 @@ def predict_tracking(
 def _pd_gains(kp: Any, kd: ArrayLike | None, arm: ArmDescription) -> tuple[Array, Array]:
     """Return gains kp [N m/rad] and kd [N m s/rad], (n,); SettingsError if they are unusable."""
     if isinstance(kp, str) and kp == FRANKA_ROS2_NAME:
-        kp, kd = FRANKA_ROS2_GAINS[0], FRANKA_ROS2_GAINS[1] if kd is None else kd
+        kp = FRANKA_ROS2_GAINS[0]
+        kd = FRANKA_ROS2_GAINS[1] if kd is None else kd
     elif isinstance(kp, str):
         try:
             kp = [float(one) for one in kp.split(',')]
@@ -134,7 +135,10 @@ def _torques_left_to_gains(
     motion: Motion, arm: ArmDescription, kd: Array, gravity: ArrayLike
 ) -> Iterator[tuple[str, Array]]:
     """Yield each feedforward's name, and the torque that PD feedback adds to it, (N, n) [N m]."""
-    q, dq, ddq, effort = motion.q, motion.dq, motion.ddq, motion.effort
+    q = motion.q
+    dq = motion.dq
+    ddq = motion.ddq
+    effort = motion.effort
     gravity_left = effort - PinocchioModel(arm, gravity).gravity(q)
     yield 'PD that damps to rest', gravity_left + kd * dq
     yield 'PD with velocity reference', gravity_left

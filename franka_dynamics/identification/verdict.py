@@ -182,7 +182,8 @@ def _state_fault_verdict(
     The joints of the second likeliest are suspected as well. `rival_log_bayes_factor` is that
     of faults with columns; an `ambiguous` fault is not clear, whatever it is.
     """
-    best, second = fits[0], fits[1] if len(fits) > 1 else None
+    best = fits[0]
+    second = fits[1] if len(fits) > 1 else None
     rival = max(rival_log_bayes_factor, second.log_bayes_factor if second else -np.inf)
     if not ambiguous and best.log_bayes_factor > rival + _MIN_CLEAR_LOG_BAYES_FACTOR:
         return RecordingVerdict((best.diagnosis(second),))
@@ -196,7 +197,8 @@ def _fault_verdict(
     harmful_fits: Sequence[FoldFits],
 ) -> RecordingVerdict:
     """Return a verdict that names the likeliest fault (or two), or if unclear suspects joints."""
-    best, kind = harmful_fits[0], harmful_fits[0].fault.simpler_fault
+    best = harmful_fits[0]
+    kind = harmful_fits[0].fault.simpler_fault
     rivals = (fit for fit in all_fits if fit.fault.simpler_fault != kind and fit.counts_as_fault())
     second = next(rivals, None)
     simpler = (fit for fit in harmful_fits if fit.fault == kind and not best.is_better(fit))
@@ -282,7 +284,8 @@ def judge_recordings(
     corrected = state_fault_fits(np.sum(corrected_grams, axis=0), sum(counts), prior)
     changes = [one.change for one in summaries if one.change is not None]
     diagnosed, fits = diagnose_fits(CrossValidation(grams, prior), corrected, changes)
-    named, suspected = diagnosed.causes, diagnosed.suspected_joints
+    named = diagnosed.causes
+    suspected = diagnosed.suspected_joints
     sets = [one for one in published if one.reference.hand == prior.reference.hand]
     ranges = [mass_ambiguity(grams, one) for one in sets]
     narrowest = min(ranges, key=lambda one: one.scale_range[1] - one.scale_range[0], default=None)
@@ -322,17 +325,16 @@ def _improvement(diagnosis: Diagnosis) -> float:
 def _questions_to_user(fits: CrossValidation) -> Iterator[Diagnosis]:
     """Yield questions to the user about harmless faults of all joints and about large offsets."""
     yield from (one for one in fits.questions if not one.joints)
-    baseline, every = fits.baseline, possible_faults(fits.prior.model.n)
+    baseline = fits.baseline
+    every = possible_faults(fits.prior.model.n)
     of_all = fits.fits_with_each([one for one in every if one.asks_if_harmless and not one.joints])
     harmless = (fit for fit in of_all if fit.is_harmless() and fit.is_significant())
     yield from [fit.question() for fit in harmless if fit.holds_at_fixed_inertias()][:1]
     for fault in every:
         if fault.kind == EffortOffset.kind:
             (column,) = fits.grams.column_indices(fault.column_names)
-            value, folds = (
-                float(baseline.total_theta[column]),
-                baseline.fold_thetas[:, column],
-            )
+            value = float(baseline.total_theta[column])
+            folds = baseline.fold_thetas[:, column]
             error = float(np.sqrt((len(folds) - 1.0) * folds.var()))  # the jackknife's
             clear = MIN_HARMFUL_ERROR_RATIO * baseline.test_error()
             least = max(MAX_OFFSET_STD_COUNT * fits.prior.std[column], clear)
@@ -374,14 +376,16 @@ def evaluate_replay(
     require_plausible_units(recording, arms[0])
     motion = to_motion(recording, signal)
     fits = torque_predictions(arms, motion, gravity=options.gravity)
-    verdict, measured = None, without_idle_effort(recording)
+    verdict = None
+    measured = without_idle_effort(recording)
     wrong = fatal_faults(measured, arms[0])
     if wrong:
         verdict = RecordingVerdict(value_faults=wrong)
     elif recording.duration - seconds_at_rest(motion) >= MIN_MOTION_DURATION_S:
         # Starts from the hand that fits best; `identify arm` starts from the hand of its options.
         alike = [one for one in arms if one.hand == fits[0].arm.hand]
-        model, name = options.torque_model(alike[0]), Path(recording.source).name
+        model = options.torque_model(alike[0])
+        name = Path(recording.source).name
         verdict = judge_motion(motion, model, alike, name)
     doubts = (*wrong, *minor_faults(measured, arms[0]))
     others = rival_predictions(fits, motion)

@@ -21,10 +21,10 @@ from ..spatial import as_rigid_transform, cross, hat
 
 METRES_PER_UNIT = {'m': 1.0, 'cm': 0.01, 'mm': 0.001, 'in': 0.0254}
 MESH_SUFFIXES = ('.stl', '.obj', '.ply')
-# Bounds of a mesh's largest extent by which the file's unit is found. An extent up to 1.5 is taken
-# for metres, an extent from 10 on for millimetres; for an extent between, the user must name the
-# unit.
-_MAX_SIZE_IN_METRES, _MIN_SIZE_IN_MILLIMETRES = 1.5, 10.0
+# A mesh whose largest extent is no larger is taken to be in metres.
+_MAX_SIZE_IN_METRES = 1.5
+# One whose largest extent is no smaller is in millimetres. Between, the user must name the unit.
+_MIN_SIZE_IN_MILLIMETRES = 10.0
 # Places, in Kwon's order of the ten parameters (m, h, xx, yy, zz, xy, xz, yz), of those of
 # LinkInertia.parameters().
 _KWON_PARAMETER_ORDER = (4, 7, 8, 5, 9, 6, 1, 2, 3, 0)
@@ -149,7 +149,8 @@ def _unit_density_parameters(mesh: TriangleMesh, point: Array) -> Array:
     determinant = np.einsum('fc,fc->f', first, normal)
     moments = determinant @ g / 60.0
     # The sum over corners i <= j of v_ia v_jb + v_ib v_ja for ab = xy, xz, yz (Kwon, (25)).
-    a, b = [0, 0, 1], [1, 2, 2]
+    a = [0, 0, 1]
+    b = [1, 2, 2]
     products = s[:, a] * s[:, b] + (corners[..., a] * corners[..., b]).sum(axis=1)
     return np.concatenate(
         (
@@ -203,7 +204,8 @@ def _corner_derivatives(vi: Array, vj: Array, vk: Array) -> Array:
     The solid's density is 1 kg/m^3; the parameters are in Kwon's order. Corners of F faces have
     shape (F, 3), derivatives (F, 10, 3).
     """
-    s, normal = vi + vj + vk, cross(vj - vi, vk - vi)
+    s = vi + vj + vk
+    normal = cross(vj - vi, vk - vi)
     d_normal = hat(vk - vj)  # (16)
     d_determinant = cross(vj, vk)  # (16): v_j^T [v_k]
     determinant = np.einsum('fc,fc->f', vi, d_determinant)
@@ -306,9 +308,11 @@ def load_mesh(path: str | Path, *, unit: str | None = None) -> MeshFile:
 
 def _require_solid(mesh: Any, path: str | Path) -> list[str]:
     """Raise MeshError if a mesh bounds no solid; return a list with a note on several parts."""
-    parts, problem = list(mesh.split(only_watertight=False, repair=False)), ''
+    parts = list(mesh.split(only_watertight=False, repair=False))
+    problem = ''
     with np.errstate(divide='ignore', invalid='ignore'):  # of a sheet without volume
-        volumes, is_volume = [part.volume for part in parts], mesh.is_volume
+        volumes = [part.volume for part in parts]
+        is_volume = mesh.is_volume
     # A part with its normals inwards is a cavity if it lies within one that has them outwards.
     outer, inwards = (
         [part.bounds for part, volume in zip(parts, volumes) if sign * volume > 0.0]

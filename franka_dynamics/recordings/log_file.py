@@ -113,7 +113,8 @@ def _read_text_table(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]
     absent = np.column_stack([np.isnan(one[:, 0]) for one in columns])
     absent &= (table.apply(lambda column: column.str.lower()) != 'nan').to_numpy()
     wrong = absent & (table != '').to_numpy()
-    first, last = int(wrong[0].any()), len(table)
+    first = int(wrong[0].any())
+    last = len(table)
     if first == last:
         raise RecordingError(f'{file} holds no rows of numbers.')
     if last - first > 1 and (absent[-1] & ~absent[-2]).any() and not text.endswith('\n'):
@@ -128,10 +129,8 @@ def _read_text_table(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]
             f'{file}, row {row + 1}, column {number + 1}: {cell[:40]!r} is not a number{comma}'
             f'{f", as in {len(bad)} cells" if len(bad) > 1 else ""}.'
         )
-    names, above = (
-        table.iloc[0].tolist()[: len(columns) * first],
-        lines[: lines.index(content[0])],
-    )
+    names = table.iloc[0].tolist()[: len(columns) * first]
+    above = lines[: lines.index(content[0])]
     if not names and above:
         # A comment line directly above the numbers may hold the column names.
         names = parse_cells([above[-1].lstrip('#% ')]).iloc[0].tolist()
@@ -203,7 +202,8 @@ def _read_numpy(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
 
 def _read_hdf5(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
     """Yield an HDF5 file's one- and two-dimensional datasets, named by their paths in the file."""
-    h5py, found = import_library('h5py', file), []
+    h5py = import_library('h5py', file)
+    found = []
 
     def collect_dataset(name: str, node: Any) -> None:
         """Append an HDF5 node to `found` if it is a dataset of one or two dimensions."""

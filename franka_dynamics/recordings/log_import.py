@@ -150,7 +150,8 @@ def import_log(
     whole = read_log(*paths)
     if len(paths) > 1:
         _require_one_clock(whole, columns)
-    log, n = whole.episode_log(columns.episode), len(joint_names)
+    log = whole.episode_log(columns.episode)
+    n = len(joint_names)
     _require_columns(log, columns)
     named = {what: vars(columns)[what] for what in ('position', 'velocity', 'effort')}
     given = {k: log.select(text, n, k) for k, text in named.items() if text != DERIVED_VELOCITY}

@@ -142,7 +142,8 @@ class LogTable:
 
 def episode_hint(episode_numbers: Sequence[float] | Array) -> str:
     """Return text that lists the episodes of a log and names the option that chooses one."""
-    first, last = int(min(episode_numbers)), int(max(episode_numbers))
+    first = int(min(episode_numbers))
+    last = int(max(episode_numbers))
     several = f' to {last} ({len(episode_numbers)} in all)' if last > first else ''
     return f'the episodes are {first}{several}; they are not joined: choose one by --episode N.'
 

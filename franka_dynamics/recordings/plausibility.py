@@ -23,10 +23,14 @@ _MIN_MOTION_RAD = 2e-3
 _MAX_STUCK_RAD = 0.02
 # The median over joints of the ratio of both is within 1.2 % of one in twelve sound logs.
 _MAX_TIME_RATIO_ERROR = 0.05
-# An effort is clipped that is at its extreme in _MIN_CLIPPED_FRACTION of the messages in which the
-# joint moves, _OUTLIER_RATIO times as often as at any of the next _COMPARED_LEVELS values: rounded
-# efforts are at all values about as often.
-_MIN_CLIPPED_FRACTION, _OUTLIER_RATIO, _COMPARED_LEVELS = 0.02, 4.0, 5
+# A clipped effort is at its extreme in at least this share of the messages in which the joint
+# moves.
+_MIN_CLIPPED_FRACTION = 0.02
+# It is there so many times as often as at any of the next values, because rounded efforts are at
+# all values about as often.
+_OUTLIER_RATIO = 4.0
+# So many next values are compared.
+_COMPARED_LEVELS = 5
 _MIN_SPEED_RAD_S = 0.02
 # An effort or position is frozen that keeps a value for _MIN_FROZEN_TIME_S, _OUTLIER_RATIO times
 # as long as nine in ten others, while the joint's velocity adds up to _MAX_STUCK_RAD, then changes
@@ -132,12 +136,11 @@ def _clipping_faults(recording: Recording, moving: NDArray[np.bool_]) -> Iterato
 
 def _freeze_faults(recording: Recording, quantity: str, values: Array) -> Iterator[str]:
     """Yield a message for each joint whose `values` stay constant while it moves, then jump."""
-    time, lag = (
-        recording.time,
-        int(np.searchsorted(recording.time, _MIN_TIME_STEP_S, 'right')),
-    )
+    time = recording.time
+    lag = int(np.searchsorted(recording.time, _MIN_TIME_STEP_S, 'right'))
     for joint, name in enumerate(recording.joint_names):
-        column, dq = values[:, joint], recording.dq[:, joint]
+        column = values[:, joint]
+        dq = recording.dq[:, joint]
         end = np.flatnonzero(np.diff(column)) + 1  # of stretches with one value
         first = np.append(0, end)[:-1]
         lasts = time[end - 1] - time[first]
@@ -284,9 +287,7 @@ def _effort_size_faults(recording: Recording, arm: ArmDescription) -> Iterator[s
 
 def _speed_to_limit_ratios(recording: Recording, arm: ArmDescription) -> Array:
     """Return speeds from positions (a step lasts >= 0.02 s) over limits, (messages - 1, n)."""
-    step, limit = (
-        np.maximum(np.diff(recording.time), _MIN_TIME_STEP_S),
-        arm.limit('velocity'),
-    )
+    step = np.maximum(np.diff(recording.time), _MIN_TIME_STEP_S)
+    limit = arm.limit('velocity')
     rate = np.abs(np.diff(recording.q, axis=0)) / step[:, None]
     return np.asarray(rate / np.where(limit > 0.0, limit, np.inf))

@@ -26,11 +26,11 @@ from ..errors import RecordingError, require_extra
 # Order of the Butterworth filter, in effect 4: it is applied forwards and backwards.
 FILTER_ORDER = 2
 _MIN_PIECE_DURATION_S = 1.0  # shortest piece after trimming
-# The anti-aliasing filter before downsampling is a Butterworth filter of order
-# _ANTI_ALIASING_ORDER, with a cut-off at _ANTI_ALIASING_CUTOFF_TO_NYQUIST times the new Nyquist
-# frequency. A Butterworth filter does not change a constant torque; a Chebyshev filter of even
-# order would scale gravity.
-_ANTI_ALIASING_ORDER, _ANTI_ALIASING_CUTOFF_TO_NYQUIST = 8, 0.8
+# The anti-aliasing filter before downsampling is a Butterworth filter of this order. It does not
+# change a constant torque; a Chebyshev filter of even order would scale gravity.
+_ANTI_ALIASING_ORDER = 8
+# Its cut-off relative to the new Nyquist frequency.
+_ANTI_ALIASING_CUTOFF_TO_NYQUIST = 0.8
 _MIN_IDLE_DURATION_S = 0.1  # efforts that are exactly zero for so long were not measured
 # Efforts are held at a steady rate if this part of their values lasts as many messages as the
 # usual one, or one more or less: 0.95 of a Sawyer's, which come at 100 Hz; of those of ten logs,
@@ -180,7 +180,8 @@ def to_motion(recording: Recording, options: SignalOptions | None = None) -> Mot
     joined = _with_arrays(
         motions[0], lambda name: np.concatenate([getattr(one, name) for one in motions])
     )
-    every, remarks = np.arange(len(joined)), [*recording.remarks, *remarks]
+    every = np.arange(len(joined))
+    remarks = [*recording.remarks, *remarks]
     return replace(joined, remarks=tuple(remarks), filters=tuple(filters), row_ids=every)
 
 
@@ -194,11 +195,12 @@ def _filter_pieces(
     message; `begin_time` is that of the first message used. Raises RecordingError if no piece is
     long enough.
     """
-    motions, filters, short, remarks = [], [], [], []
-    time, shortest = (
-        recording.time + begin_time,
-        2.0 * options.trim + _MIN_PIECE_DURATION_S,
-    )
+    motions = []
+    filters = []
+    short = []
+    remarks = []
+    time = recording.time + begin_time
+    shortest = 2.0 * options.trim + _MIN_PIECE_DURATION_S
     gaps = np.flatnonzero(np.diff(time) > max(_MIN_GAP_PERIODS * period, 0.5 / options.cutoff))
     if len(gaps):
         widest = gaps[np.argmax(np.diff(time)[gaps])]
@@ -242,7 +244,8 @@ def without_idle_effort(recording: Recording) -> Recording:
     idle: NDArray[np.bool_] = np.all(recording.effort == 0.0, axis=1)
     edges = np.flatnonzero(np.diff(np.concatenate(([False], idle, [False]))))
     time = recording.time
-    kept, found = np.ones(len(idle), dtype=bool), []
+    kept = np.ones(len(idle), dtype=bool)
+    found = []
     for first, end in zip(edges[::2], edges[1::2]):
         last = min(int(end), len(time) - 1)
         if time[last] - time[first] >= _MIN_IDLE_DURATION_S:
@@ -325,7 +328,9 @@ class PieceFilter:
     @former_names.of_arguments('0.3', number='piece_id', start='start_s')
     def filtered_motion(self, start_s: float, piece_id: int) -> Motion:
         """Return the motion of piece `piece_id`, which starts at `start_s`."""
-        piece, time, rate = self.piece, self.time, self.options.rate
+        piece = self.piece
+        time = self.time
+        rate = self.options.rate
         q, dq, effort = (self._low_pass(one) for one in (piece.q, piece.dq, piece.effort))
         unfiltered = _resample(piece.time, piece.effort, time)
         arrays = (
@@ -361,7 +366,8 @@ class PieceFilter:
 
     def _anti_alias(self, values: Array) -> tuple[Array, Array]:
         """Return times and values, low-pass filtered if recorded at over 1.5 times `rate`."""
-        own_rate, piece = 1.0 / self.recorded_period, self.piece
+        own_rate = 1.0 / self.recorded_period
+        piece = self.piece
         # At recording rates up to 1.5 times the new rate, aliases stay above half the new Nyquist
         # frequency, where the low-pass filter with Metric E's cut-off attenuates them.
         if own_rate <= 1.5 * self.options.rate:

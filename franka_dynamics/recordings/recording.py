@@ -153,7 +153,8 @@ def read_recording(
         raise RecordingError(f'There are no {stamps!r} stamps; choose {" or ".join(STAMP_KINDS)}.')
     given = as_description(joints) if isinstance(joints, (str, Path)) else joints
     names = given.joint_names if isinstance(given, ArmDescription) else tuple(given)
-    bag, seen = expanded_path(path), 0
+    bag = expanded_path(path)
+    seen = 0
     rows: list[_StateRow] = []
     indices: dict[tuple[str, ...], NDArray[np.intp] | None] = {}
     with rosbag.open_bag(bag) as (reader, deserialize):
@@ -173,7 +174,8 @@ def read_recording(
     _require_states(seen, expected, names, indices, where)
     if progress is not None:
         progress(expected, expected)
-    remarks, of_all = [], f'of {seen} messages on {chosen}'
+    remarks = []
+    of_all = f'of {seen} messages on {chosen}'
     moved = _reorder_delayed(rows)
     if moved:
         remarks.append(f'{moved} {of_all} came late, and were put in the order of their stamps')
@@ -250,7 +252,8 @@ def _reorder_delayed(rows: list[_StateRow]) -> int:
     stamps = np.array([stamp for _, stamp, _ in rows])
     delayed = stamps < np.maximum.accumulate(stamps)
     if delayed.any():
-        in_time, order = stamps[~delayed], np.argsort(stamps, kind='stable')
+        in_time = stamps[~delayed]
+        order = np.argsort(stamps, kind='stable')
         place = np.searchsorted(in_time, stamps[delayed])
         gaps = np.diff(in_time, prepend=in_time[0] - _MAX_DELAY_BEFORE_FIRST_STAMP_NS)
         # After a clock that was set back, messages come where others were one period apart.
@@ -352,7 +355,8 @@ def write_recording(recording: Recording, path: str | Path) -> None:
     ):
         path = Path(scratch) / bag.name
         with Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
-            kind, names = rosbag.JOINT_STATE_TYPE, list(recording.joint_names)
+            kind = rosbag.JOINT_STATE_TYPE
+            names = list(recording.joint_names)
             connection = writer.add_connection(recording.topic, kind, typestore=types)
             states = recording.q, recording.dq, recording.effort
             for stamp, *state in zip(recording.stamp_ns.tolist(), *states):

@@ -118,13 +118,15 @@ def predict_torque(
 
     `gravity` is in the space frame [m/s^2].
     """
-    model, friction = PinocchioModel(arm, gravity), arm.friction
+    model = PinocchioModel(arm, gravity)
+    friction = arm.friction
     predicted = rigid = np.asarray(model.inverse_dynamics(motion.q, motion.dq, motion.ddq))
     if friction is not None:
         # Filtered like the effort: a model with a state needs the positions before resampling.
         columns = motion.filter(lambda q, dq: friction_along(friction, q, dq)[..., None])
         predicted = rigid + columns[..., 0]
-    residual, unit = motion.effort - predicted, TorqueErrorUnit.for_arm(arm)
+    residual = motion.effort - predicted
+    unit = TorqueErrorUnit.for_arm(arm)
     residuals = residual, motion.effort_unfiltered - predicted, motion.effort - rigid
     whole, unfiltered, bodies = (ResidualRms.from_residuals(one, unit) for one in residuals)
     squares = np.square(residual) @ np.square(unit.factors)
@@ -149,7 +151,8 @@ def rival_predictions(fits: Sequence[TorquePrediction], motion: Motion) -> list[
     """
     second = motion.one_second_indices()
     count = np.bincount(second)
-    best, found = fits[0], []
+    best = fits[0]
+    found = []
     for one in fits[1:]:
         means = np.bincount(second, one.squared_residuals - best.squared_residuals) / count
         error = np.sqrt(np.sum((count / count.sum()) ** 2 * (means - means.mean()) ** 2))

@@ -32,7 +32,8 @@ UNCLOSED_BAG_HINT = (
 # A record of MCAP (https://mcap.dev/spec): opcode (1 byte), length (8 bytes), content.
 _MCAP_MAGIC = b'\x89MCAP0\r\n'
 _MCAP_RECORD_HEAD = struct.Struct('<BQ')
-_MCAP_DATA_END, _MCAP_FOOTER = 0x0F, 0x02
+_MCAP_DATA_END = 0x0F
+_MCAP_FOOTER = 0x02
 _MCAP_CLOSING_RECORDS = (
     _MCAP_RECORD_HEAD.pack(_MCAP_DATA_END, 4)
     + bytes(4)  # no checksum
@@ -219,7 +220,8 @@ def closed_copy(path: Path) -> Iterator[Path]:
 
 def _end_of_records(mcap_file: BinaryIO) -> int:
     """Return the position [bytes] in an MCAP file after its last complete record of data."""
-    size, end = mcap_file.seek(0, 2), mcap_file.seek(len(_MCAP_MAGIC))
+    size = mcap_file.seek(0, 2)
+    end = mcap_file.seek(len(_MCAP_MAGIC))
     while len(head := mcap_file.read(_MCAP_RECORD_HEAD.size)) == _MCAP_RECORD_HEAD.size:
         operation, length = _MCAP_RECORD_HEAD.unpack(head)
         after = end + _MCAP_RECORD_HEAD.size + length

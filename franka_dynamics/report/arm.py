@@ -234,7 +234,8 @@ def file_reading_notes(result: CrosscheckResult, unread_meshes: Sequence[str]) -
 def conditioning_notes(arm: ArmDescription) -> Iterator[str]:
     """Yield a note if M at the home pose is badly conditioned."""
     mass = NewtonEulerModel(arm).mass_matrix(arm.home_position)
-    condition, joint = np.linalg.cond(mass), int(np.diag(mass).argmin())
+    condition = np.linalg.cond(mass)
+    joint = int(np.diag(mass).argmin())
     if condition > _MAX_MASS_MATRIX_CONDITION:
         yield (
             f'the condition number of M at home is {condition:.0f}: {arm.joint_names[joint]} '

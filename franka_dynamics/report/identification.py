@@ -37,7 +37,8 @@ _PLOT_COLUMN_COUNT = 4  # of joints in the figure of friction
 
 def identification_as_data(result: Identification) -> dict[str, Any]:
     """Return an identification as data for JSON, errors E in `result.error_unit`, others in SI."""
-    recordings, estimate = result.recordings, result.estimate
+    recordings = result.recordings
+    estimate = result.estimate
     heads = 'name', 'start', 'base', 'base_deviation', 'consistent'
     data = {
         'arm': result.start.name,
@@ -77,7 +78,8 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
 def _parameter_rows(result: Identification) -> list[tuple[Any, ...]]:
     """Return rows of a parameter's name, start or None, estimate, deviation, consistent value."""
     found = result.estimate
-    names, start = found.model.parameter_names, found.model.base.values(result.start)
+    names = found.model.parameter_names
+    start = found.model.base.values(result.start)
     starts = [*start, *[None] * (len(names) - len(start))]
     return list(zip(names, starts, found.unconstrained_theta, found.std, found.theta))
 
@@ -90,7 +92,9 @@ def _verdict_sentences(result: Identification) -> list[str]:
 
 def conclusion_text(result: Identification) -> str:
     """Return sentences on faults of recordings, and whether the identified arm predicts better."""
-    unit, own, gained = result.error_unit, result.arm_errors.test, result.improvement
+    unit = result.error_unit
+    own = result.arm_errors.test
+    gained = result.improvement
     worst = int(np.argmax(own.per_joint))
     best = result.best_published_errors
     judged = 'better' if gained.better else f'NOT better {_missed_improvement_text(result)}'
@@ -108,14 +112,16 @@ def conclusion_text(result: Identification) -> str:
 
 def _missed_improvement_text(result: Identification) -> str:
     """Return why the arm is not better, by how much E had to fall, as a sentence's end."""
-    gained, why = result.improvement, f'by as much as {MIN_IMPROVEMENT_RATIO:.0%}'
+    gained = result.improvement
+    why = f'by as much as {MIN_IMPROVEMENT_RATIO:.0%}'
     if gained.reduction > gained.min_reduction:
         why = f'by more than the spread between parts, {gained.spread:.3f} {result.error_unit}'
     if not result.verdict.sound:
         return why
     if not result.keeps_published_inertias:
         return f'{why}: the published set already explains the recordings, nothing to gain'
-    kept, unit = result.published_fit, result.error_unit
+    kept = result.published_fit
+    unit = result.error_unit
     return (
         f'{why}, but its friction is kept: beside the inertias of {kept.errors.name} it lowers E '
         f'from {kept.errors.frictionless.E:.3f} to {kept.errors.test.E:.3f} {unit}'
@@ -183,7 +189,8 @@ def _other_hand_sentences(result: Identification) -> Iterator[str]:
 
 def _test_data_phrase(result: Identification) -> str:
     """Return the beginning of a sentence on E, such as 'On 2 unseen bags, learnt from 5,'."""
-    unseen, count = result.recordings.test_count, len(result.recordings.names)
+    unseen = result.recordings.test_count
+    count = len(result.recordings.names)
     if unseen:
         return f'On {unseen} unseen bag{"s" * (unseen > 1)}, learnt from {count - unseen},'
     return f'On {len(result.arm_errors.fold_errors)} parts, each predicted from the others,'
@@ -205,16 +212,12 @@ def _poorly_known_link_sentences(result: Identification) -> Iterator[str]:
 
 def identification_tables(result: Identification) -> list[Table]:
     """Return tables of errors by set, joint, part and recording, and of links; no one-row ones."""
-    sets, unit, names = (
-        result.torque_errors,
-        result.error_unit,
-        result.start.joint_names,
-    )
-    best, own, recordings = (
-        result.best_published_errors,
-        result.arm_errors.test,
-        result.recordings,
-    )
+    sets = result.torque_errors
+    unit = result.error_unit
+    names = result.start.joint_names
+    best = result.best_published_errors
+    own = result.arm_errors.test
+    recordings = result.recordings
     title = (
         f'E over all joints [{unit}], friction of published sets fitted to the same data; rigid '
         'alone: without friction and offset'
@@ -248,7 +251,8 @@ def identification_tables(result: Identification) -> list[Table]:
 def parameter_table(result: Identification) -> Table:
     """Return a table of parameters' start, estimate, standard deviation and consistent value."""
     numbers = headers(('start', 'base', 'deviation', 'consistent'), '.4g')
-    title, rows = 'base parameters and friction', _parameter_rows(result)
+    title = 'base parameters and friction'
+    rows = _parameter_rows(result)
     return Table(title, ['parameter', *numbers], rows)
 
 
@@ -278,7 +282,8 @@ def identification_page(result: Identification, motions: Iterable[tuple[str, Mot
 
 def _method_sentence(result: Identification) -> str:
     """Return sentences on how signals were filtered, and how many parameters were fitted."""
-    signal, model = result.recordings.signal, result.estimate.model
+    signal = result.recordings.signal
+    model = result.estimate.model
     return (
         f'Signals at {signal.rate:g} Hz, zero-phase second-order Butterworth at '
         f'{signal.cutoff:g} Hz on position, velocity and effort, {signal.trim:g} s trimmed; '
@@ -305,13 +310,16 @@ def friction_figure(result: Identification, motion: Motion, name: str) -> Any:
     Points are the measured torques less those of the accepted arm's rigid bodies. The curve is
     its friction while the joint slides, the band twice its standard deviation.
     """
-    model, arm = result.estimate.model, result.accepted_arm or result.arm
-    friction, own = arm.friction, len(model.base)
+    model = result.estimate.model
+    arm = result.accepted_arm or result.arm
+    friction = arm.friction
+    own = len(model.base)
     assert isinstance(friction, LinearFriction)
     bodies = np.append(result.saved_theta[:own], np.zeros(len(model.friction.parameter_names)))
     rest = motion.effort - model.torque(motion, bodies)
     speeds = np.linspace(-1.0, 1.0, 401)[:, None] * np.abs(motion.dq).max(axis=0)
-    curve, spread = friction.torque(speeds), friction.torque_std(friction.terms(speeds))
+    curve = friction.torque(speeds)
+    spread = friction.torque_std(friction.terms(speeds))
     rows = -(-model.n // _PLOT_COLUMN_COUNT)
     figure = elements.figure_of_size((12.0, 2.4 * rows + 0.6))
     axes = [*figure.subplots(rows, _PLOT_COLUMN_COUNT, squeeze=False).flat]
@@ -347,12 +355,11 @@ def friction_figure(result: Identification, motion: Motion, name: str) -> Any:
 
 def parameter_figure(result: Identification) -> Any:
     """Return a figure of base parameters' changes from the start, with standard deviations."""
-    model, estimate = result.estimate.model, result.estimate
+    model = result.estimate.model
+    estimate = result.estimate
     count = len(model.base)
-    start, names = (
-        model.base.values(result.start),
-        np.array(model.parameter_names[:count]),
-    )
+    start = model.base.values(result.start)
+    names = np.array(model.parameter_names[:count])
     first_moments = np.char.startswith(names, 'm')
     figure = elements.figure_of_size((12.0, 6.0))
     panels = (
@@ -360,10 +367,8 @@ def parameter_figure(result: Identification) -> Any:
         ('inertias [kg m²]', ~first_moments),
     )
     for axis, (what, which) in zip(figure.subplots(2), panels):
-        change, places = (
-            estimate.unconstrained_theta[:count] - start,
-            np.arange(which.sum()),
-        )
+        change = estimate.unconstrained_theta[:count] - start
+        places = np.arange(which.sum())
         bars = {'fmt': 'o', 'color': PREDICTED_COLOR, 'capsize': 3}
         bars['label'] = 'by the recordings, with two standard deviations'
         axis.errorbar(places, change[which], 2.0 * estimate.std[:count][which], **bars)

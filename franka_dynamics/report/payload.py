@@ -106,7 +106,8 @@ def draw_payload(mesh: TriangleMesh, inertia: LinkInertia, path: str | Path, tit
     axes.plot_wireframe(*(surface * 1e3), **style)
     axes.scatter(*(center * 1e3), color='black', s=40, depthshade=False, label='centre of mass')
     corners = np.vstack((mesh.vertices, np.zeros(3), surface.reshape(3, -1).T)) * 1e3
-    low, high = corners.min(axis=0), corners.max(axis=0)
+    low = corners.min(axis=0)
+    high = corners.max(axis=0)
     size = float((high - low).max())
     ends = 0.5 * (low + high)[:, None] + np.array([-0.55, 0.55]) * size
     axes.set(**{f'{name}lim': ends[i] for i, name in enumerate('xyz')})

@@ -73,7 +73,8 @@ def _effort_scale_question(verdict: RecordingVerdict) -> Iterator[str]:
         return
     (low, high), (least, most) = found.scale_range, found.load_range
     scale, mass = found.likeliest_scale_and_load
-    factor, where = f'{low:.2f} to {high:.2f} times the torques', found.published_set
+    factor = f'{low:.2f} to {high:.2f} times the torques'
+    where = found.published_set
     if found.is_scale_undetermined:
         yield (
             f'These torques and the masses of {where} hardly tell the size of the efforts: '
@@ -136,7 +137,9 @@ def _diagnosis_sentence(fault: Diagnosis, joints: Sequence[str], effort_scale: A
 
 def replay_as_data(result: ReplayEvaluation) -> dict[str, Any]:
     """Return all results of a replay as data for JSON."""
-    recording, motion, fits = result.recording, result.motion, result.predictions
+    recording = result.recording
+    motion = result.motion
+    fits = result.predictions
     verdict = None
     if result.verdict is not None:
         verdict = {
@@ -208,7 +211,8 @@ def best_set_sentence(best: TorquePrediction, others: Sequence[TorquePrediction]
 
 def fit_quality_sentence(best: TorquePrediction) -> str:
     """Return a sentence on the E expected of a good fit, with advice if `best` exceeds it."""
-    limit, unit = best.arm.limit('effort'), best.error_unit
+    limit = best.arm.limit('effort')
+    unit = best.error_unit
     if not (np.isfinite(limit) & (limit > 0.0)).all():
         return 'The arm has no effort limits, by which E of a set that fits is estimated.'
     normal = np.linalg.norm(expected_residual(limit) * unit.factors)
@@ -256,11 +260,9 @@ def plot_torques(result: ReplayEvaluation, title: str, path: Path) -> None:
 
     The suffix of `path` selects the picture's format. If drawing fails, no file is written.
     """
-    best, motion, names = (
-        result.predictions[0],
-        result.motion,
-        result.recording.joint_names,
-    )
+    best = result.predictions[0]
+    motion = result.motion
+    names = result.recording.joint_names
     friction = '' if best.arm.friction is None else ", with the arm file's friction"
     label = f'predicted, {best.set_and_hand}{friction}'
     title += f': E = {best.error.E:.3f} {best.error_unit.name} at {motion.options.cutoff:g} Hz'
@@ -281,8 +283,10 @@ def tracking_error_table(prediction: TrackingPrediction) -> Table:
 def plot_tracking(prediction: TrackingPrediction, title: str, path: str | Path) -> None:
     """Plot predicted rms tracking errors by joint to a file, whose suffix selects the format."""
     figure = elements.figure_of_size((10.0, 4.5))
-    rows, count = prediction.feedforward_names, len(prediction.joint_names)
-    axis, width = figure.subplots(), 0.85 / len(rows)
+    rows = prediction.feedforward_names
+    count = len(prediction.joint_names)
+    axis = figure.subplots()
+    width = 0.85 / len(rows)
     for k, (name, errors) in enumerate(zip(rows, prediction.errors)):
         places = np.arange(count) + (k - 0.5 * (len(rows) - 1)) * width
         axis.bar(places, 1e3 * errors, width, label=name)
@@ -311,12 +315,12 @@ def save_external_torque(path: Path, result: ReplayEvaluation, gravity: list[flo
     torque, less the friction of the arm file. Lines that begin with # say what was compared. The
     returned sentence states the root mean square of the external torque.
     """
-    recording, motion, best = result.recording, result.motion, result.predictions[0]
-    arm, torque, options = (
-        best.arm,
-        motion.effort - best.predicted_torque,
-        motion.options,
-    )
+    recording = result.recording
+    motion = result.motion
+    best = result.predictions[0]
+    arm = best.arm
+    torque = motion.effort - best.predicted_torque
+    options = motion.options
     estimator = WrenchEstimator(PinocchioModel(arm, gravity))
     wrench, wrench_deviation = estimate_wrenches(estimator, motion.q, torque)
     columns = {

@@ -26,7 +26,8 @@ from ..simulation.receiver import (
     TorqueRefusal,
 )
 
-_STATUS_PERIOD_S, _MIN_LOG_PERIOD_S = 1.0, 1.0
+_STATUS_PERIOD_S = 1.0  # of ~/status
+_MIN_LOG_PERIOD_S = 1.0  # of a repeated sentence in the log
 # Diagnostic levels of ~/status; WARN in all other states.
 _DIAGNOSTIC_LEVEL_BY_STATE = {
     ReceiverState.WAITING: 'STALE',
@@ -53,7 +54,9 @@ class CommandReceiver(TorqueReceiver):
     ) -> None:
         """Make the subscription, the status publisher and the declaration service on a node."""
         super().__init__(arm, settings, COMMAND_TIMEOUT_S, holding=holding_torque)
-        self._node, self._arm, self._on_torque_taken = node, arm, on_torque_taken
+        self._node = node
+        self._arm = arm
+        self._on_torque_taken = on_torque_taken
         self._message_prefix = float64_message_prefix(arm.n)
         self.is_arm_held = False  # whether a torque holds the arm; its owner sets it
         self._published_state: tuple[ReceiverState, bool] | None = None
@@ -73,10 +76,8 @@ class CommandReceiver(TorqueReceiver):
 
     def _on_state_request(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
         """Return `answer` with the receiver's state as text, and success False in a fault."""
-        answer.success, answer.message = (
-            self.state is not ReceiverState.FAULT,
-            self.state_text,
-        )
+        answer.success = self.state is not ReceiverState.FAULT
+        answer.message = self.state_text
         return answer
 
     def publish_status_if_due(self) -> None:
@@ -86,10 +87,8 @@ class CommandReceiver(TorqueReceiver):
         `ros2 topic echo` subscribes without the durability of a publisher that it has not
         discovered yet, and gets only what is published later.
         """
-        before, self._published_state = (
-            self._published_state,
-            (self.state, self.is_arm_held),
-        )
+        before = self._published_state
+        self._published_state = (self.state, self.is_arm_held)
         if before == self._published_state and time.monotonic() < self._next_publication_time:
             return
         self._next_publication_time = time.monotonic() + _STATUS_PERIOD_S
@@ -118,7 +117,9 @@ class CommandReceiver(TorqueReceiver):
         if refusal is None:
             self._on_torque_taken()
             return
-        arm, given, topic = self._arm, torque.tolist(), self._subscription.topic_name
+        arm = self._arm
+        given = torque.tolist()
+        topic = self._subscription.topic_name
         units = ' or '.join(dict.fromkeys(one.kind.effort_unit for one in arm.joints))
         sentence = (
             f'a command of {len(given)} values [{list_text(given)}] was refused '

@@ -68,7 +68,8 @@ def arm_and_urdf_from_parameters(
         reference = _simulated_arm(reference)
     if source in of_file:
         return reference, None
-    name, hand = source, parameters['hand']
+    name = source
+    hand = parameters['hand']
     urdf: Any = expanded_path(source)
     if source == tables.ROBOT_DESCRIPTION_TOPIC:
         name, urdf = _wait_for_robot_description(node, should_stop)
@@ -203,7 +204,8 @@ def _wait_for_robot_description(node: Any, should_stop: Callable[[], bool]) -> t
     The subscription belongs to a node of its own, because a transition runs in a callback, and no
     executor serves this node's subscriptions meanwhile.
     """
-    topic, came = node.resolve_topic_name(tables.ROBOT_DESCRIPTION_TOPIC), list[Any]()
+    topic = node.resolve_topic_name(tables.ROBOT_DESCRIPTION_TOPIC)
+    came = list[Any]()
     options = {
         'context': node.context,
         'use_global_arguments': False,
@@ -213,7 +215,8 @@ def _wait_for_robot_description(node: Any, should_stop: Callable[[], bool]) -> t
     waiting.create_subscription(String, topic, came.append, DESCRIPTION_QOS)
     executor = SingleThreadedExecutor(context=node.context)
     executor.add_node(waiting)
-    began, seconds = time.monotonic(), ROBOT_DESCRIPTION_TIMEOUT_S
+    began = time.monotonic()
+    seconds = ROBOT_DESCRIPTION_TIMEOUT_S
     try:
         while not came and (waited := time.monotonic() - began) < seconds:
             executor.spin_once(timeout_sec=_POLL_PERIOD_S)

@@ -114,8 +114,11 @@ class _DemoRun:
 
     def __init__(self, plan: DemoPlan, folder: Path, progress: OnProgress, loadavg: float) -> None:
         """Store plan, folder, progress callback and the machine's load before the run."""
-        self._plan, self._folder, self._initial_cpu_load = plan, folder, loadavg
-        self._progress, self._task_text = progress, ''
+        self._plan = plan
+        self._folder = folder
+        self._initial_cpu_load = loadavg
+        self._progress = progress
+        self._task_text = ''
         self._planned_motions: list[JointTrajectory] = []
         self._task_span = 0.0, 1.0  # its begin and duration [s of simulated time]
 
@@ -129,15 +132,15 @@ class _DemoRun:
 
     def _run_steps(self, step_log: Path) -> DemoResult:
         """Run the demonstration's steps with the processes started; return the results."""
-        plan, own = self._plan, self._plan.arm_parameters
+        plan = self._plan
+        own = self._plan.arm_parameters
         kp, kd = low_gains(plan.arm, _MAX_DAMPING_RATE_PER_S, _MIN_GAIN_INERTIA_KG_M2)
         # Lockstep runs no faster than real time, to leave processor time to other processes.
-        sim, node = (
-            {**own, 'ideal': True, 'step_log': str(step_log)},
-            {**own, 'target': 'mujoco'},
-        )
+        sim = {**own, 'ideal': True, 'step_log': str(step_log)}
+        node = {**own, 'target': 'mujoco'}
         self._nodes.start_arm_and_node(sim, node, 1000.0 if plan.lockstep else None)
-        client, topic = self._client, f'/{_FEEDFORWARD_NODE}/feedforward_trajectory'
+        client = self._client
+        topic = f'/{_FEEDFORWARD_NODE}/feedforward_trajectory'
         client.heard_nodes()
         client.node.create_subscription(JointTrajectory, topic, self._planned_motions.append, 10)
         self._wait_until('waiting until the node holds the arm', self._is_arm_held)
@@ -149,10 +152,8 @@ class _DemoRun:
         client.set_parameters({'scale': 0.0})
         self._follow_motion('following with g and PD alone')
         statuses = client.heard_nodes()[_FEEDFORWARD_NODE].statuses
-        arm, about = (
-            client.heard_nodes()[_SIMULATOR_NODE],
-            DiagnosticSubject.SIMULATED_ARM,
-        )
+        arm = client.heard_nodes()[_SIMULATOR_NODE]
+        about = DiagnosticSubject.SIMULATED_ARM
         p50, p99 = (1e-6 * one for one in arm.percentiles_of(about, StatusKey.ROUND_TRIP))
         real, simulated = self._diagnostics_times()
         rate = (simulated - simulated_start) / (real - real_start) / TIMESTEP_S
@@ -164,7 +165,8 @@ class _DemoRun:
         failures = self._nodes.end_nodes()
         self._progress('done', 1.0)
         first, second = map(trajectory_from_message, self._planned_motions)
-        steps, motions = read_steps(step_log, plan.arm.joint_names), (first, second)
+        steps = read_steps(step_log, plan.arm.joint_names)
+        motions = (first, second)
         difference = float(statuses[DiagnosticSubject.ARM].values[StatusKey.MODEL_DIFFERENCE])
         failed = bool(failures) or any(_SIMULATOR_STATUS_NAME in sentence for sentence in errors)
         return DemoResult(steps, hold, motions, rates, difference, (*errors, *failures), failed)
@@ -178,16 +180,15 @@ class _DemoRun:
         """Wait a duration of simulated time [s]; return start and end, or raise TooBusyError."""
         start = self._simulated_time
         self._task_span = start, duration
-        end, timeout = (
-            start + duration,
-            _MAX_SLOWDOWN_RATIO * duration + _START_TIMEOUT_S,
-        )
+        end = start + duration
+        timeout = _MAX_SLOWDOWN_RATIO * duration + _START_TIMEOUT_S
         self._wait_until(task_text, lambda: self._simulated_time >= end, timeout)
         return start, self._simulated_time
 
     def _follow_motion(self, task_text: str) -> None:
         """Let the arm settle, send the motion, await its end; raise an error if it fails."""
-        plan, before = self._plan, len(self._planned_motions)
+        plan = self._plan
+        before = len(self._planned_motions)
         self._wait_simulated_time('settling', _SETTLING_TIME_S)
         self._task_text = task_text
         self._task_span = self._simulated_time, _LEAD_IN_TIME_S + plan.motion_duration

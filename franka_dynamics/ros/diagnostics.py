@@ -61,11 +61,9 @@ class StatusLog:
 
     def __init__(self, node: Any, state_topic: str, receiver_check: ReceiverCheck) -> None:
         """Make an empty log for a node, its topic of joint states and its receiver check."""
-        self._node, self._state_topic, self._receivers = (
-            node,
-            state_topic,
-            receiver_check,
-        )
+        self._node = node
+        self._state_topic = state_topic
+        self._receivers = receiver_check
         self.is_shut_down = False
         self.reset()
 
@@ -99,7 +97,8 @@ class StatusLog:
 
     def _clock_advice(self) -> str:
         """Return advice about joint states with stamps that do not match the node's clock."""
-        publishers, cycle = publisher_names(self._node, '/clock'), self._node.cycle
+        publishers = publisher_names(self._node, '/clock')
+        cycle = self._node.cycle
         clocks = ', '.join(publishers)
         is_simulated = cycle.last_stamp < _FIRST_WALL_TIME_S  # the stamps of joint states
         if self._node.get_parameter('use_sim_time').value:
@@ -137,15 +136,14 @@ class StatusLog:
         self.state_arrival_time = time.monotonic()
         self._log_times: dict[str, float] = {}  # when what was logged [s]
         self._last_status: tuple[State, bool, bool] | None = None
-        self._last_reason, self._has_run, self._change_time = (
-            '',
-            False,
-            time.monotonic(),
-        )
+        self._last_reason = ''
+        self._has_run = False
+        self._change_time = time.monotonic()
 
     def log_status_changes(self, status: Status, *, node_waits: bool) -> None:
         """Log ended torques, changes of status, delivery problems, and why the node waits."""
-        controller, now = self.controller, time.monotonic()
+        controller = self.controller
+        now = time.monotonic()
         while controller.unreported_endings:
             ending = controller.unreported_endings.popleft()
             self._has_run = True
@@ -154,7 +152,8 @@ class StatusLog:
                 self.log_if_due(f'torques ended: {self._last_reason}')
         seen = status.state, status.faulty, node_waits
         if seen != self._last_status:
-            self._last_status, self._change_time = seen, now
+            self._last_status = seen
+            self._change_time = now
             self._log_change(status, node_waits)
         if status.state is State.RUNNING and self._receivers.delivery_problem:
             self.log_if_due(self._receivers.delivery_problem, _REPEATED_LOG_PERIOD_S)
@@ -166,7 +165,8 @@ class StatusLog:
         """Log a changed status, unless its reason was logged or a silent node just waits."""
         logger = self._node.get_logger()
         if status.state is State.RUNNING:
-            self._last_reason, self._has_run = '', True
+            self._last_reason = ''
+            self._has_run = True
             logger.info(f'commanding (target {self.controller.settings.target})')
         elif status.why == self._last_reason:  # of the same stop
             return
@@ -180,7 +180,8 @@ class StatusLog:
 
     def log_if_due(self, text: str, gap: float = _MIN_LOG_PERIOD_S, *, warn: bool = True) -> None:
         """Log a text (as warning if `warn`), at most once per `gap` [s] whatever its numbers."""
-        what, now = re.sub(r'[\d.]+', '', text), time.monotonic()
+        what = re.sub(r'[\d.]+', '', text)
+        now = time.monotonic()
         if now >= self._log_times.get(what, -math.inf) + gap:
             self._log_times[what] = now
             if warn:
@@ -201,11 +202,9 @@ class FeedforwardDiagnostics(StatusPublisher):
     def __init__(self, node: Any, state_topic: str, terms: TermPublishers) -> None:
         """Make the publishers on a node; `set_controller` must be called before any report."""
         super().__init__(node)
-        self._receivers, self._terms, self.model_difference = (
-            node.receivers,
-            terms,
-            math.nan,
-        )
+        self._receivers = node.receivers
+        self._terms = terms
+        self.model_difference = math.nan
         self.status_log = StatusLog(node, state_topic, node.receivers)
         self.refusal_text = ''  # why the last reference was refused
         self.on_reference_event: Callable[[ReferenceEvent], None] = lambda _: None
@@ -220,14 +219,13 @@ class FeedforwardDiagnostics(StatusPublisher):
         """Set the controller to report on, and its two dynamics models' largest difference."""
         self.controller = self.status_log.controller = controller
         self._arm_name = controller.description.name
-        self.model_difference, self.refusal_text = model_difference, ''
+        self.model_difference = model_difference
+        self.refusal_text = ''
         # What ~/status says (state, whether a fault is latched, whether the node waits; the
         # reason), since when [s], and the torques published up to the last diagnostics.
         self._published_state: tuple[Any, str] = None, ''
-        self._published_at, self._last_count = (
-            -math.inf,
-            (time.monotonic(), self.published_count),
-        )
+        self._published_at = -math.inf
+        self._last_count = (time.monotonic(), self.published_count)
         self.status_log.reset()
 
     def report_status_changes(self) -> None:
@@ -237,7 +235,8 @@ class FeedforwardDiagnostics(StatusPublisher):
         Diagnostics and ~/status are published if they are due. Of a node that waits, ~/status has
         the present reason at most MIN_REASON_DURATION_S late.
         """
-        controller, now = self.controller, time.monotonic()
+        controller = self.controller
+        now = time.monotonic()
         while controller.reference.events:
             self._report_event(controller.reference.events.popleft())
         status = self.status_log.status()
@@ -247,11 +246,9 @@ class FeedforwardDiagnostics(StatusPublisher):
         if state[0] != self._published_state[0]:
             self._published_at = -math.inf
         if state != self._published_state and now >= self._published_at + MIN_REASON_DURATION_S:
-            self._published_state, self._published_at, self.next_publication_time = (
-                state,
-                now,
-                now,
-            )
+            self._published_state = state
+            self._published_at = now
+            self.next_publication_time = now
         if now >= self.next_publication_time:
             # The largest since the last report, so that a short peak near the bound is reported.
             shares = controller.disturbances.max_bound_ratios.tolist()
@@ -270,7 +267,8 @@ class FeedforwardDiagnostics(StatusPublisher):
 
     def _report_event(self, event: ReferenceEvent) -> None:
         """Publish, log and store a reference motion's event; call `on_reference_event`."""
-        controller, refusal = self.controller, type(event.reason).__name__
+        controller = self.controller
+        refusal = type(event.reason).__name__
         event = event._replace(reason=self.status_log.reason_text(event.reason))
         pairs: dict[str, Any] = {
             'state': event.state.value,
@@ -281,7 +279,8 @@ class FeedforwardDiagnostics(StatusPublisher):
             'remaining [s]': event.remaining_time,
             StatusKey.REMEDY: self.status_log.status().remedy,
         }
-        text, is_far = f'reference {event.number} {event.state.value}', False
+        text = f'reference {event.number} {event.state.value}'
+        is_far = False
         if event.goal_position is not None and controller.latest is not None:
             error = np.abs(controller.latest.q - event.goal_position)
             joint = int(np.argmax(error))
@@ -305,17 +304,22 @@ class FeedforwardDiagnostics(StatusPublisher):
     def _joint_state_row(self) -> StatusRow:
         """Return the diagnostic row with rate, age and problem, if any, of joint states."""
         controller = self.controller
-        level, message = 'OK', 'states are complete, fresh and fast'
+        level = 'OK'
+        message = 'states are complete, fresh and fast'
         if not self._node.active:
-            level, message = 'WARN', 'a node that is not active reads no joint states'
+            level = 'WARN'
+            message = 'a node that is not active reads no joint states'
         elif missing := self.status_log.missing_state_text():
-            level, message = 'STALE', missing
+            level = 'STALE'
+            message = missing
         elif controller.states.problem is not None:
             unusable = controller.enabled and controller.latest is None
             problem = self.status_log.reason_text(controller.states.problem)
-            level, message = 'ERROR' if unusable else 'STALE', problem
+            level = 'ERROR' if unusable else 'STALE'
+            message = problem
         elif not controller.states.has_enough_states:
-            level, message = 'WARN', self.status_log.reason_text(controller.ending)
+            level = 'WARN'
+            message = self.status_log.reason_text(controller.ending)
         values = {
             StatusKey.RATE: 1.0 / controller.states.period,
             StatusKey.AGE: 1e3 * controller.states.median_age,
@@ -334,7 +338,8 @@ class FeedforwardDiagnostics(StatusPublisher):
         ERROR while a fault is latched, else WARN. `bound_ratios` are disturbances over bounds.
         """
         level = 'ERROR' if status.faulty else 'STALE' if status.state is State.SILENT else 'WARN'
-        message, largest = status.why, max(bound_ratios)
+        message = status.why
+        largest = max(bound_ratios)
         if status.state is State.RUNNING:
             if self.refusal_text:
                 message = f'reference refused: {self.refusal_text}'
@@ -351,14 +356,13 @@ class FeedforwardDiagnostics(StatusPublisher):
 
     def _command_values(self, bound_ratios: Any) -> dict[str, Any]:
         """Return the values of the diagnostic row Command that ~/status does not have."""
-        controller, receivers = self.controller, self._receivers
+        controller = self.controller
+        receivers = self._receivers
         since, before = self._last_count
         self._last_count = now, published = time.monotonic(), self.published_count
         others = ', '.join(publisher_names(self._node, receivers.topic)) or 'none'
-        references, largest = (
-            controller.reference.counts.items(),
-            controller.output.peak_to_limit,
-        )
+        references = controller.reference.counts.items()
+        largest = controller.output.peak_to_limit
         return {
             'target': controller.settings.target,
             'published': published,
@@ -386,10 +390,8 @@ class FeedforwardDiagnostics(StatusPublisher):
             unknown = 'unknown: effort is not measured, or too few states came'
             return DiagnosticSubject.EXTERNAL_WRENCH, 'OK', unknown, {}
         rows = ('fx [N]', 'fy [N]', 'fz [N]', 'mx [N m]', 'my [N m]', 'mz [N m]')
-        forces, left = (
-            dict(zip(rows, wrench.wrench.tolist())),
-            wrench.unexplained_torque,
-        )
+        forces = dict(zip(rows, wrench.wrench.tolist()))
+        left = wrench.unexplained_torque
         values = {
             'singular': wrench.is_singular,
             **forces,
@@ -400,7 +402,8 @@ class FeedforwardDiagnostics(StatusPublisher):
 
     def _arm_row(self) -> StatusRow:
         """Return the diagnostic row of the arm's model, with the joints' torque limits."""
-        arm, mass = self.controller.description, self.controller.settings.payload[0]
+        arm = self.controller.description
+        mass = self.controller.settings.payload[0]
         payload = f', payload {mass:g} kg' if mass else ''
         name = f'{arm.name} ({arm.inertial_set}, hand {arm.hand}{payload})'
         limits = self._values_by_joint(StatusKey.TORQUE_LIMIT, arm.limit('effort'))

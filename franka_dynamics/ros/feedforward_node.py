@@ -90,7 +90,8 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self.runs_cycles = False
         self._urdf_text: str | None = None  # of which the arm was made
         self._configured_values: dict[str, Any] = {}
-        self._background_lock, self._is_finalized = threading.RLock(), False
+        self._background_lock = threading.RLock()
+        self._is_finalized = False
         self._next_receiver_check = 0.0
         states = MutuallyExclusiveCallbackGroup()
         self.control_entities = NodeEntities(self, lambda one: one.callback_group is states)
@@ -320,12 +321,14 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
     def _check_receivers(self, controller: Feedforward) -> None:
         """Update the receiver check; stop, pause or, at a first receiver, reset the controller."""
-        cycle, check = self.cycle, self.receivers
+        cycle = self.cycle
+        check = self.receivers
         check.update_permission()
         controller.blocked = check.reason
         # The torque goes to zero: gravity torques are right for the target only, and this receiver
         # is another one.
-        permission, acts = check.permission, controller.state in ACTIVE_STATES
+        permission = check.permission
+        acts = controller.state in ACTIVE_STATES
         if permission is TorquePermission.REFUSED and (acts or not controller.faulty):
             controller.stop(check.reason, Stop.TO_ZERO)
         elif permission is TorquePermission.CHECKING and acts:
@@ -342,7 +345,8 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         if controller is None:
             answer.message = 'the node is not configured'
         elif not controller.faulty:
-            answer.success, answer.message = True, 'there was no fault'
+            answer.success = True
+            answer.message = 'there was no fault'
         elif not self.active:
             answer.message = 'the node is not active; activation clears it'
         else:
@@ -361,7 +365,8 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
         Which nodes receive them is checked first, unless it is known.
         """
-        controller, receivers = self.controller, self.receivers
+        controller = self.controller
+        receivers = self.receivers
         assert controller is not None  # as it is configured
         with self.cycle.lock:
             if receivers.permission is not TorquePermission.GRANTED:

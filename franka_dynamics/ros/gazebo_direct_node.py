@@ -47,13 +47,13 @@ class GazeboDirectNode(CheckedParameters, Node):
         """Make the node for the arm its parameters select; raise an error if they are wrong."""
         super().__init__('gazebo_direct', **{'namespace': SIMULATION_NAMESPACE, **node_options})
         arm = arm_from_parameters(declare_parameters(self, specs_in_files('arm')))
-        self._start_position, names = arm.home_position, arm.joint_names
-        settings, holding = Settings(target='gz_ros2_control'), holding_torque(arm)
+        self._start_position = arm.home_position
+        names = arm.joint_names
+        settings = Settings(target='gz_ros2_control')
+        holding = holding_torque(arm)
         self._receiver = CommandReceiver(self, arm, settings, self._send_forces, holding)
-        self._reader, self._writer = (
-            JointStateReader(names),
-            joint_state_template(names),
-        )
+        self._reader = JointStateReader(names)
+        self._writer = joint_state_template(names)
         self._latest_state = 0.0, self._start_position, np.zeros(arm.n)
         self._state_publisher = self.create_publisher(JointState, 'joint_states', PUBLISHER_QOS)
         topics = [f'gazebo/{name}/cmd_force' for name in names]

@@ -395,18 +395,15 @@ def ros2_control_actions(
     (folder / 'controllers.yaml').write_text(controllers, encoding='utf-8')
     (folder / 'receiver.yaml').write_text(chosen.parameters_text, encoding='utf-8')
     # The initial efforts must hold the arm, because the physics runs before any controller.
-    positions, efforts = (
-        xacro_numbers(arm.home_position),
-        xacro_numbers(holding_torque(arm)),
-    )
+    positions = xacro_numbers(arm.home_position)
+    efforts = xacro_numbers(holding_torque(arm))
     initial = {'initial_positions': positions, 'initial_efforts': efforts}
     # One process activates both controllers, to save time: until both run, the constant initial
     # efforts hold the arm in an unstable equilibrium.
-    names, end = (
-        ('joint_state_broadcaster', chosen.name),
-        'the spawner of the controllers',
-    )
-    file, on_exit = f'{folder / "receiver.yaml"}', exit_callback(end, ())
+    names = ('joint_state_broadcaster', chosen.name)
+    end = 'the spawner of the controllers'
+    file = f'{folder / "receiver.yaml"}'
+    on_exit = exit_callback(end, ())
     active = controller_spawner(arguments.namespace, *names, params_file=file, on_exit=on_exit)
     urdf = xacro_command(arguments, {**hardware_parameters, **initial})
     publisher = robot_state_publisher(arguments.namespace, urdf)

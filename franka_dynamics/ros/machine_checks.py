@@ -36,7 +36,8 @@ def machine_checks(*, for_simulation: bool) -> Iterator[CheckResult]:
         priority = os.sched_param(REALTIME_PRIORITY)
         refused = thread.submit(os.sched_setscheduler, 0, os.SCHED_FIFO, priority).exception()
     realtime = Path('/sys/kernel/realtime').exists() or 'PREEMPT_RT' in platform.version()
-    cores, load = os.cpu_count() or 1, os.getloadavg()[0]
+    cores = os.cpu_count() or 1
+    load = os.getloadavg()[0]
     processors = Path('/sys/devices/system/cpu').glob('cpu[0-9]*/cpufreq/scaling_governor')
     names = set()
     for path in processors:

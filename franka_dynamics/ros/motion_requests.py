@@ -39,11 +39,10 @@ ACTION_NAME = '~/follow_joint_trajectory'
 # Problems of joint states that come too rarely for torques.
 _RARE_STATE_CODES = ReasonCode.RARE_STATES, ReasonCode.COARSE_STAMPS
 _MAX_GOAL_ID_LENGTH = 64  # largest number of characters of a reference's frame id in reports
-_SUCCEED_METHOD, _CANCEL_METHOD, _ABORT_METHOD = (
-    'succeed',
-    'canceled',
-    'abort',
-)  # of goal handles
+# Methods of goal handles.
+_SUCCEED_METHOD = 'succeed'
+_CANCEL_METHOD = 'canceled'
+_ABORT_METHOD = 'abort'
 _END_TEXTS = {
     _SUCCEED_METHOD: 'succeeded',
     _CANCEL_METHOD: 'was cancelled',
@@ -80,7 +79,8 @@ class MotionServer:
 
     def __init__(self, node: Any, diagnostics: FeedforwardDiagnostics) -> None:
         """Make the motions' publisher, subscription and, with control_msgs, action server."""
-        self._node, self._diagnostics = node, diagnostics
+        self._node = node
+        self._diagnostics = diagnostics
         self._motion_publisher = node.create_lifecycle_publisher(
             JointTrajectory, TRAJECTORY_TOPIC, PUBLISHER_QOS
         )
@@ -134,16 +134,15 @@ class MotionServer:
         states come too rarely for torques. Reports repeat `motion_id`. Raises as said above.
         """
         controller: Feedforward = self._node.controller
-        arm, reference, latest = (
-            controller.description,
-            controller.reference,
-            controller.latest,
-        )
+        arm = controller.description
+        reference = controller.reference
+        latest = controller.latest
         motion = request.follow_kwargs(arm, allow_setpoint=allow_setpoint)
         if others := request.extra_joint_names(arm):
             sentence = f"references also name {', '.join(others)}, not the arm's: ignored"
             self._node.get_logger().info(sentence, once=True)
-        has_times, problem = motion['times'] is not None, controller.states.problem
+        has_times = motion['times'] is not None
+        problem = controller.states.problem
         is_rare = problem is not None and problem.code in _RARE_STATE_CODES
         if latest is not None and is_rare and has_times and reference.motion is None:
             planned = reference.follow(**motion, goal_id=motion_id, measured_q=latest.q)
@@ -182,7 +181,8 @@ class MotionServer:
 
         Every goal is accepted first, because a rejection cannot say why.
         """
-        goal_id, goal = bytes(goal_handle.goal_id.uuid).hex(), goal_handle.request
+        goal_id = bytes(goal_handle.goal_id.uuid).hex()
+        goal = goal_handle.request
         mark_goal_executing(goal_handle)
         try:
             if self._node.controller is None:
@@ -210,7 +210,8 @@ class MotionServer:
 
     def _request_from_goal(self, goal: Any) -> TrajectoryRequest:
         """Return a goal's trajectory; raise ReferenceRefusedError if the arm cannot follow it."""
-        node, controller = self._node, self._node.controller
+        node = self._node
+        controller = self._node.controller
         if goal.multi_dof_trajectory.points:
             raise ReferenceRefusedError('The goal has a multi_dof_trajectory; use `trajectory`.')
         request = conversion.parse_request(goal.trajectory)
@@ -240,10 +241,8 @@ class MotionServer:
             if event.state is ReferenceState.INTERRUPTED:
                 ended[event.goal_id] = f'The motion was interrupted: {event.reason}.'
         for goal_id, why in ended.items():
-            handle, code = (
-                self._goals.pop(goal_id).handle,
-                self._action_type.Result.INVALID_GOAL,
-            )
+            handle = self._goals.pop(goal_id).handle
+            code = self._action_type.Result.INVALID_GOAL
             self._end_goal(handle, _ABORT_METHOD, code, why)
 
     def update_goals(self) -> None:
@@ -260,8 +259,10 @@ class MotionServer:
 
     def _goal_outcome(self, goal: _Goal) -> tuple[str, int, str] | None:
         """Return how a goal ends now (method, error code, text), or None; publish its feedback."""
-        controller, result = self._node.controller, self._action_type.Result
-        state, motion = controller.latest, goal.motion
+        controller = self._node.controller
+        result = self._action_type.Result
+        state = controller.latest
+        motion = goal.motion
         if goal.handle.is_cancel_requested:
             return _CANCEL_METHOD, result.SUCCESSFUL, 'Cancelled.'
         if goal.is_motion_over and controller.state is not State.RUNNING:
@@ -332,6 +333,7 @@ class MotionServer:
 
     def destroy_server(self) -> None:
         """Destroy the action server, unless it is destroyed already."""
-        server, self._action_server = self._action_server, None
+        server = self._action_server
+        self._action_server = None
         if server is not None:
             server.destroy()

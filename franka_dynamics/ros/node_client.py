@@ -48,7 +48,8 @@ class NodeClientError(FrankaDynamicsError):
     `refusal_error_type` is the type of the error by which the node refused a motion.
     """
 
-    status, refusal_error_type = 1, ''
+    status = 1
+    refusal_error_type = ''
 
 
 class _MotionReports:
@@ -56,7 +57,8 @@ class _MotionReports:
 
     def __init__(self, node_name: str, motion_id: str) -> None:
         """Store the node's name and the motion's identifier; no report has come yet."""
-        self._node_name, self._motion_id = node_name.lstrip('/'), motion_id
+        self._node_name = node_name.lstrip('/')
+        self._motion_id = motion_id
         self.own_values: Mapping[str, str] = {}  # the latest report on this motion
         self.state = ''  # of this motion
         self.other_state: str | None = None  # of the latest other motion; None: nothing is heard
@@ -68,10 +70,8 @@ class _MotionReports:
             self.other_state = self.other_state or _FINISHED_STATE
             if status.subject == DiagnosticSubject.REFERENCE:
                 if status.values.get('frame_id') == self._motion_id:
-                    self.own_values, self.state = (
-                        status.values,
-                        status.values.get('state', ''),
-                    )
+                    self.own_values = status.values
+                    self.state = status.values.get('state', '')
                 else:
                     self.other_state = status.values.get('state', '')
 
@@ -94,7 +94,8 @@ class NodeClient(TopicListener):
     ) -> None:
         """Make the client; the node is looked up at the first use."""
         super().__init__('client', on_wait)
-        self._timeout, self._answer_timeout = timeout, timeout + _MAX_BRAKING_WAIT_S
+        self._timeout = timeout
+        self._answer_timeout = timeout + _MAX_BRAKING_WAIT_S
         self._given_name = name
         self._clients: dict[str, Any] = {}  # by service
 
@@ -157,7 +158,8 @@ class NodeClient(TopicListener):
                 f'{short_text(str(dict(values)))}: a parameter is a value or a list of one type; '
                 'integers have 64 bits.'
             ) from error
-        kind, service = SetParametersAtomically, 'set_parameters_atomically'
+        kind = SetParametersAtomically
+        service = 'set_parameters_atomically'
         result = self.call_service(kind, service, parameters=messages).result
         if not result.successful:
             raise SettingsError(f'{self.name} refused {", ".join(values)}: {result.reason}')

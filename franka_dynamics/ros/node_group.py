@@ -26,11 +26,10 @@ from ..errors import FrankaDynamicsError
 
 _NODE_END_TIMEOUT_S = 10.0
 _MIN_FREE_DISK_BYTES = 65536  # no log, page or bag is written where less is free
-_DISCOVERY_RANGE_VARIABLE, _RMW_VARIABLE = (
-    'ROS_AUTOMATIC_DISCOVERY_RANGE',
-    'RMW_IMPLEMENTATION',
-)
-_FASTDDS, _CYCLONE = 'rmw_fastrtps_cpp', 'rmw_cyclonedds_cpp'
+_DISCOVERY_RANGE_VARIABLE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
+_RMW_VARIABLE = 'RMW_IMPLEMENTATION'
+_FASTDDS = 'rmw_fastrtps_cpp'
+_CYCLONE = 'rmw_cyclonedds_cpp'
 _DISCOVERY_OVERRIDE_VARIABLES = (
     'ROS_LOCALHOST_ONLY',
     'ROS_STATIC_PEERS',

@@ -32,11 +32,15 @@ from ..errors import FrankaDynamicsError, list_text, SettingsError, short_text
 
 # Environment variable for real-time scheduling, read before a node with parameters exists.
 REALTIME_VARIABLE = 'FRANKA_DYNAMICS_REALTIME'
-REALTIME_ON, REALTIME_OFF = 'on', 'off'
-# Fast DDS's environment variable for the choice of transports, and its value for UDP alone.
-_TRANSPORTS_VARIABLE, _UDP_TRANSPORT = 'FASTDDS_BUILTIN_TRANSPORTS', 'UDPv4'
+REALTIME_ON = 'on'
+REALTIME_OFF = 'off'
+# Fast DDS's environment variable for the choice of transports.
+_TRANSPORTS_VARIABLE = 'FASTDDS_BUILTIN_TRANSPORTS'
+_UDP_TRANSPORT = 'UDPv4'
 # Flags of mlockall from <sys/mman.h>: lock present and future pages, each when first used.
-_MCL_CURRENT, _MCL_FUTURE, _MCL_ONFAULT = 1, 2, 4
+_MCL_CURRENT = 1
+_MCL_FUTURE = 2
+_MCL_ONFAULT = 4
 _SERVICE_PRIORITY_OFFSET = 10  # priority of the control thread minus that of the service thread
 EXIT_REFUSED = 1  # the node refused to configure or activate at autostart
 EXIT_INVALID_INPUT = 2
@@ -278,7 +282,8 @@ class NodeEntities:
 
     def __init__(self, node: Any, is_served: Callable[[Any], bool]) -> None:
         """Store the node and `is_served`, a function that returns True for entities to show."""
-        self._node, self._is_served = node, is_served
+        self._node = node
+        self._is_served = is_served
         self.executor: Any = None  # the executor sets it
 
     def __getattr__(self, name: str) -> Any:

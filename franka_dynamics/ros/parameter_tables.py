@@ -22,11 +22,9 @@ from ..parameter_schema import LIVE_PARAMETER_FILES, ParameterSpec, specs_in_fil
 
 DataclassType = TypeVar('DataclassType')
 
-# Values of the parameter model_source.
-ARM_MODEL_SOURCE, ROBOT_DESCRIPTION_TOPIC = (
-    'description',
-    'robot_description',
-)  # or a URDF's path
+# Values of the parameter model_source, which may also be a URDF's path.
+ARM_MODEL_SOURCE = 'description'
+ROBOT_DESCRIPTION_TOPIC = 'robot_description'
 SIMULATED_MODEL_SOURCE = 'simulated_arm'
 
 _PARAMETER_FILES = {
@@ -183,7 +181,8 @@ def arm_from_parameters(parameters: dict[str, Any]) -> ArmDescription:
     Raises DescriptionError if there is no such arm, inertial set or hand, or its file is wrong;
     SettingsError if joint_names does not fit the arm.
     """
-    name, inertial_set = parameters['robot_type'], parameters['inertial_set'] or None
+    name = parameters['robot_type']
+    inertial_set = parameters['inertial_set'] or None
     arm = load(name, inertial_set, hand=parameters['hand'], prefix=parameters['arm_prefix'])
     names = list(parameters['joint_names'])
     if not names:

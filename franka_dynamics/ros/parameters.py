@@ -105,7 +105,9 @@ def _refuse_unknown_parameters(node: Any, given: Sequence[str], known: set[str])
     By name means by `-p`, or in a file's section of this node. What a section such as /** gives to
     many nodes is logged, and what the command line gives to other nodes alone.
     """
-    own, unknown, by_name = node.get_name(), sorted({*given} - known), set[str]()
+    own = node.get_name()
+    unknown = sorted({*given} - known)
+    by_name = set[str]()
     for flag, word in pairwise(sys.argv):
         if flag in ('-p', '--param'):
             owner, _, name = word.partition(':=')[0].rpartition(':')

@@ -31,8 +31,10 @@ if not USE_ONLY_PUBLIC_RCLPY:
         from rclpy import _rclpy_pybind11 as _rclpy  # type: ignore[attr-defined]
         from rclpy.experimental import EventsExecutor
 
-        Executor, UnknownROSArgsError = EventsExecutor, _rclpy.UnknownROSArgsError
-        RCLError, RMWError = _rclpy.RCLError, _rclpy.RMWError
+        Executor = EventsExecutor
+        UnknownROSArgsError = _rclpy.UnknownROSArgsError
+        RCLError = _rclpy.RCLError
+        RMWError = _rclpy.RMWError
         _can_take_messages = hasattr(_rclpy.Subscription, 'take_message')
 
 

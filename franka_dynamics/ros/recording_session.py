@@ -71,7 +71,8 @@ class _Recorder(TopicListener):
         """Store the bag's writer and message types; no topic is recorded yet."""
         super().__init__('recorder')
         self._reader = JointStateReader(joint_names)
-        self._bag_writer, self._typestore = bag_writer, typestore
+        self._bag_writer = bag_writer
+        self._typestore = typestore
         self._unwritten: list[tuple[int, Any, bytes]] = []  # arrival [ns], connection and message
         self._first_stamp: float | None = None
         self._first_time = self._latest_time = 0.0  # arrivals of joint states, system time [s]
@@ -96,7 +97,8 @@ class _Recorder(TopicListener):
             self._bag_writer.write(connection, arrival, data)
             if connection.topic == progress.state_topic:
                 progress.state_count += 1
-                self._latest_time, state = 1e-9 * arrival, data
+                self._latest_time = 1e-9 * arrival
+                state = data
                 self._first_time = self._first_time or self._latest_time
         self._unwritten.clear()
         progress.problems = list(self._find_problems(progress, state))
@@ -159,7 +161,8 @@ def record_bag(
     with require_extra('Recording needs rosbags', 'replay'):
         from rosbags.rosbag2 import StoragePlugin, Writer
         from rosbags.typesys import get_typestore, Stores
-    types, plugin = get_typestore(Stores.ROS2_JAZZY), StoragePlugin.MCAP
+    types = get_typestore(Stores.ROS2_JAZZY)
+    plugin = StoragePlugin.MCAP
     with (
         name_file_in_errors(bag_folder),
         Writer(bag_folder, version=9, storage_plugin=plugin) as writer,
@@ -171,10 +174,8 @@ def record_bag(
             command_topic = own.command_topic_of(node_name) or COMMAND_TOPIC
         typed = state_topic, command_topic
         _, (state_topic, command_topic) = own.find_full_names(_FULL_NAME_TIMEOUT_S, topics=typed)
-        runs, began = (
-            node_name in own.node.get_fully_qualified_node_names(),
-            time.monotonic(),
-        )
+        runs = node_name in own.node.get_fully_qualified_node_names()
+        began = time.monotonic()
         progress = RecordingProgress(state_topic=state_topic, node_name=node_name if runs else '')
         topics = {
             state_topic: JointState,

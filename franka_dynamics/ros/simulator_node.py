@@ -71,10 +71,8 @@ class SimulatorNode(CheckedParameters, Node):
         simulated = _simulation_settings(parameters, arm, settings.gravity_in_space(arm))
         self._simulation = ArmSimulation(arm, simulated)
         self._writer = joint_state_template(arm.joint_names)
-        rate, self._lockstep_timeout = (
-            parameters['lockstep_rate'],
-            parameters['lockstep_timeout'],
-        )
+        rate = parameters['lockstep_rate']
+        self._lockstep_timeout = parameters['lockstep_timeout']
         self._shortest_step_s = 1.0 / rate if rate else 0.0  # of lockstep [s] of real time
         self._unanswered_steps = 0  # steps since the last new command
         if parameters['publish_clock'] and self.get_parameter('use_sim_time').value:
@@ -116,10 +114,8 @@ class SimulatorNode(CheckedParameters, Node):
 
     def _run_step(self, executor: Any, deadline: float, stop: StopRequest, log: BinaryIO) -> float:
         """Publish a joint state, await a step's time, simulate it; return when it was due [s]."""
-        reading, stamp = (
-            self._simulation.read(),
-            self._start_stamp + self._simulation.time,
-        )
+        reading = self._simulation.read()
+        stamp = self._start_stamp + self._simulation.time
         self._publish_state(reading, stamp)
         deadline = self._wait_for_step(executor, deadline, stop)
         reading.write_step(log, stamp)
@@ -187,7 +183,8 @@ class SimulatorNode(CheckedParameters, Node):
 
     def _publish_diagnostics(self) -> None:
         """Publish the arm's brakes, stops, simulated time and counts of steps on /diagnostics."""
-        braked, ran_away = self._simulation.is_braked, self._simulation.runaway_text
+        braked = self._simulation.is_braked
+        ran_away = self._simulation.runaway_text
         joints_at_stops = self._simulation.joints_at_stops
         values = {
             'braked': braked,
@@ -204,7 +201,8 @@ class SimulatorNode(CheckedParameters, Node):
 
 def _simulated_arm(parameters: dict[str, Any]) -> ArmDescription:
     """Return the arm that the parameters select, as the URDF in model_source, if any, has it."""
-    arm, file = tables.arm_from_parameters(parameters), parameters['model_source']
+    arm = tables.arm_from_parameters(parameters)
+    file = parameters['model_source']
     if file == tables.ARM_MODEL_SOURCE:
         return arm
     path = expanded_path(file)

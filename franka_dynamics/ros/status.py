@@ -140,7 +140,8 @@ class StatusPublisher:
 
     def __init__(self, node: Any, arm_name: str = '') -> None:
         """Make the publisher on a node; `arm_name` is that of its arm, if known."""
-        self._node, self._arm_name = node, arm_name
+        self._node = node
+        self._arm_name = arm_name
         self._node_name = node.get_fully_qualified_name().lstrip('/')
         # No lifecycle publisher, because nodes without lifecycle publish diagnostics, too.
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
@@ -202,7 +203,8 @@ class NodeSnapshot:
 
     def store_status(self, status: NodeStatus, now: float) -> None:
         """Store a diagnostic status, received at the time `now` [s], by subject."""
-        self.statuses[status.subject], self.updated_at = status, now
+        self.statuses[status.subject] = status
+        self.updated_at = now
 
     def value_of(self, subject: str, key: str) -> float:
         """Return the value of a key in the status about a subject as a number; NaN if missing."""

@@ -139,7 +139,8 @@ def _joint_state_checks(
     node: Any, topic: str, states: _StatesSeen, *, is_simulated: bool
 ) -> Iterator[CheckResult]:
     """Yield the results of checks of joint states' publishers, rate and measured efforts."""
-    subject, publishers = 'joint states', publisher_names(node, topic)
+    subject = 'joint states'
+    publishers = publisher_names(node, topic)
     if not states.stamps:
         others = _other_state_topics(node, topic)
         hint = 'start the driver or the simulator, in this ROS_DOMAIN_ID'
@@ -191,7 +192,8 @@ def _stamp_checks(states: _StatesSeen, *, is_simulated: bool) -> Iterator[CheckR
 
 def _command_checks(node: Any, topic: str) -> Iterator[CheckResult]:
     """Yield the result of checking which nodes publish torques and how many receive them."""
-    publishers, listeners = publisher_names(node, topic), node.count_subscribers(topic)
+    publishers = publisher_names(node, topic)
+    listeners = node.count_subscribers(topic)
     names = ', '.join(publishers)
     if len(publishers) > 1:
         text = f'{names} all publish on {topic}; an arm takes torques from one'

@@ -90,7 +90,8 @@ class TermPublishers:
         `frame` is the frame whose Jacobian (LOCAL_WORLD_ALIGNED) and pose are published, and at
         whose origin the external wrench acts. Raises FrameError if the arm has no such frame.
         """
-        self._controller, self.frame = controller, frame
+        self._controller = controller
+        self.frame = frame
         self._estimator = WrenchEstimator(self.model, frame)
         names = list(controller.description.joint_names)
         rows = {'joint': names, **_COMPONENT_NAMES}
@@ -99,7 +100,8 @@ class TermPublishers:
         stem, found, _ = names[0].rpartition('joint')
         header = Header(frame_id=f'{stem}link0' if found else 'base')
         # rclpy would take 10 to 20 us for a message.
-        wrench, pose = WrenchStamped(header=header), PoseStamped(header=header)
+        wrench = WrenchStamped(header=header)
+        pose = PoseStamped(header=header)
         wrench.wrench.force.x = pose.pose.position.x = MessageTemplate.PLACEHOLDER
         messages: dict[str | type, Any] = {WrenchStamped: wrench, PoseStamped: pose}
         for kind in {kind for kind, _ in TERM_TOPICS.values() if isinstance(kind, str)}:

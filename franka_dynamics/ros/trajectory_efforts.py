@@ -22,7 +22,8 @@ def trajectory_efforts(law: ControlLaw, trajectory: Trajectory) -> Array:
     Maxwell-slip friction depends on the displacement, so it is computed for the whole motion at
     once.
     """
-    q, dq = trajectory.positions, trajectory.velocities
+    q = trajectory.positions
+    dq = trajectory.velocities
     frictions = law.terms.friction.torque_along(q, dq)
     efforts = []
     for state, friction in zip(trajectory.states, frictions):

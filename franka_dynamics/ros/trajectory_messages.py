@@ -92,7 +92,8 @@ def parse_request(message: JointTrajectory) -> TrajectoryRequest:
     Raises ReferenceRefusedError if the message has no points or too many, the points have no
     positions, or a field is neither empty in all points nor has one value per joint in each.
     """
-    names, points = tuple(message.joint_names), message.points
+    names = tuple(message.joint_names)
+    points = message.points
     if not names:
         raise errors.ReferenceRefusedError(
             "The reference's joint_names are empty; name the joint of each value of its points."

@@ -132,11 +132,10 @@ class RprKinematics:
                 f'vertical axis, nearer than a1 = {abs(self.a1):g} m.'
             )
         sine = min(1.0, max(-1.0, rise))
-        cosine, reach = np.sqrt((1.0 - sine) * (1.0 + sine)), np.sqrt(max(0.0, squared))
-        w, c3 = (
-            reach * np.array([1.0, 1.0, -1.0, -1.0]),
-            cosine * np.array([1.0, -1.0, 1.0, -1.0]),
-        )
+        cosine = np.sqrt((1.0 - sine) * (1.0 + sine))
+        reach = np.sqrt(max(0.0, squared))
+        w = reach * np.array([1.0, 1.0, -1.0, -1.0])
+        c3 = cosine * np.array([1.0, -1.0, 1.0, -1.0])
         theta1 = np.arctan2(w * x + self.a1 * y, self.a1 * x - w * y)
         return np.column_stack((theta1, w - self.a3 * c3 - self.d2bar, np.arctan2(sine, c3)))
 
@@ -172,7 +171,8 @@ class RprKinematics:
             for values, name in ((lower, 'lower'), (upper, 'upper'))
         )
         branches = self.inverse(position)
-        turns, middle = 2.0 * np.pi * np.array([1.0, 0.0, 1.0]), 0.5 * (low + high)
+        turns = 2.0 * np.pi * np.array([1.0, 0.0, 1.0])
+        middle = 0.5 * (low + high)
         # Each angle is turned by whole turns to the value nearest to the middle of its range.
         branches -= turns * np.round((branches - middle) / (2.0 * np.pi))
         # A range that is empty, or whose ends are exchanged, has no row within it.

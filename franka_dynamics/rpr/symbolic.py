@@ -88,10 +88,8 @@ def equations_of_motion() -> dict[str, sp.Expr | sp.Matrix]:
     kinetic = sp.Integer(0)
     bodies = zip(MASSES, centers_of_mass(), frame_poses()[1:], central_inertias())
     for mass, center, pose, tensor in bodies:
-        v, turning = (
-            _d_dt(center),
-            pose[:3, :3].T * _d_dt(pose[:3, :3]),
-        )  # R' dR/dt = [omega]
+        v = _d_dt(center)
+        turning = pose[:3, :3].T * _d_dt(pose[:3, :3])  # R' dR/dt = [omega]
         omega = sp.Matrix([turning[2, 1], turning[0, 2], turning[1, 0]])
         omega = omega.applyfunc(_expand_in_sines)
         kinetic += (mass * v.dot(v) + omega.dot(tensor * omega)) / 2
@@ -151,7 +149,8 @@ def _kinematics_sections() -> list[ReportSection]:
     """Return the RPR report's sections on poses, inverse kinematics and Jacobians."""
     px, py, pz, w, c = sp.symbols('px py pz w c', real=True)
     q1, q2, q3, d2bar = sp.symbols('q1 q2 q3 d2bar', real=True)
-    height, jacobian = (pz - D0) / A3, geometric_jacobian()
+    height = (pz - D0) / A3
+    jacobian = geometric_jacobian()
     return [
         (
             '1.2 direct kinematics',
@@ -186,11 +185,9 @@ def _kinematics_sections() -> list[ReportSection]:
 
 def _dynamics_sections() -> list[ReportSection]:
     """Return the RPR report's sections on centres of mass, energies and equations of motion."""
-    forms, centers, tensors = (
-        equations_of_motion(),
-        centers_of_mass(),
-        central_inertias(),
-    )
+    forms = equations_of_motion()
+    centers = centers_of_mass()
+    tensors = central_inertias()
     return [
         (
             '2 centres of mass and tensors about them',

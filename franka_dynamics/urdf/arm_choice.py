@@ -107,7 +107,8 @@ def joint_chains(
     """
     leading = [one for one in document.joints.values() if one.is_moving and one.leader is None]
     names = (one.name for one in leading if one.name not in excluded)
-    able, chains = [name for name in names if name.startswith(prefix)], []
+    able = [name for name in names if name.startswith(prefix)]
+    chains = []
     carriers = {one for name in able for one in document.moving_joints_to(name)[:-1]}
     for tip in (name for name in able if name not in carriers):
         path = document.moving_joints_to(tip)
@@ -141,7 +142,8 @@ def gripper_joints(document: UrdfDocument) -> tuple[str, ...]:
 
     def is_gripper(name: str) -> bool:
         """Return whether a joint is a gripper's, by the URDF and the joints already in `found`."""
-        joint, behind = moving[name], carried.get(name, ())
+        joint = moving[name]
+        behind = carried.get(name, ())
         if any(name in loop for loop in document.loops) or _has_gripper_name(joint, bool(behind)):
             return True
         beside = [one for one in carried[carrier[name]] if one != name and carrier[name]]
@@ -202,11 +204,9 @@ def find_flange(chain: SerialChain, requested: str | None = None) -> FlangeChoic
         If `requested` is not fixed to the last moving link.
 
     """
-    document, words, last = (
-        chain.document,
-        chain.document.wording,
-        chain.joints[-1].child,
-    )
+    document = chain.document
+    words = chain.document.wording
+    last = chain.joints[-1].child
     links = [*filter(document.is_link_of_file, chain.tool_links)] or [*chain.tool_links]
     if requested is not None:
         if requested not in chain.tool_links:
@@ -217,8 +217,10 @@ def find_flange(chain: SerialChain, requested: str | None = None) -> FlangeChoic
     named = [name for one in endings for name in links if _name_ends_with(name, one)]
     how = 'another is chosen by fd.load(..., tip=) and arm import --tip'
     if named:
-        found, pose = named[0], chain.link_poses[named[0]]
-        notes, axis = [], _outward_axis(chain, pose)
+        found = named[0]
+        pose = chain.link_poses[named[0]]
+        notes = []
+        axis = _outward_axis(chain, pose)
         ways = {one: np.linalg.norm(chain.link_poses[one][:3, 3] - pose[:3, 3]) for one in named}
         if elsewhere := [name for name, way in ways.items() if way > _MAX_SAME_ORIGIN_DISTANCE_M]:
             notes.append(f'{list_text(elsewhere)} elsewhere has the name of one, too')
@@ -252,13 +254,16 @@ def _outward_axis(chain: SerialChain, flange_pose: Array) -> str:
         chain.mount_pose,
         *(chain.link_poses[joint.child] for joint in chain.joints),
     ]
-    back, last = inverse_transform(flange_pose), chain.joints[-1]
+    back = inverse_transform(flange_pose)
+    last = chain.joints[-1]
     ways = [-(back @ frame[:, 3])[:3] for frame in (frames[-1], frames[-2])]
     away = ways[float(np.linalg.norm(ways[0])) < _MAX_SAME_ORIGIN_DISTANCE_M]
     axis = (back @ frames[-1])[:3, :3] @ last.axis
-    along, length = float(away @ axis), float(np.linalg.norm(away))
+    along = float(away @ axis)
+    length = float(np.linalg.norm(away))
     if last.joint_kind is JointKind.PRISMATIC or abs(along) > _MIN_AXIAL_TO_OFFSET * length:
-        away, length = np.copysign(1.0, along) * axis, 1.0
+        away = np.copysign(1.0, along) * axis
+        length = 1.0
     if away[2] >= _MIN_OUTWARD_COSINE * length:
         return '+z'
     largest = int(np.abs(away).argmax())

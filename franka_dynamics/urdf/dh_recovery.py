@@ -89,10 +89,15 @@ def _common_normal(frame: Array, axis: JointAxis) -> tuple[Array, Array, float, 
     For nearly parallel axes the normal leads instead from the origin of the frame, at right angles
     to its z, to the line, and beta is the line's tilt about y (Hayati's parameters).
     """
-    x, y, z, origin = frame[:3, 0], frame[:3, 1], frame[:3, 2], frame[:3, 3]
+    x = frame[:3, 0]
+    y = frame[:3, 1]
+    z = frame[:3, 2]
+    origin = frame[:3, 3]
     point = origin if axis.is_direction_only else axis.point
-    cross, between = np.cross(z, axis.direction), point - origin
-    sine, cosine = float(np.linalg.norm(cross)), float(z @ axis.direction)
+    cross = np.cross(z, axis.direction)
+    between = point - origin
+    sine = float(np.linalg.norm(cross))
+    cosine = float(z @ axis.direction)
     if sine > MAX_NEARLY_PARALLEL_ANGLE_RAD:
         normal = cross / sine
         foot = origin + (np.cross(between, axis.direction) @ cross / sine**2) * z
@@ -105,10 +110,8 @@ def _common_normal(frame: Array, axis: JointAxis) -> tuple[Array, Array, float, 
     normal = x if distance <= COINCIDENT_AXES_TOLERANCE_M else across / distance
     normal = -normal if _is_normal_reversed(normal, x, y) else normal
     along_y = float(np.cross(z, normal) @ axis.direction)
-    alpha, beta = (
-        math.atan2(-along_y, cosine),
-        math.asin(float(normal @ axis.direction)),
-    )
+    alpha = math.atan2(-along_y, cosine)
+    beta = math.asin(float(normal @ axis.direction))
     return normal, origin, float(across @ normal), alpha, beta
 
 
@@ -134,10 +137,8 @@ def description_from_chain(
         If `flange_link` is not fixed to the last link.
 
     """
-    arm, links = (
-        _dh_arm(chain, convention, flange_link),
-        [one.child for one in chain.joints],
-    )
+    arm = _dh_arm(chain, convention, flange_link)
+    links = [one.child for one in chain.joints]
     frames = arm.frames(np.zeros(arm.n))
     backs = [inverse_transform(frame) for frame in frames]
     placed = zip(arm.links, backs, links)
@@ -155,30 +156,26 @@ def description_from_chain(
 
 def _dh_arm(chain: SerialChain, convention: Convention, flange_link: str | None) -> ArmDescription:
     """Return a chain's arm with DH rows, but with link inertias in the URDF's link frames."""
-    document, tool, axes = chain.document, find_flange(chain, flange_link), []
+    document = chain.document
+    tool = find_flange(chain, flange_link)
+    axes = []
     for joint in chain.joints:
         pose = chain.link_poses[joint.child]
-        direction, point = (
-            pose[:3, :3] @ joint.axis,
-            pose[:3, :3] @ joint.axis_point + pose[:3, 3],
-        )
+        direction = pose[:3, :3] @ joint.axis
+        point = pose[:3, :3] @ joint.axis_point + pose[:3, 3]
         axes.append(JointAxis(direction, point, joint.joint_kind is JointKind.PRISMATIC))
     tool_pose = chain.link_poses[tool.link_name]
     base, (*rows, flange) = dh_rows_from_axes(axes, chain.mount_pose, tool_pose, convention)
     standing = chain.inertia(document.root_link).expressed_in(inverse_transform(base))
-    names, held = (
-        tuple(one.name for one in chain.joints),
-        tuple(chain.held_positions.items()),
-    )
+    names = tuple(one.name for one in chain.joints)
+    held = tuple(chain.held_positions.items())
     others = tuple(
         (one.name, one.child)
         for one in document.joints.values()
         if one.name not in names and not (document.mjcf_source and one.type == 'fixed')
     )
-    mjcf, read = (
-        document.mjcf_source,
-        (document.source_name, document.text, names, held),
-    )
+    mjcf = document.mjcf_source
+    read = (document.source_name, document.text, names, held)
     return ArmDescription(
         name=document.robot_name or 'arm',
         convention=convention,

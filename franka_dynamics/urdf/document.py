@@ -178,7 +178,8 @@ class UrdfDocument:
 
     def moving_joints_to(self, joint: str) -> list[str]:
         """Return the names of joints that are not fixed, from the root to `joint`, inclusive."""
-        path, one = list[str](), self.joints.get(joint)
+        path = list[str]()
+        one = self.joints.get(joint)
         while one is not None:
             if one.type != 'fixed':
                 path.append(one.name)

@@ -17,8 +17,10 @@ from ..constants import NO_HAND
 
 _XACRO_NAMESPACE = 'http://www.ros.org/wiki/xacro'
 _XACRO_MACRO_TAG = f'{{{_XACRO_NAMESPACE}}}macro'
-# Stands for the macro's argument while the URDF is written, which has no $ in its names.
-_PREFIX_PLACEHOLDER, _PREFIX_ARGUMENT = 'prefix__', '${prefix}'
+# Stands for the macro's argument while the URDF is written, because a URDF's names have no $.
+_PREFIX_PLACEHOLDER = 'prefix__'
+# The macro's argument in a xacro file.
+_PREFIX_ARGUMENT = '${prefix}'
 ElementTree.register_namespace('xacro', _XACRO_NAMESPACE)
 _BANNER = (
     'Copyright 2026 The franka_dynamics authors. SPDX-License-Identifier: Apache-2.0.',
@@ -41,7 +43,8 @@ def arm_macro_text(arm_name: str) -> str:
     simple shapes, or the URI of a folder with visual/ and collision/ like franka_description's.
     """
     sets = physical_inertial_sets(arm_name)
-    root, shapes = f'{_PREFIX_PLACEHOLDER}{ROOT_LINK}', load_shapes(arm_name)
+    root = f'{_PREFIX_PLACEHOLDER}{ROOT_LINK}'
+    shapes = load_shapes(arm_name)
     bare = {name: load(arm_name, name, hand=NO_HAND, prefix=_PREFIX_PLACEHOLDER) for name in sets}
     texts = {name: urdf_text(one, root=root, shapes=shapes) for name, one in bare.items()}
     robots = {name: ElementTree.fromstring(text) for name, text in texts.items()}
@@ -151,13 +154,16 @@ def robot_file_text(
         If the arm is not physical.
 
     """
-    shapes, tool, tool_shapes = load_shapes(arm.name), None, load_hand_shapes(arm.hand)
+    shapes = load_shapes(arm.name)
+    tool = None
+    tool_shapes = load_hand_shapes(arm.hand)
     if arm.hand != NO_HAND:
         tool = f'{link_names(arm.joint_names).prefix}hand', load_hand(arm.hand)
     if format == 'mjcf':
         text = mjcf_text(arm, shapes=shapes, tool_shapes=tool_shapes, ideal=ideal)
     else:
-        bare, root = with_hand(arm, NO_HAND), f'{prefix}{ROOT_LINK}'
+        bare = with_hand(arm, NO_HAND)
+        root = f'{prefix}{ROOT_LINK}'
         text = urdf_text(bare, root=root, tool=tool, shapes=shapes, tool_shapes=tool_shapes)
     said = (f'Written by franka-dynamics arm export from {user_file}.',) if user_file else _BANNER
     return _with_banner(text, (*said, *arm.repairs))

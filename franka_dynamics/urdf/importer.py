@@ -140,12 +140,11 @@ def _with_simulation_values(arm: ArmDescription, document: UrdfDocument) -> ArmD
         """Return each joint's value of a key in the document's simulation values, or 0, (n,)."""
         return np.array([stated.get(one, {}).get(key, 0.0) for one in arm.joint_names])
 
-    has_home, notes = any('home' in one for one in stated.values()), arm.notes
-    lower, upper, home = (
-        arm.limit('lower'),
-        arm.limit('upper'),
-        values_of_joints('home'),
-    )
+    has_home = any('home' in one for one in stated.values())
+    notes = arm.notes
+    lower = arm.limit('lower')
+    upper = arm.limit('upper')
+    home = values_of_joints('home')
     # A home of no file keeps a distance from the limits, where no motion could begin to and fro.
     room = 0.0 if has_home else np.minimum(_HOME_LIMIT_MARGIN, (upper - lower) / 2.0)
     inside = np.clip(home, lower + room, upper - room)

@@ -26,7 +26,8 @@ from ..files import utf16_advice
 from ..spatial import exp6, joint_twist, JointKind
 
 # Names of what has none in the MJCF, with its number there.
-UNNAMED_BODY, UNNAMED_JOINT = 'unnamed_body', 'unnamed_joint'
+UNNAMED_BODY = 'unnamed_body'
+UNNAMED_JOINT = 'unnamed_joint'
 _SIMULATED_ATTRIBUTES = (
     'armature',
     'damping',
@@ -151,17 +152,13 @@ class _LinkTreeBuilder:
 
     def __init__(self, mujoco: Any, model: Any) -> None:
         """Read the links, joints and named sites of a compiled model."""
-        self._mujoco, self._model, joints = (
-            mujoco,
-            model,
-            map(model.joint, range(model.njnt)),
-        )
+        self._mujoco = mujoco
+        self._model = model
+        joints = map(model.joint, range(model.njnt))
         self.body_names = [model.body(k).name or f'{UNNAMED_BODY}{k}' for k in range(model.nbody)]
         self.joint_names = [one.name or f'{UNNAMED_JOINT}{k}' for k, one in enumerate(joints)]
-        self._links, self._urdf_joints = (
-            dict[str, UrdfInertial](),
-            dict[str, UrdfJoint](),
-        )
+        self._links = dict[str, UrdfInertial]()
+        self._urdf_joints = dict[str, UrdfJoint]()
         self._unique_link_name = document.UniqueNames(*self.body_names)
         self._unique_joint_name = document.UniqueNames(*self.joint_names)
         self._links[self.body_names[0]] = self._body_inertial(0)
@@ -193,24 +190,28 @@ class _LinkTreeBuilder:
 
     def _add_body(self, body_id: int) -> None:
         """Add a body and its joints, with a massless link between any two successive joints."""
-        model, name = self._model, self.body_names[body_id]
+        model = self._model
+        name = self.body_names[body_id]
         parent = self.body_names[int(model.body_parentid[body_id])]
         pose = _pose_from_quaternion(model.body_pos[body_id], model.body_quat[body_id])
-        first, count = int(model.body_jntadr[body_id]), int(model.body_jntnum[body_id])
+        first = int(model.body_jntadr[body_id])
+        count = int(model.body_jntnum[body_id])
         for k in range(first, first + count):
             last = k == first + count - 1
             inner = f'{name}{VIRTUAL_LINK_MARK}{k - first + 1}'
             child = name if last else self._unique_link_name(inner)
             self._links[child] = self._body_inertial(body_id) if last else UrdfInertial()
             self._add_moving_joint(k, parent, child, pose)
-            parent, pose = child, np.eye(4)
+            parent = child
+            pose = np.eye(4)
         if not count:
             self._links[name] = self._body_inertial(body_id)
             self._add_fixed_joint(parent, name, pose)
 
     def _body_inertial(self, body_id: int) -> UrdfInertial:
         """Return a body's mass, principal moments and their frame's pose in the body."""
-        model, k = self._model, body_id
+        model = self._model
+        k = body_id
         pose = _pose_from_quaternion(model.body_ipos[k], model.body_iquat[k])
         return UrdfInertial(float(model.body_mass[k]), np.diag(model.body_inertia[k]), pose)
 
@@ -221,16 +222,12 @@ class _LinkTreeBuilder:
 
     def _add_moving_joint(self, joint_id: int, parent: str, child: str, pose: Array) -> None:
         """Add a joint, 0 where MuJoCo's qpos is 0, not at `ref`; a ball or free one floats."""
-        model, name, kinds = (
-            self._model,
-            self.joint_names[joint_id],
-            self._mujoco.mjtJoint,
-        )
+        model = self._model
+        name = self.joint_names[joint_id]
+        kinds = self._mujoco.mjtJoint
         slides = model.jnt_type[joint_id] == kinds.mjJNT_SLIDE
-        axis, point = (
-            np.array(model.jnt_axis[joint_id]),
-            np.array(model.jnt_pos[joint_id]),
-        )
+        axis = np.array(model.jnt_axis[joint_id])
+        point = np.array(model.jnt_pos[joint_id])
         if not slides and model.jnt_type[joint_id] != kinds.mjJNT_HINGE:
             self._urdf_joints[name] = UrdfJoint(name, 'floating', parent, child, pose, axis)
             return
@@ -247,7 +244,8 @@ class _LinkTreeBuilder:
 
     def _mimic_fields(self, joint_id: int) -> dict[str, Any]:
         """Return <mimic> fields of a joint coupled to another by an equality constraint, or {}."""
-        model, kinds = self._model, self._mujoco.mjtEq
+        model = self._model
+        kinds = self._mujoco.mjtEq
         for e in range(model.neq):
             joints = model.eq_type[e] == kinds.mjEQ_JOINT and model.eq_active0[e]
             if not joints or model.eq_obj1id[e] != joint_id or model.eq_obj2id[e] < 0:
@@ -263,7 +261,8 @@ class _LinkTreeBuilder:
 
     def _loop_joints(self) -> tuple[frozenset[str], ...]:
         """Return the joints of each loop that a <connect> or <weld> between two bodies closes."""
-        model, kinds = self._model, self._mujoco.mjtEq
+        model = self._model
+        kinds = self._mujoco.mjtEq
         closed = (int(kinds.mjEQ_CONNECT), int(kinds.mjEQ_WELD))
         found = []
         for e in range(model.neq):
@@ -305,11 +304,9 @@ class _LinkTreeBuilder:
 
     def _simulation_values(self, joint_id: int) -> dict[str, float]:
         """Return armature, damping and friction of a joint, and its home position if stated."""
-        model, joint, names = (
-            self._model,
-            self._model.joint(joint_id),
-            _SIMULATED_ATTRIBUTES,
-        )
+        model = self._model
+        joint = self._model.joint(joint_id)
+        names = _SIMULATED_ATTRIBUTES
         values = {name: float(np.ravel(getattr(joint, name))[0]) for name in names}
         for key in map(model.key, range(model.nkey)):
             if key.name == 'home':

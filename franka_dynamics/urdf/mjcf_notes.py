@@ -58,19 +58,19 @@ def _gravity_notes(mujoco: Any, model: Any, body_names: Sequence[str]) -> Iterat
 
 def _compiler_notes(spec: Any, model: Any, body_names: Sequence[str]) -> Iterator[str]:
     """Yield notes on masses and tensors that the compiler changed from those of <inertial>."""
-    masses, tensors = list[str](), list[str]()
+    masses = list[str]()
+    tensors = list[str]()
     by_geoms = int(spec.compiler.inertiafromgeom) == 1  # then <inertial> counts for nothing
     for body in () if by_geoms else spec.bodies:
         if not (body.explicitinertial and 0 < body.id < len(body_names)):
             continue
-        name, mass = body_names[body.id], float(model.body_mass[body.id])
+        name = body_names[body.id]
+        mass = float(model.body_mass[body.id])
         ratio = mass / body.mass if body.mass else 1.0
         if abs(ratio - 1.0) > _MAX_ROUNDING_RATIO:
             masses.append(f'{name} from {body.mass:g} to {mass:g} kg')
-        moments, compiled = (
-            _stated_principal_moments(body),
-            np.sort(model.body_inertia[body.id]),
-        )
+        moments = _stated_principal_moments(body)
+        compiled = np.sort(model.body_inertia[body.id])
         # A mass that boundmass raises leaves the tensor as it is; settotalmass scales both.
         bound = _MAX_ROUNDING_RATIO * compiled.max()
         if all(np.abs(compiled - k * moments).max() > bound for k in (1.0, ratio)):

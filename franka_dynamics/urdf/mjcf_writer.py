@@ -95,11 +95,13 @@ def mjcf_text(
     own = [np.eye(4), *(inverse_transform(one.pose) for one in links.moving_links)]
     _add_geoms(bodies[-1], [shape.expressed_in(own[-1] @ flange) for shape in tool_shapes])
     for one in (links.flange, links.base, *links.extra_frames):
-        k, pose = one.carrier_joint, own[one.carrier_joint] @ one.pose
+        k = one.carrier_joint
+        pose = own[one.carrier_joint] @ one.pose
         add_tag((world, *bodies)[k], 'site', name=one.name, **_pose_attributes(pose))
     actuators = add_tag(root, 'actuator')
     for joint in description.joints:
-        effort, limits = joint.limits.effort, dict[str, Any]()
+        effort = joint.limits.effort
+        limits = dict[str, Any]()
         if np.isfinite(effort):
             limits = {'ctrllimited': 'true', 'ctrlrange': (-effort, effort)}
         add_tag(actuators, 'motor', name=joint.name, joint=joint.name, **limits)
@@ -118,15 +120,19 @@ def _add_bodies(
     empty_links: Collection[int],
 ) -> list[Element]:
     """Add base geoms and bodies to a <worldbody>; return links' bodies (massless: that before)."""
-    pose, bodies, place = np.asarray(description.base), [world], np.eye(4)
+    pose = np.asarray(description.base)
+    bodies = [world]
+    place = np.eye(4)
     waiting = list[tuple[Joint, Array, Sequence[float]]]()
     _add_geoms(world, [shape.expressed_in(pose) for shape in shapes.get(0, ())])
     placements = description.joint_placements()
     moving = zip(description.joints, description.links, links, placements, friction_by_joint)
     for joint, inertia, link, (before, behind), joint_friction in moving:
-        at, back = behind @ link.pose, inverse_transform(link.pose)
+        at = behind @ link.pose
+        back = inverse_transform(link.pose)
         step = pose @ before @ at
-        pose, place = back, place @ step
+        pose = back
+        place = place @ step
         waiting = [(one, inverse_transform(step) @ axis, rub) for one, axis, rub in waiting]
         waiting.append((joint, inverse_transform(at), joint_friction))
         if link.carrier_joint in empty_links:
@@ -136,7 +142,8 @@ def _add_bodies(
         bodies.append(body)
         for one in waiting:
             _add_joint(body, *one)
-        place, waiting = np.eye(4), []
+        place = np.eye(4)
+        waiting = []
         own = inertia.expressed_in(back)
         add_tag(
             body,
@@ -210,8 +217,6 @@ def _add_geoms(body: Element, shapes: Sequence[Shape]) -> None:
         size = 0.5 * np.array(shape.size)
         if shape.kind is not ShapeKind.BOX:
             size[0] = shape.size[0]
-        place, untouched = (
-            _pose_attributes(shape.pose),
-            {'contype': '0', 'conaffinity': '0'},
-        )
+        place = _pose_attributes(shape.pose)
+        untouched = {'contype': '0', 'conaffinity': '0'}
         add_tag(body, 'geom', type=shape.kind.value, size=size, **place, **untouched)

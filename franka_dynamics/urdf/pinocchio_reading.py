@@ -71,7 +71,8 @@ def pinocchio_model_of_document(document: UrdfDocument) -> pin.Model:
     """
     if not document.mjcf_source:
         return pinocchio_model_of_urdf(document.text, document.source_name)
-    model, root = pin.Model(), document.root_link
+    model = pin.Model()
+    root = document.root_link
     placed = {root: (0, pin.SE3.Identity())}
     model.addFrame(pin.Frame(root, 0, 0, pin.SE3.Identity(), pin.FrameType.BODY))
     for joint in document.joints_from_root():
@@ -104,7 +105,8 @@ def shape_points_by_link(
     Points are in the frame of the link's joint; a box, sphere or cylinder is given as the corners
     of the box around it. Meshes not read are listed by link. Of an MJCF there are no shapes.
     """
-    meshed, unread = set[str](), dict[str, list[str]]()
+    meshed = set[str]()
+    unread = dict[str, list[str]]()
     if document.mjcf_source:
         return {}, meshed, unread
     robot = urdf_for_pinocchio(document.text)
@@ -135,7 +137,8 @@ def shape_points_by_link(
             box = shape.aabb_local
             corners = 0.5 * (box.min_ + box.max_ + CUBE_CORNERS * (box.max_ - box.min_))
             points = shape.vertices() if hasattr(shape, 'vertices') else corners
-            rotation, origin = one.placement.rotation, one.placement.translation
+            rotation = one.placement.rotation
+            origin = one.placement.translation
             link_name = model.frames[one.parentFrame].name
             found.setdefault(link_name, []).append(points @ rotation.T + origin)
     return found, meshed, unread
@@ -146,5 +149,6 @@ def _mesh_path(urdf_path: Path | None, filename: str) -> Path | None:
     name = filename.removeprefix('file://')
     folders = [urdf_path.parent] if urdf_path else []
     if urdf_path and name.startswith('package://'):
-        name, folders = name.removeprefix('package://'), [*urdf_path.resolve().parents]
+        name = name.removeprefix('package://')
+        folders = [*urdf_path.resolve().parents]
     return next((one / name for one in folders if os.path.isfile(one / name)), None)

@@ -127,10 +127,8 @@ def find_implausible_values(
             if not any(map(_tensor_problem, group)):
                 found += _too_compact_links(heaviest, model.inertias[k])
             if shown and meshed.issuperset(shown) and unread.keys().isdisjoint(shown):
-                mass, solids = (
-                    sum(link.mass for link in group),
-                    [shapes[name] for name in shown],
-                )
+                mass = sum(link.mass for link in group)
+                solids = [shapes[name] for name in shown]
                 found += _odd_density(heaviest, mass, [*map(np.vstack, solids)])
     moving = {link.name for link in links}
     for name, link in document.links.items():
@@ -155,7 +153,8 @@ def _links_with_mass(
     solids = [points for one in frames for points in shapes.get(one.name, ())]
     places = [one.placement.translation for one in frames]
     places += [model.jointPlacements[j].translation for j in model.children[joint_id]]
-    bound_text, reach = 'its shapes and joints allow', _FALLBACK_REACH_M
+    bound_text = 'its shapes and joints allow'
+    reach = _FALLBACK_REACH_M
     enclosing = np.vstack((*solids, *places))
     # A link of which nothing was read may be larger than what is fixed to it.
     if not solids or any(one.name in unread_links and one.name not in shapes for one in frames):
@@ -174,7 +173,8 @@ def _links_with_mass(
             reach = max(least, lengths[joint_id], *np.linalg.norm(places, axis=1))
     found = []
     for one in (one for one in frames if document.links[one.name].mass):
-        link, words = document.links[one.name], document.inertial_words(one.name)
+        link = document.links[one.name]
+        words = document.inertial_words(one.name)
         pose = one.placement.homogeneous @ link.origin
         points = (enclosing - pose[:3, 3]) @ pose[:3, :3]
         distance = float(np.linalg.norm(pose[:3, 3]))
@@ -246,7 +246,8 @@ def _odd_density(link: _MassLink, mass: float, points: list[Array]) -> Iterator[
 def _too_compact_links(heaviest: _MassLink, inertia: pin.Inertia) -> Iterator[ImplausibleValue]:
     """Yield an ImplausibleValue if links fixed together are more compact than a ball of lead."""
     radius = (inertia.mass / (4.0 / 3.0 * np.pi * _MAX_DENSITY_KG_M3)) ** (1.0 / 3.0)
-    variance, least = 0.5 * np.trace(inertia.inertia) / inertia.mass, 0.6 * radius**2
+    variance = 0.5 * np.trace(inertia.inertia) / inertia.mass
+    least = 0.6 * radius**2
     if 0.0 <= variance < least:
         reason = (
             f'{inertia.mass:.3g} kg spread by {variance**0.5:.2g} m (standard deviation), less '
@@ -291,7 +292,8 @@ def _mass_spread(link: _MassLink, tensor: Array) -> tuple[float, float, float, A
         axes = np.vstack((axes, middle / length))
     along = link.shape_points @ axes.T
     beyond = _MAX_OVERHANG_OF_SHAPE_M + _MAX_OVERHANG_TO_SHAPE_EXTENT * np.ptp(along, axis=0).max()
-    low, high = along.min(axis=0) - beyond, along.max(axis=0) + beyond
+    low = along.min(axis=0) - beyond
+    high = along.max(axis=0) + beyond
     outside = float(max(low.max(), -high.min()))
     most = np.sqrt((-low * high).clip(1e-12)).clip(max=link.reach)
     deviation = np.sqrt(np.einsum('ki,ij,kj->k', axes, spread, axes).clip(0.0))
@@ -343,7 +345,8 @@ def _too_low_effort_limits(document: UrdfDocument, model: pin.Model) -> Iterator
     q[single] = np.clip(0.0, model.lowerPositionLimit, model.upperPositionLimit)[single]
     weight = pin.computeGeneralizedGravity(model, model.createData(), q)
     for name, place in zip(list(model.names)[1:], list(model.joints)[1:]):
-        joint, needed = document.joints[name], abs(float(weight[place.idx_v]))
+        joint = document.joints[name]
+        needed = abs(float(weight[place.idx_v]))
         if joint.limits is not None and 0.0 < joint.limits.effort < needed:
             unit = joint.joint_kind.effort_unit
             reason = (

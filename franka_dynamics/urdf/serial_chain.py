@@ -70,7 +70,8 @@ class SerialChain(NamedTuple):
 
     def inertia(self, link: str) -> LinkInertia:
         """Return the inertia of a link and of what is fixed to it, in the link's frame."""
-        whole, here = LinkInertia.zero(), inverse_transform(self.link_poses[link])
+        whole = LinkInertia.zero()
+        here = inverse_transform(self.link_poses[link])
         for name in self.links_with_mass[link]:
             whole += self.document.links[name].inertia.expressed_in(here @ self.link_poses[name])
         return whole
@@ -108,7 +109,8 @@ def read_chain(
     poses, carrier, tools = _link_poses_and_carriers(document, names, positions)
     keys = (document.root_link, *(joint.child for joint in arm))
     fixed = {link: tuple(one for one in document.links if carrier[one] == link) for link in keys}
-    notes, torque_notes = list(document.notes), list(document.torque_notes)
+    notes = list(document.notes)
+    torque_notes = list(document.torque_notes)
     moved = (name for joint in arm for name in fixed[joint.child])
     sources = document.tensor_sources
     if by_geoms := [name for name in moved if sources.get(name) == TENSOR_FROM_GEOMS]:
@@ -143,8 +145,11 @@ def _link_poses_and_carriers(
     branches. `joint_names` are the arm's, `held_positions` those of held ones. Tool links are
     the last joint's link and those fixed to it.
     """
-    root, last = document.root_link, document.joints[joint_names[-1]].child
-    poses, carrier, tools = {root: np.eye(4)}, {root: root}, [last]
+    root = document.root_link
+    last = document.joints[joint_names[-1]].child
+    poses = {root: np.eye(4)}
+    carrier = {root: root}
+    tools = [last]
     # What the arm stands on counts as fixed, whatever its joints are.
     still = {*held_positions, *document.moving_joints_to(joint_names[0])}
     for joint in document.joints_from_root():
@@ -161,7 +166,8 @@ def _link_poses_and_carriers(
 
 def _massless_link_notes(chain: SerialChain) -> list[str]:
     """Return a list with a note on moving links without mass, if there are any."""
-    document, words = chain.document, chain.document.wording
+    document = chain.document
+    words = chain.document.wording
     links = ', '.join(map(repr, chain.massless_links))
     if not any(chain.links_with_mass[joint.child] for joint in chain.joints):
         return [

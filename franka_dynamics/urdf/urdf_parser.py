@@ -52,10 +52,8 @@ def parse_urdf_text(text: str, source_name: str) -> UrdfDocument:
         notes.append(f'{list_text(rubbing)}: damping and friction of <dynamics> are in no model.')
     notes += [*_rotor_inertia_notes(robot.element), *_gravity_off_notes(robot.element)]
     order = tuple(_order_links(robot, links, joints.values()))
-    name, said = (
-        robot.element.get('name', ''),
-        (tuple(notes), tuple(robot.notes.torque_notes)),
-    )
+    name = robot.element.get('name', '')
+    said = (tuple(notes), tuple(robot.notes.torque_notes))
     return UrdfDocument(name, source_name, text, links, joints, order, *said)
 
 
@@ -71,7 +69,8 @@ def _rotor_inertia_notes(robot: ElementTree.Element) -> Iterator[str]:
         what = f'{inertia!r} kg m^2 behind a reduction of {ratio!r}, which are no numbers,'
         at_motor = np.inf
         with suppress(ValueError):
-            at_motor, factor = parse_float(inertia), parse_float(ratio)
+            at_motor = parse_float(inertia)
+            factor = parse_float(ratio)
             at_joint = f'{at_motor * factor**2:g} at the joint,'
             what = f'{at_motor:g} kg m^2 behind a reduction of {factor:g}, {at_joint}'
         if at_motor != 0.0:
@@ -259,10 +258,8 @@ def _parse_joint(name: str, joint: _Element) -> UrdfJoint:
     parent, child = ('' if end is None else end.element.get('link', '') for end in ends)
     if not (parent and child):
         raise joint.error(f' names no {"child" if parent else "parent"} link.')
-    origin, axis = (
-        parts['origin'].pose() if 'origin' in parts else np.eye(4),
-        np.eye(3)[0],
-    )
+    origin = parts['origin'].pose() if 'origin' in parts else np.eye(4)
+    axis = np.eye(3)[0]
     if 'axis' in parts and kind != 'fixed':
         axis = parts['axis'].vector('xyz', '1 0 0')
         length = float(np.linalg.norm(axis))

@@ -35,9 +35,10 @@ from ..spatial import inverse_transform, JointKind, rpy_from_rotation
 
 __getattr__ = former_names.of_module(__name__, '0.3', mjcf_text='.mjcf_writer.mjcf_text')
 
-# Decimals of the written values (m, rad, kg, kg m^2); further digits are rounding errors, but of
-# values that are small beside 1 as a whole: they have _SIGNIFICANT_DIGIT_COUNT.
-_MAX_DECIMAL_COUNT, _SIGNIFICANT_DIGIT_COUNT = 15, 12
+# Decimals of the written values (m, rad, kg, kg m^2); further digits are rounding errors.
+_MAX_DECIMAL_COUNT = 15
+# Digits of values that are small beside 1 as a whole.
+_SIGNIFICANT_DIGIT_COUNT = 12
 _LENGTH_AND_ANGLE_ATTRIBUTES = ('xyz', 'rpy', 'pos', 'euler', 'axis')
 _MAX_OFF_AXIS_DISTANCE_M = 1e-9  # largest distance of a frame's origin from an axis through it
 # Invented inertia of a fixed base, written if the arm's description has none. It has no effect on
@@ -99,22 +100,28 @@ def urdf_text(
         _add_link(robot, child, *link_content)
 
     # The base's shapes and inertia are given in frame {0}.
-    shapes, base, here = shapes or {}, links.base, inverse_transform(links.base.pose)
-    pose, standing = here @ description.base, description.base_link
+    shapes = shapes or {}
+    base = links.base
+    here = inverse_transform(links.base.pose)
+    pose = here @ description.base
+    standing = description.base_link
     inertia = _INVENTED_BASE_INERTIA if standing is None else standing.expressed_in(pose)
     base_shapes = [shape.expressed_in(pose) for shape in shapes.get(0, ())]
     _add_link(robot, links.root_name)
     add_fixed_link(links.root_name, base.name, base.pose, inertia, base_shapes)
-    before, backs = base, [here]
+    before = base
+    backs = [here]
     placed = zip(links.moving_links, description.joint_placements())
     moving = zip(description.joints, description.links, placed, friction)
     for joint, link, (own, (start, behind)), joint_friction in moving:
-        at, back = behind @ own.pose, inverse_transform(own.pose)
+        at = behind @ own.pose
+        back = inverse_transform(own.pose)
         element = _add_fixed_joint(robot, joint.name, before.name, own.name, pose @ start @ at)
         _add_motion(element, joint, at[2, :3], joint_friction)
         moved = [shape.expressed_in(back) for shape in shapes.get(own.carrier_joint, ())]
         _add_link(robot, own.name, link.expressed_in(back), moved)
-        before, pose = own, back
+        before = own
+        pose = back
         backs.append(back)
     for one in (links.flange, *links.extra_frames):
         carrier = (base, *links.moving_links)[one.carrier_joint]
@@ -158,7 +165,8 @@ def number_text(*values: float, keep_digits: bool = True) -> str:
 
     With `keep_digits`, small numbers are rounded to 12 significant digits of the largest.
     """
-    largest, decimals = max(map(abs, values), default=0.0), _MAX_DECIMAL_COUNT
+    largest = max(map(abs, values), default=0.0)
+    decimals = _MAX_DECIMAL_COUNT
     if keep_digits and largest:
         decimals = max(decimals, _SIGNIFICANT_DIGIT_COUNT - 1 - math.floor(math.log10(largest)))
     rounded = (round(float(value), decimals) + 0.0 for value in values)
@@ -192,7 +200,8 @@ def add_shapes(link: Element, shapes: Sequence[Shape]) -> None:
 
 def add_inertial(link: Element, inertia: LinkInertia) -> None:
     """Add an <inertial> with mass, centre of mass and tensor about the latter to a <link>."""
-    inertial, center = add_tag(link, 'inertial'), np.eye(4)
+    inertial = add_tag(link, 'inertial')
+    center = np.eye(4)
     center[:3, 3] = inertia.center_of_mass
     _add_origin(inertial, center)
     add_tag(inertial, 'mass', value=inertia.mass)
@@ -299,7 +308,8 @@ def links_to_write(
     The root link is called `root` unless the arm has a frame there, as one from a URDF has. With
     `on_axes` the frame of every link that turns lies on its joint's axis, as URDF wants it.
     """
-    names, flange = link_names(arm.joint_names), arm.flange_transform()
+    names = link_names(arm.joint_names)
+    flange = arm.flange_transform()
     on_flange = {one.name for one in arm.fixed_frames if one.joint is None}
     frames = {
         names.prefix + name.removeprefix(names.prefix) if name in on_flange else name: place

@@ -55,10 +55,8 @@ class ArmMeshes:
 
 def arm_meshes(arm: ArmDescription) -> ArmMeshes:
     """Return an arm's meshes by franka_description if installed; else, and of a hand, shapes."""
-    folder, shares = (
-        f'franka_description/meshes/robot_arms/{arm.name}',
-        ros_share_folders(),
-    )
+    folder = f'franka_description/meshes/robot_arms/{arm.name}'
+    shares = ros_share_folders()
     installed = any((share / folder).is_dir() for share in shares)
     shapes = {} if installed else load_shapes(arm.name)
     hand = (shape.expressed_in(arm.flange_transform()) for shape in load_hand_shapes(arm.hand))
@@ -121,7 +119,8 @@ def _read_meshes(urdf: str, joint_names: Sequence[str], folders: Sequence[Path])
         if hasattr(item.geometry, 'num_tris'):
             # As triangles without a file: the viewer would keep the colours of a .dae file.
             item.geometry.buildConvexRepresentation(False)
-            item.geometry, item.meshPath = item.geometry.convex, ''
+            item.geometry = item.geometry.convex
+            item.meshPath = ''
     joints = [joint_of.get(item.parentJoint, 0) for item in visual.geometryObjects]
     return ArmMeshes(model, visual, rows, joints)
 

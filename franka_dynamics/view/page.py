@@ -16,8 +16,10 @@ from ..errors import OutputError, require_extra
 from ..recordings.preprocessing import Motion
 
 UPDATE_PERIOD_S = 0.05  # between two shown positions [s]
-# Where the whole of an arm is seen from, and the point that is looked at [m].
-_CAMERA_POSITION_M, _CAMERA_TARGET_M = (1.5, -1.6, 1.0), (0.0, 0.0, 0.4)
+# Where the whole of an arm is seen from.
+_CAMERA_POSITION_M = (1.5, -1.6, 1.0)
+# The point that is looked at.
+_CAMERA_TARGET_M = (0.0, 0.0, 0.4)
 
 
 class ArmPage:
@@ -57,7 +59,8 @@ class ArmPage:
             ) from error
         self.arm = arm
         camera = self.server.initial_camera
-        camera.position, camera.look_at = _CAMERA_POSITION_M, _CAMERA_TARGET_M
+        camera.position = _CAMERA_POSITION_M
+        camera.look_at = _CAMERA_TARGET_M
         self.show_meshes(arm_meshes(arm))
 
     def __enter__(self) -> Self:

@@ -16,9 +16,10 @@ from ...recordings.preprocessing import Motion
 # [rad/s or m/s] A slower joint's friction may be anything up to its Coulomb friction. Without this
 # two of nine sound logs of a UR10e, which begin or end at rest, seem touched there.
 _MIN_MOVING_SPEED_RAD_S = 0.02
-# Seconds with more than _MIN_CONTACT_TO_USUAL_RMS times the usual residual may be touched, at
-# most _MAX_CONTACT_FRACTION of all.
-_MIN_CONTACT_TO_USUAL_RMS, _MAX_CONTACT_FRACTION = 3.0, 0.25
+# In seconds with more than so many times the usual residual, somebody may touch the arm.
+_MIN_CONTACT_TO_USUAL_RMS = 3.0
+# Largest share of such seconds: if there are more, they are not contacts.
+_MAX_CONTACT_FRACTION = 0.25
 # A mass is at its bound within this ratio: the solver stops before it.
 _MIN_LOG_MASS_RATIO_TO_BOUND = 0.98
 _MIN_LINKS_AT_BOUND = 2  # of sound logs none has so many
@@ -34,7 +35,8 @@ _MAX_ERROR_TO_RMS = 0.2
 class Contact(Fault):
     """A contact of the arm; the value is the start [s] of the 1 s span of largest residuals."""
 
-    kind, joint_counts = 'contact', ()
+    kind = 'contact'
+    joint_counts = ()
     message = (
         'Something touched the arm about {0:.0f} s after the beginning of {where}, or its efforts '
         'were wrong there. Cut this out, or record again with nobody near.'
@@ -48,7 +50,8 @@ class Changed(Fault):
     They are equal if it is sudden.
     """
 
-    kind, joint_counts = 'changed', ()
+    kind = 'changed'
+    joint_counts = ()
 
     @classmethod
     def sentence(cls, diagnosis: Diagnosis, joints: Sequence[str], effort_scales: Array) -> str:
@@ -72,7 +75,8 @@ class Changed(Fault):
 class NegativeFriction(Fault):
     """Fitted friction of the wrong sign in some joints, with friction torques [N m] as values."""
 
-    kind, joint_counts = 'driven', ()
+    kind = 'driven'
+    joint_counts = ()
     message = (
         'Friction would drive {joints} instead of braking. Its effort has the wrong sign, is not '
         'of this joint, or was compensated for friction: record measured torques.'
@@ -82,7 +86,8 @@ class NegativeFriction(Fault):
 class MassesAtBound(Fault):
     """Fitted link masses at a bound of the fit, with ratios to the starting masses as values."""
 
-    kind, joint_counts = 'heavy', ()
+    kind = 'heavy'
+    joint_counts = ()
     message = (
         'The fit makes links as heavy, or as light, as it may ({0:.2g} times ...): efforts are no '
         'measured torques (external ones, commands, other units), or this is another arm. Record '
@@ -93,7 +98,8 @@ class MassesAtBound(Fault):
 class EffortsNotMeasured(Fault):
     """Efforts that may be no measured torques; the values bound the ratio of effort to torque."""
 
-    kind, joint_counts = 'not_measured', ()
+    kind = 'not_measured'
+    joint_counts = ()
     message = (
         'Efforts contain {0:.2f} to {1:.2f} times the torques of the published masses, perhaps '
         'none: they are external torques or commands, lack gravity, or are currents '
@@ -104,7 +110,8 @@ class EffortsNotMeasured(Fault):
 class UnexplainedEfforts(Fault):
     """Efforts that the model explains badly, with torque error E / rms effort as value."""
 
-    kind, joint_counts = 'unexplained', ()
+    kind = 'unexplained'
+    joint_counts = ()
     message = (
         'The model explains too little: E on left-out parts is {0:.0%} of the efforts. Are the '
         "columns in the order of the arm's joints, is this the arm, are these measured torques, "
@@ -126,10 +133,8 @@ def contact_mask(motion: Motion, residual: Array, noise: Array) -> tuple[NDArray
     second = motion.one_second_indices()
     first = np.unique(second, return_index=True)[1]
     rms = np.sqrt(np.bincount(second, off) / np.bincount(second))
-    usual_rms, many = (
-        float(np.median(rms)),
-        float(np.quantile(rms, 1.0 - _MAX_CONTACT_FRACTION)),
-    )
+    usual_rms = float(np.median(rms))
+    many = float(np.quantile(rms, 1.0 - _MAX_CONTACT_FRACTION))
     bound = max(_MIN_CONTACT_TO_USUAL_RMS * usual_rms, many)
     return np.asarray(rms > bound)[second], float(motion.time[first[np.argmax(rms)]])
 
@@ -141,7 +146,8 @@ def negative_friction(model: TorqueModel, thetas: Array, mse: Array) -> Sequence
     `thetas` (folds, c) are parameters fitted without each fold, `mse` (folds, n) the mean
     squared residuals there [N^2 m^2].
     """
-    b, count = len(model.base), model.friction.term_count
+    b = len(model.base)
+    count = model.friction.term_count
     terms = thetas[:, b : b + model.n * count].reshape(-1, model.n, count)
     signed = (COULOMB_SYMBOL, SLIP_SYMBOL)
     coulomb = [k for k, one in enumerate(model.friction.symbols) if one[:2] in signed]

@@ -86,7 +86,8 @@ class TorqueSamples:
         dynamics = NewtonEulerModel(model.arm, model.gravity)
         rigid = dynamics.inverse_dynamics(motion.q, motion.dq, motion.ddq)
         total = rigid + _fitted_friction(motion.effort, rigid, friction_columns, model)
-        rate, jerk = np.zeros_like(rigid), np.zeros_like(rigid)
+        rate = np.zeros_like(rigid)
+        jerk = np.zeros_like(rigid)
         for number in np.unique(motion.piece_ids):
             piece = motion.piece_ids == number
             if np.count_nonzero(piece) > 1:
@@ -133,7 +134,8 @@ def sure_share(size: Array, covariance: Array) -> float:
     99.73 % of the probability: three standard deviations for k = 1, by Wilson and Hilferty 1931,
     "The distribution of chi-square", PNAS 17(12), for others.
     """
-    k, ninth = len(size), 2.0 / (9.0 * len(size))
+    k = len(size)
+    ninth = 2.0 / (9.0 * len(size))
     radius = np.sqrt(k * (1.0 - ninth + _RANGE_QUANTILE * np.sqrt(ninth)) ** 3)
     distance = np.sqrt(max(float(size @ np.linalg.solve(covariance, size)), 0.0))
     return float(1.0 - radius / max(radius, distance))
@@ -224,10 +226,8 @@ class Fault:
 
         `effort_scales` (n,) are the factors with which efforts were read.
         """
-        first, joints = (
-            diagnosis.values[0],
-            [joints[joint] for joint in diagnosis.joints],
-        )
+        first = diagnosis.values[0]
+        joints = [joints[joint] for joint in diagnosis.joints]
         return cls.message.format(
             *diagnosis.values,
             effort=f'The effort of {joints[0]}' if joints else 'Every effort',

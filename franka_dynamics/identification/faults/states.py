@@ -96,7 +96,8 @@ class ReversedAxis(StateFault):
 class ExchangedJoints(StateFault):
     """Exchanged positions, velocities and efforts of two joints."""
 
-    kind, joint_counts = 'columns', (2,)
+    kind = 'columns'
+    joint_counts = (2,)
     message = 'All columns of {joints} are exchanged. Check the order of the joints.'
 
     def state_and_torque_maps(self, n: int) -> tuple[Array, Array, Array]:
@@ -133,7 +134,9 @@ class QuarterTurn(StateFault):
 class EffortDelay(Fault):
     """A delay of efforts; its value is the time by which they lag the positions [s]."""
 
-    kind, joint_counts, asks_if_harmless = 'delay', (0, 1), True
+    kind = 'delay'
+    joint_counts = (0, 1)
+    asks_if_harmless = True
     message = (
         '{effort} is {ms:.0f} ms {late_or_early} against the positions. Record both in one '
         'message, or move the effort columns.'
@@ -155,7 +158,8 @@ class VelocityDelay(Fault):
 
     def regressor_columns(self, samples: TorqueSamples) -> list[Array]:
         """Return as a column the change of torques if velocities and accelerations lag by 1 s."""
-        motion, step = samples.motion, _DIFF_STEP_S
+        motion = samples.motion
+        step = _DIFF_STEP_S
         late = motion.dq + step * motion.ddq, motion.ddq + step * samples.jerk
         return [(samples.dynamics.inverse_dynamics(motion.q, *late) - samples.rigid_torque) / step]
 
@@ -168,7 +172,9 @@ class TimeScale(Fault):
     those of gravity do not. The column is exact, as friction is fitted anyway.
     """
 
-    kind, value_is_from_torques, asks_if_harmless = 'time', True, True
+    kind = 'time'
+    value_is_from_torques = True
+    asks_if_harmless = True
     message = (
         'Recorded times are {0:.3g} times real ones: torques of accelerations have another size '
         'than those of gravity. Check the unit or rate of the stamps (of a log: --stamp-unit, '

@@ -29,7 +29,8 @@ _MIN_CONSTANT_FORCE_N = 1.0  # The largest that a sound log's efforts show, a FE
 class EffortGain(Fault):
     """A wrong gain of the effort; its value is the ratio of recorded to real effort."""
 
-    kind, joint_counts = 'gain', (0, 1)
+    kind = 'gain'
+    joint_counts = (0, 1)
     message = '{effort}'
 
     def regressor_columns(self, samples: TorqueSamples) -> list[Array]:
@@ -48,10 +49,12 @@ class EffortGain(Fault):
     @classmethod
     def sentence(cls, diagnosis: Diagnosis, joints: Sequence[str], effort_scales: Array) -> str:
         """Return a sentence on the ratio or wrong sign, and the scale that corrects it."""
-        ratio, unit = diagnosis.values[0], 'unit (currents: --torque-constant)'
+        ratio = diagnosis.values[0]
+        unit = 'unit (currents: --torque-constant)'
         what = f' is {ratio:.3g} times its torque. Check its column, sign, {unit} and gear'
         if abs(ratio + 1.0) < _WRONG_SIGN_GAIN_TOLERANCE:
-            what, ratio = _WRONG_SIGN_TEXT, -1.0
+            what = _WRONG_SIGN_TEXT
+            ratio = -1.0
         there = np.isin(range(len(joints)), diagnosis.joints) if diagnosis.joints else True
         right = np.where(there, effort_scales / ratio, effort_scales)
         shown = ','.join(f'{one:.3g}' for one in (right if np.ptp(right) else right[:1]))
@@ -62,7 +65,8 @@ class EffortGain(Fault):
 class DirectionalGain(Fault):
     """An effort gain by direction of motion; values: recorded / real effort at dq > 0, dq < 0."""
 
-    kind, joint_counts = 'one_way', (1,)
+    kind = 'one_way'
+    joint_counts = (1,)
     message = (
         '{effort} is {0:.2f} times its torque where the joint moves positively, {1:.2f} times '
         'where negatively. Check its drive or sensor, and what is done to its efforts.'
@@ -97,7 +101,8 @@ class DirectionalGain(Fault):
 class EffortSaturation(Fault):
     """An effort gain that falls with torque; the value is its change at the largest torque."""
 
-    kind, joint_counts = 'saturation', (1,)
+    kind = 'saturation'
+    joint_counts = (1,)
     message = (
         '{effort} has another gain at large torques than at small ones ({0:+.2f} of it): its '
         'sensor or drive saturates. Record slower motions or with less load.'
@@ -109,14 +114,16 @@ class EffortSaturation(Fault):
 
     def regressor_columns(self, samples: TorqueSamples) -> list[Array]:
         """Return torque times (torque / largest torque)^2 of the fault's joints as one column."""
-        tau, most = samples.total_torque, np.maximum(samples.max_torque, 1e-9)
+        tau = samples.total_torque
+        most = np.maximum(samples.max_torque, 1e-9)
         return [samples.only_at_joints(tau * (tau / most) ** 2, self.joints)]
 
 
 class EffortOffset(Fault):
     """An offset of the effort, only a question; its value is recorded minus real effort [N m]."""
 
-    kind, joint_counts = 'offset', (1,)
+    kind = 'offset'
+    joint_counts = (1,)
     message = '{effort} is off by {0:.2f} N m. Zero its sensor, or subtract this from its column.'
 
     @property
@@ -132,7 +139,8 @@ class EffortOffset(Fault):
 class ExchangedEfforts(Fault):
     """Exchanged efforts of two joints; the value is the exchanged share, 1 for whole efforts."""
 
-    kind, joint_counts = 'exchanged', (2,)
+    kind = 'exchanged'
+    joint_counts = (2,)
     message = 'The efforts of {joints} are exchanged. Exchange their columns.'
 
     def regressor_columns(self, samples: TorqueSamples) -> list[Array]:
@@ -148,7 +156,9 @@ class ExchangedEfforts(Fault):
 class WrongGravity(Fault):
     """A gravity unlike the declared one, with its vector in the space frame [m/s^2] as values."""
 
-    kind, value_is_from_torques, asks_if_harmless = 'gravity', True, True
+    kind = 'gravity'
+    value_is_from_torques = True
+    asks_if_harmless = True
     column_suffixes = (
         'level_1',
         'level_2',
@@ -173,7 +183,8 @@ class WrongGravity(Fault):
         """
         own = np.array(super().reported_values(coefficients, gravity))
         turned = gravity + own @ gravity_axes(gravity) / (1 + coefficients[EffortGain.kind])
-        size, real = np.linalg.norm(turned), np.linalg.norm(gravity)
+        size = np.linalg.norm(turned)
+        real = np.linalg.norm(gravity)
         if size < _MIN_FOUND_TO_DECLARED_GRAVITY * real:
             return [0.0, 0.0, 0.0]
         direction = turned * real / size
@@ -214,7 +225,8 @@ def gravity_angle(diagnosed: Sequence[float], declared: Array) -> float:
 class UndeclaredLoad(Fault):
     """An undeclared load, with mass [kg] and first moment in the flange frame [kg m] as values."""
 
-    kind, column_suffixes = 'load', ('m', 'x', 'y', 'z')
+    kind = 'load'
+    column_suffixes = ('m', 'x', 'y', 'z')
     message = 'The flange carries {0:.1f} kg more than declared. Name the load with --payload.'
 
     def regressor_columns(self, samples: TorqueSamples) -> list[Array]:
@@ -226,7 +238,8 @@ class UndeclaredLoad(Fault):
 class ConstantForce(Fault):
     """A constant force that the surroundings exert on the flange, in the space frame [N]."""
 
-    kind, column_suffixes = 'force', ('x', 'y', 'z')
+    kind = 'force'
+    column_suffixes = ('x', 'y', 'z')
     message = (
         'A constant force of {0:.1f}, {1:.1f}, {2:.1f} N (space frame) acts on the flange: '
         'a cable, a spring, or a contact. Remove it, and record again.'
