@@ -46,11 +46,11 @@ def record_and_check(
         def should_continue(progress: RecordingProgress) -> bool:
             """Show the progress; return whether to go on recording."""
             status_line.update(Text(f'recording {bag}: {progress}; Ctrl-C ends'))
-            # To another arm no motion is sent, and _check_recording names the joints of both.
-            other = not progress.has_arm_state and progress.first_state_age > _OTHER_ARM_TIMEOUT_S
-            silent = not progress.state_count and progress.elapsed > _FIRST_STATE_TIMEOUT_S
-            if other or (silent and play_motion is not None):
-                return False
+            if not progress.has_arm_state and progress.first_state_age > _OTHER_ARM_TIMEOUT_S:
+                return False  # another arm's; _check_recording names the joints of both
+            if play_motion is not None and not progress.state_count:
+                if progress.elapsed > _FIRST_STATE_TIMEOUT_S:
+                    return False  # the motion is not sent to an arm that nobody sees
             return keep_running() and not _is_recording_over(options.duration, progress)
 
         topics = options.topic, options.command, options.node
