@@ -58,10 +58,10 @@ def table_of_causes() -> str:
 
 
 def table_of_state_problems() -> str:
-    """Return the rows of what can be wrong with a joint state, as the reasons say it."""
+    """Return the rows of what can be wrong with a joint state: the reasons, without advice."""
     rows = []
     for code, cause in CAUSE_OF_STATE_PROBLEM.items():
-        said = re.sub(r'[;,]? *\{advice\}', '', code.value)
+        said = re.sub(r'[;,]? *\{advice\}|[;:] check its driver.*', '', code.value)
         for field, shown in {'{joint}': 'JOINT', '{what}': 'QUANTITY'}.items():
             said = said.replace(field, shown)
         rows.append(f'| {re.sub(r"{.*?}", "...", said)} | {_linked(cause)} |')
