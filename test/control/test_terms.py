@@ -395,7 +395,7 @@ class Written(float):
 def test_an_array_too_long_is_shortened_before_it_is_printed(name):
     # While Python converts a list to text, the control thread cannot run: a second for a million.
     Written.count = 0
-    with pytest.raises(SettingsError, match=r'0\.5 \.\.\. .* \(1000,\)'):
+    with pytest.raises(SettingsError, match=r'\(1000,\)'):
         replace(Settings(), **{name: (Written(0.5),) * 1000}).validate(FER)
     assert Written.count < 20
 
