@@ -21,6 +21,7 @@ class StampMatcher:
     `topics` maps names of your choice to (message type, topic). The callback gets the stamp [s]
     and the messages by name; the stamps increase from call to call unless the clock is set back.
     A stamp for which a topic has no message is dropped as soon as a later stamp is complete.
+    `pending` are the messages of incomplete stamps, by stamp and name.
     """
 
     def __init__(
@@ -31,7 +32,7 @@ class StampMatcher:
     ) -> None:
         self._names = set(topics)
         self._callback = callback
-        self._pending: dict[tuple[int, int], dict[str, Any]] = {}
+        self.pending: dict[tuple[int, int], dict[str, Any]] = {}
         self._latest = (-1, 0)
         for name, (kind, topic) in topics.items():
             node.create_subscription(kind, topic, partial(self.add, name), STATE_QOS)
@@ -44,13 +45,13 @@ class StampMatcher:
             # matching starts again; a message that is less late is ignored.
             if self._latest[0] - stamp[0] <= 1:
                 return
-            self._pending.clear()
+            self.pending.clear()
             self._latest = (-1, 0)
-        messages = self._pending.setdefault(stamp, {})
+        messages = self.pending.setdefault(stamp, {})
         messages[name] = message
         if messages.keys() == self._names:
             self._latest = stamp
-            self._pending = {key: rest for key, rest in self._pending.items() if key > stamp}
+            self.pending = {key: rest for key, rest in self.pending.items() if key > stamp}
             self._callback(stamp[0] + 1e-9 * stamp[1], messages)
-        elif len(self._pending) > _REMEMBERED:
-            del self._pending[min(self._pending)]
+        elif len(self.pending) > _REMEMBERED:
+            del self.pending[min(self.pending)]

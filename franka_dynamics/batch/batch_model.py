@@ -114,7 +114,7 @@ class BatchModel(GeneratedModel):
         known = key, dtype, gpu
         kernel = self._kernels.get(known)
         if kernel is None:
-            kernel = self._kernels[known] = _shared_kernel(self.description, self._gravity, *known)
+            kernel = self._kernels[known] = shared_kernel(self.description, self._gravity, *known)
         return kernel
 
     def shape(self, key: EquationsKey) -> tuple[int, ...]:
@@ -124,13 +124,17 @@ class BatchModel(GeneratedModel):
 
 
 @functools.lru_cache(maxsize=128)
-def _shared_kernel(
+def shared_kernel(
     description: ArmDescription | BodyTree,
     gravity: tuple[float, ...],
     key: EquationsKey,
     dtype: Any,
     gpu: int | None,
 ) -> Kernel | GpuKernel:
-    """Return the kernel of a quantity, shared by all models of the same arm and gravity."""
+    """
+    Return the kernel of a quantity, shared by all models of the same arm and gravity.
+
+    `shared_kernel.cache_clear()` gives back those that no model uses.
+    """
     equations = key.equations(description, gravity)
     return Kernel(equations, dtype) if gpu is None else GpuKernel(equations, dtype, gpu)

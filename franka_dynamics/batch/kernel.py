@@ -50,14 +50,14 @@ class Kernel:
     A callable that computes one quantity at N states, by machine code or else by NumPy.
 
     It is compiled where llvmlite and cffi are installed, and else runs in NumPy on one thread. Its
-    machine code takes memory as long as the kernel exists.
+    machine code, which is its `evaluator`, takes memory as long as the kernel exists.
     """
 
     def __init__(self, equations: Equations, dtype: np.dtype[Any]) -> None:
         self.result_shape = equations.shape
         self._dtype = dtype
         self._is_compiled = llvm is not None
-        self._evaluator = (
+        self.evaluator = (
             _MachineCode(equations, dtype) if self._is_compiled else _numpy_evaluator(equations)
         )
 
@@ -80,14 +80,14 @@ class Kernel:
         pieces = min(thread_count, states // MIN_STATES_PER_THREAD) if self._is_compiled else 1
         if pieces < 2:
             if out.size:
-                self._evaluator(arrays, out)
+                self.evaluator(arrays, out)
             return out
         size = -(-states // pieces)
 
         def fill_block(start: int) -> None:
             """Compute the results of up to `size` states from number `start` on."""
             part = slice(start, start + size)
-            self._evaluator([array[part] for array in arrays], out[part])
+            self.evaluator([array[part] for array in arrays], out[part])
 
         others = [_thread_pool().submit(fill_block, start) for start in range(size, states, size)]
         fill_block(0)

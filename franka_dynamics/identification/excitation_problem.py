@@ -240,7 +240,7 @@ def link_clearances(points: Array) -> Array:
             segments.append((last, i))
             last = i
     distances = [
-        _segment_gap(points[..., a, :], points[..., b, :], points[..., c, :], points[..., d, :])
+        segment_gap(points[..., a, :], points[..., b, :], points[..., c, :], points[..., d, :])
         for i, (a, b) in enumerate(segments)
         for c, d in segments[i + _FIRST_CHECKED_NEIGHBOUR :]
     ]
@@ -248,7 +248,7 @@ def link_clearances(points: Array) -> Array:
     return np.stack(distances, axis=-1) if distances else none
 
 
-def _segment_gap(a: Array, b: Array, c: Array, d: Array) -> Array:
+def segment_gap(a: Array, b: Array, c: Array, d: Array) -> Array:
     """Return the gap [m] between segments ab and cd (Ericson, "Real-Time Collision Detection")."""
     along = b - a
     other = d - c

@@ -60,7 +60,9 @@ class PayloadEstimate:
     noise_std: Array = field(metadata={'former_key': 'noise'})
 
 
-def _estimate(phi: Array, covariance: Array, noise_std: Array, arm_mass: float) -> PayloadEstimate:
+def payload_estimate(
+    phi: Array, covariance: Array, noise_std: Array, arm_mass: float
+) -> PayloadEstimate:
     """
     Return the estimate from a load's parameters; IdentificationError without significant mass.
 
@@ -129,7 +131,7 @@ def identify_payload(
     firsts = np.cumsum([0, *(one.max() + 1 for one in numbers)])
     seconds = np.concatenate([first + one for first, one in zip(firsts, numbers)])
     vector, covariance, noise = _fit_load(*data, seconds, prior)
-    return _estimate(vector, covariance, noise, sum(link.mass for link in arm.links))
+    return payload_estimate(vector, covariance, noise, sum(link.mass for link in arm.links))
 
 
 def _fit_load(

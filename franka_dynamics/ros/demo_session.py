@@ -96,7 +96,7 @@ def run_demo(
     os.environ.setdefault(REALTIME_VARIABLE, REALTIME_ON)
     load = os.getloadavg()[0]
     try:
-        return _DemoRun(plan, folder, progress, load).run()
+        return DemoRun(plan, folder, progress, load).run()
     except TooBusyError as error:
         if plan.lockstep:
             raise
@@ -105,16 +105,16 @@ def run_demo(
             f'on {os.cpu_count()} threads before the start): {error}. So this part begins again, '
             'with simulated time waiting for each torque'
         )
-        run = _DemoRun(plan._replace(lockstep=True), folder, progress, load).run()
+        run = DemoRun(plan._replace(lockstep=True), folder, progress, load).run()
         return run._replace(timing=run.timing._replace(too_busy=str(error)))
 
 
-class _DemoRun:
+class DemoRun:
     """One run of the demonstration, in real time or in lockstep."""
 
     def __init__(self, plan: DemoPlan, folder: Path, progress: OnProgress, loadavg: float) -> None:
         """Store plan, folder, progress callback and the machine's load before the run."""
-        self._plan = plan
+        self.plan = plan
         self._folder = folder
         self._initial_cpu_load = loadavg
         self._progress = progress
@@ -132,8 +132,8 @@ class _DemoRun:
 
     def _run_steps(self, step_log: Path) -> DemoResult:
         """Run the demonstration's steps with the processes started; return the results."""
-        plan = self._plan
-        own = self._plan.arm_parameters
+        plan = self.plan
+        own = self.plan.arm_parameters
         kp, kd = low_gains(plan.arm, _MAX_DAMPING_RATE_PER_S, _MIN_GAIN_INERTIA_KG_M2)
         # Lockstep runs no faster than real time, to leave processor time to other processes.
         sim = {**own, 'ideal': True, 'step_log': str(step_log)}
@@ -187,7 +187,7 @@ class _DemoRun:
 
     def _follow_motion(self, task_text: str) -> None:
         """Let the arm settle, send the motion, await its end; raise an error if it fails."""
-        plan = self._plan
+        plan = self.plan
         before = len(self._planned_motions)
         self._wait_simulated_time('settling', _SETTLING_TIME_S)
         self._task_text = task_text
@@ -198,14 +198,14 @@ class _DemoRun:
         except NodeClientError as error:
             receiver = self._client.latest_status(f'/{_SIMULATOR_NODE}')
             sentence = f'{error} {_SIMULATOR_NODE}: {receiver and receiver.message}.'
-            raise (NodeClientError if self._plan.lockstep else TooBusyError)(sentence) from error
+            raise (NodeClientError if self.plan.lockstep else TooBusyError)(sentence) from error
         self._wait_until(task_text, lambda: len(self._planned_motions) > before)
         self._require_few_missed_steps()
 
     def _require_few_missed_steps(self) -> None:
         """Raise TooBusyError if over a tenth of a real-time run's steps had no new torque."""
         missed, steps = self._step_counts()
-        if not self._plan.lockstep and missed > _MAX_MISSED_CYCLE_RATIO * steps:
+        if not self.plan.lockstep and missed > _MAX_MISSED_CYCLE_RATIO * steps:
             late = f'{missed} of {steps} cycles ({100 * missed / steps:.0f} %)'
             raise TooBusyError(f'in real time {late} had no new command')
 

@@ -106,12 +106,12 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self._term_publishers = TermPublishers(self)
         self._state_topic = self.resolve_topic_name('joint_states')
         self.receivers = ReceiverCheck(self, self.command_publisher)
-        self._diagnostics = FeedforwardDiagnostics(self, self._state_topic, self._term_publishers)
-        self.cycle = ControlCycle(self, self._diagnostics, self._term_publishers)
+        self.diagnostics = FeedforwardDiagnostics(self, self._state_topic, self._term_publishers)
+        self.cycle = ControlCycle(self, self.diagnostics, self._term_publishers)
         self.add_on_set_parameters_callback(self._on_set_parameters)
         self.add_post_set_parameters_callback(self._apply_live_parameters)
         self.create_service(Trigger, '~/clear_fault', self._on_clear_fault)
-        self._motion_server = MotionServer(self, self._diagnostics)
+        self._motion_server = MotionServer(self, self.diagnostics)
         options = {'qos_profile': STATE_QOS, 'callback_group': states}
         on_state = self.cycle.on_joint_state
         self.receivers.state_subscription = subscribe_numbered(
@@ -192,7 +192,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         frame = parameters['frame']
         frame = int(frame) if frame.isdecimal() else frame
         self._term_publishers.set_controller(controller, frame)
-        self._diagnostics.set_controller(controller, difference)
+        self.diagnostics.set_controller(controller, difference)
         # A real arm measures its velocities; some simulators publish none.
         measures_velocity = parameters['target'] == 'fci'
         self.cycle.set_joints(controller.joint_names, measures_velocity=measures_velocity)
@@ -219,7 +219,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         result = super().on_activate(state)
         self.cycle.uses_simulated_time = self.get_parameter('use_sim_time').value
         self.cycle.is_ending = False
-        self._diagnostics.status_log.reset()
+        self.diagnostics.status_log.reset()
         self.receivers.permission = TorquePermission.CHECKING  # others may receive torques now
         with suppress(StartRefusedError):  # a final fault stays
             self.clear_fault()
@@ -247,7 +247,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """End the torques as `on_deactivate` does; the node never commands again."""
-        self._is_finalized = self._diagnostics.status_log.is_shut_down = True
+        self._is_finalized = self.diagnostics.status_log.is_shut_down = True
         self._end_activation('shut down')
         self.get_logger().info('shut down')
         self.cycle.controller = None
@@ -290,7 +290,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         end = time.monotonic() + _MAX_BRAKING_WAIT_S
         while self.runs_cycles and controller.state is State.BRAKING and time.monotonic() < end:
             time.sleep(_BACKGROUND_TASK_PERIOD_S)
-            self._diagnostics.report_status_changes()
+            self.diagnostics.report_status_changes()
         with self.cycle.lock:
             self.cycle.active = False
         if controller.state is not State.SILENT:  # the stop sequence, a torque per ms
@@ -300,7 +300,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
             controller.tick(time.monotonic())
         self.command_publisher.wait_for_all_acked(_TORQUE_DELIVERY_TIMEOUT)
         self.receivers.close()
-        self._diagnostics.report_status_changes()
+        self.diagnostics.report_status_changes()
         self._motion_server.update_goals()
 
     # The service thread ------------------------------------------------------------------------
@@ -314,12 +314,12 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         if self.active and time.monotonic() >= self._next_receiver_check:
             self._next_receiver_check = time.monotonic() + _BACKGROUND_TASK_PERIOD_S
             self._term_publishers.update_subscribed_terms()
-            self._check_receivers(controller)
-        self._diagnostics.report_status_changes()
+            self.check_receivers(controller)
+        self.diagnostics.report_status_changes()
         self._motion_server.update_goals()
         return _BACKGROUND_TASK_PERIOD_S if self.active else INACTIVE_POLL_PERIOD_S
 
-    def _check_receivers(self, controller: Feedforward) -> None:
+    def check_receivers(self, controller: Feedforward) -> None:
         """Update the receiver check; stop, pause or, at a first receiver, reset the controller."""
         cycle = self.cycle
         check = self.receivers
@@ -393,7 +393,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         if not changed or self.controller is None:
             return
         if (difference := change_settings(self.controller, live)) is not None:
-            self._diagnostics.model_difference = difference
+            self.diagnostics.model_difference = difference
         now = (
             f'{name} = {short_text(str(list(value) if isinstance(value, array) else value), 200)}'
             for name, value in changed.items()

@@ -92,13 +92,14 @@ class NodeGroup:
     Each child has its own session, so that Ctrl-C in a terminal does not reach it. `end_nodes`
     interrupts the children in reverse order of their start: the node that commands the arm must be
     started last, to end while the arm still receives torques. If this process dies, all children
-    get SIGINT. The output of each child goes to MODULE.log in `folder`.
+    get SIGINT. The output of each child goes to MODULE.log in `folder`. `processes` are the
+    children that were started and not yet ended, by module.
     """
 
     def __init__(self, folder: Path) -> None:
         """Store the folder for log files; no node is started yet."""
         self._folder = folder
-        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def start_node(
         self,
@@ -113,7 +114,7 @@ class NodeGroup:
         """
         names = {'__ns': f'/{SIMULATION_NAMESPACE}', **(remaps or {})}
         with (self._folder / f'{module}.log').open('wb') as log:
-            self._processes[module] = subprocess.Popen(
+            self.processes[module] = subprocess.Popen(
                 node_command_line(module, params, names),
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -143,7 +144,7 @@ class NodeGroup:
 
     def require_running(self) -> None:
         """Raise NodeEndedError, with its log's last line or path, if a node has ended."""
-        for module, process in self._processes.items():
+        for module, process in self.processes.items():
             if process.poll() is not None:
                 raise NodeEndedError(self._end_sentence(module, process))
 
@@ -154,8 +155,8 @@ class NodeGroup:
         A failure is a sentence about a node whose exit status was not 0.
         """
         failures = []
-        while self._processes:
-            module, process = self._processes.popitem()
+        while self.processes:
+            module, process = self.processes.popitem()
             process.send_signal(signal.SIGINT)
             try:
                 process.wait(_NODE_END_TIMEOUT_S)

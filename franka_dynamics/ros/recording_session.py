@@ -64,7 +64,7 @@ class RecordingProgress:
         return f'{self.elapsed:.0f} s, {count}: {"; ".join(self.problems) or "usable so far"}'
 
 
-class _Recorder(TopicListener):
+class Recorder(TopicListener):
     """A listener that writes topics' messages to a bag, and checks the newest joint state."""
 
     def __init__(self, joint_names: Sequence[str], bag_writer: Any, typestore: Any) -> None:
@@ -166,7 +166,7 @@ def record_bag(
     with (
         name_file_in_errors(bag_folder),
         Writer(bag_folder, version=9, storage_plugin=plugin) as writer,
-        _Recorder(joint_names, writer, types) as own,
+        Recorder(joint_names, writer, types) as own,
     ):
         node_name, _ = own.find_full_names(_FULL_NAME_TIMEOUT_S, node_name)
         if command_topic is None:

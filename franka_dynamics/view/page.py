@@ -83,7 +83,7 @@ class ArmPage:
 
         with self.server.atomic():
             self.server.scene.reset()
-            self._meshes = meshes
+            self.meshes = meshes
             self.visualizer = ViserVisualizer(meshes.model, GeometryModel(), meshes.visual_model)
             self.visualizer.initViewer(viewer=self.server)
             self.visualizer.loadViewerModel('links')
@@ -92,7 +92,7 @@ class ArmPage:
     def show_position(self, q: Array) -> None:
         """Show the arm at joint positions q (n,) [rad or m]."""
         with self.server.atomic():
-            self.visualizer.display(self._meshes.configuration(q))
+            self.visualizer.display(self.meshes.configuration(q))
 
 
 def show_positions(

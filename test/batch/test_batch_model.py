@@ -17,6 +17,7 @@ import franka_dynamics as fd
 from franka_dynamics import errors
 from franka_dynamics.arm import Convention, DHRow, Joint, JointKind
 from franka_dynamics.batch import batch_model, kernel
+from franka_dynamics.batch.generated_model import EquationsKey
 from franka_dynamics.batch.kernel import MIN_STATES_PER_THREAD
 from franka_dynamics.codegen.equations import customised_equations
 from franka_dynamics.codegen.quantities import INPUT_NAMES
@@ -43,7 +44,7 @@ ARMS = {
 }
 
 # As machine code, but without it; kept as long, because making it takes most of the time.
-_columns = functools.lru_cache(batch_model._shared_kernel.__wrapped__)
+_columns = functools.lru_cache(batch_model.shared_kernel.__wrapped__)
 
 
 @pytest.fixture(params=['compiled', 'columns'])
@@ -51,7 +52,7 @@ def engine(request, monkeypatch):
     """Run each test with machine code, and again as if llvmlite were not installed."""
     if request.param == 'columns':
         monkeypatch.setattr(kernel, 'llvm', None)
-        monkeypatch.setattr(batch_model, '_shared_kernel', _columns)
+        monkeypatch.setattr(batch_model, 'shared_kernel', _columns)
     elif kernel.llvm is None:
         pytest.skip('the [batch] extra is not installed')
 
@@ -415,8 +416,10 @@ def test_machine_code_that_no_model_uses_is_given_back():
     pytest.importorskip('llvmlite', reason='the [batch] extra is not installed')
     model = fd.BatchModel(fd.load('rpr'), (0.0, 0.0, -1.0))
     model.gravity(np.zeros(3))
-    (code,) = (weakref.ref(one._evaluator) for one in model._kernels.values())
-    batch_model._shared_kernel.cache_clear()
+    gravity = model.kernel(EquationsKey(Quantity.GRAVITY), np.dtype(float))
+    code = weakref.ref(gravity.evaluator)
+    del gravity
+    batch_model.shared_kernel.cache_clear()
     assert np.isfinite(model.gravity(np.ones(3))).all()  # the model holds its own
     del model
     gc.collect()

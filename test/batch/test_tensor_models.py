@@ -200,9 +200,9 @@ STATES = fd.sample_states(RPR, 70, seed=1)
 def core(monkeypatch, tmp_path):
     if cuda_on_cpu.COMPILER is None:
         pytest.skip('no g++ on the path')
-    batch_model._shared_kernel.cache_clear()  # of kernels of another stand-in
+    batch_model.shared_kernel.cache_clear()  # of kernels of another stand-in
     yield gpu_stand_in.installed(monkeypatch, tmp_path)
-    batch_model._shared_kernel.cache_clear()
+    batch_model.shared_kernel.cache_clear()
 
 
 def on_gpu(values, number=0):
@@ -277,7 +277,7 @@ def test_a_compiled_kernel_is_found_again_in_the_cache_folder(core, tmp_path):
     for damage in (False, True):
         if damage:
             kept.write_bytes(kept.read_bytes()[:-1])
-        batch_model._shared_kernel.cache_clear()
+        batch_model.shared_kernel.cache_clear()
         found = np.asarray(fd.BatchModel(RPR).gravity(on_gpu(STATES.q)))
         np.testing.assert_array_equal(found, expected)
         assert core.compiled == ['sm_90'] * (1 + damage)

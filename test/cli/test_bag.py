@@ -57,7 +57,7 @@ def run(monkeypatch, tmp_path, answered, capsys):
             heard['command_topic_of'] = {'feedforward': '/commands'}.get
             yield Mock(**heard, node=Mock(get_fully_qualified_node_names=lambda: []))
 
-        monkeypatch.setattr(recording_session, '_Recorder', recorder)
+        monkeypatch.setattr(recording_session, 'Recorder', recorder)
         if not motion:
             return *answered('bag record --output', 'a bag', *words), played
         names = {'node': 'feedforward', 'topic': 'joint_states', 'command': 'commands'}

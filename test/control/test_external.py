@@ -274,39 +274,39 @@ def test_a_tool_center_that_is_no_point_is_refused(offset):
         external_torque.WrenchEstimator(fd.Model(FER), offset=offset)
 
 
-class Seen:
-    """Keeps the torque that a core takes for the receiver's, (n,) [N m], state by state."""
+@pytest.fixture
+def received_torques(monkeypatch):
+    """Return what cores take for the torque of the receiver, (n,) [N m], state by state."""
+    torques, update = [], MomentumObserver.update
 
-    def __init__(self, controller):
-        self.torques, self._update = [], controller.disturbances._observer.update
-        controller.disturbances._observer.update = self
+    def kept(observer, stamp, q, dq, torque, gravity):
+        torques.append(torque[0])
+        return update(observer, stamp, q, dq, torque, gravity)
 
-    def __call__(self, stamp, q, dq, torque, gravity):
-        self.torques.append(torque[0])
-        return self._update(stamp, q, dq, torque, gravity)
+    monkeypatch.setattr(MomentumObserver, 'update', kept)
+    return torques
 
 
 @pytest.mark.parametrize('late', [0, 4])
-def test_a_state_shows_the_torque_that_was_sent_before_its_age(late):
+def test_a_state_shows_the_torque_that_was_sent_before_its_age(late, received_torques):
     weak, still = Settings(target='mujoco', kp=WEAK_KP, kd=WEAK_KD), np.zeros(7)
     controller = core(weak, limits=StateLimits())
     count = MIN_GOOD_STATE_COUNT
     sent_at_rest(controller, count, begin=2.0 - 1e-3 * count, age=1e-3 * late)
-    seen, sent = Seen(controller), []
+    sent = []
     for k in range(20):
         dq = still + 1e-3 * (k % 7)  # so that each torque is another
         sent.append(controller.step(FER.home, dq, 2.0 + 1e-3 * k, age=1e-3 * late))
     assert controller.state is State.RUNNING
-    np.testing.assert_array_equal(seen.torques[-1], sent[-2 - late])
+    np.testing.assert_array_equal(received_torques[-1], sent[-2 - late])
 
 
-def test_a_receiver_that_holds_torques_keeps_the_last_one():
+def test_a_receiver_that_holds_torques_keeps_the_last_one(received_torques):
     controller = core(applied_when_silent=True)
-    seen = Seen(controller)
     sent_at_rest(controller, MIN_GOOD_STATE_COUNT // 2)
     assert controller.state is State.SILENT
     gravity = fd.NewtonEulerModel(FER).gravity(FER.home)
-    np.testing.assert_allclose(seen.torques[-1], gravity, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(received_torques[-1], gravity, rtol=1e-9, atol=1e-9)
 
 
 TERMS = core(Settings(target='fci')).requested_law.terms

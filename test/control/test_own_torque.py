@@ -35,9 +35,9 @@ def sent_in_motion(controller, dq, count=400, **own):
     return q, sent
 
 
-def unguarded(settings, arm=RUBBING):
+def unguarded(settings, arm=RUBBING, **options):
     """Return a core that accepts scripted states."""
-    made = core(settings, arm=arm)
+    made = core(settings, arm=arm, **options)
     made.disturbances.running_bound = np.full(7, np.inf)
     return made
 
@@ -70,9 +70,8 @@ def test_friction_leaves_the_torques_of_a_law_never_as_they_are():
 
 
 def test_the_limits_hold_for_the_sum():
-    controller, limit = unguarded(FRICTION), RUBBING.limit('effort')
-    sent = []
-    controller.output._send = lambda torque: sent.append(np.array(torque))
+    sent, limit = [], RUBBING.limit('effort')
+    controller = unguarded(FRICTION, send=lambda torque: sent.append(np.array(torque)))
     rng = np.random.default_rng(0)
     for k in range(600):
         own = 2.0 * limit * rng.choice([-1.0, 1.0], 7)

@@ -194,7 +194,7 @@ def test_no_points_of_two_bars_are_nearer_than_their_distance():
     for a, b, c, d in ends:
         first, second = a + parts * (b - a), c + parts * (d - c)
         brute = np.linalg.norm(first[:, None] - second[None], axis=-1).min()
-        distance = excitation_problem._segment_gap(a, b, c, d)
+        distance = excitation_problem.segment_gap(a, b, c, d)
         assert distance <= brute + 1e-12
         # A grid of 300 steps on bars of some 3 m misses the nearest points by 5 mm at most.
         assert distance == pytest.approx(brute, abs=5e-3)

@@ -6,6 +6,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 import os
 import shutil
+import signal
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from franka_dynamics.cli.main import EXIT_INVALID_INPUT, main
 from franka_dynamics.errors import ClusterError, IdentificationError, RecordingError
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
-from franka_dynamics.identification.payload import _estimate, identify_payload
+from franka_dynamics.identification.payload import identify_payload, payload_estimate
 from franka_dynamics.identification.summary import Bag, require_enough_motion
 from franka_dynamics.identification.torque_model import SLIP_REACHES_RAD
 from franka_dynamics.identification.verdict import judge_motion
@@ -390,7 +391,7 @@ def test_one_of_two_recordings_is_refused(simulate, without, loaded):
 def test_an_unphysical_estimate_gives_a_body_of_its_mass():
     body = LinkInertia.from_center_of_mass(1.0, [0.0, 0.0, 0.1], np.diag([1e-3, 1e-3, 4e-3]))
     assert not body.is_physical()
-    found = _estimate(body.parameters(), 1e-6 * np.eye(10), np.ones(7), 18.0)
+    found = payload_estimate(body.parameters(), 1e-6 * np.eye(10), np.ones(7), 18.0)
     assert body_of(found).is_physical()
     np.testing.assert_allclose(found.payload[:4], found.values[:4], rtol=0.0, atol=1e-12)
     # Second moments along x, y and z are 2, 2, -1 g m^2; the negative one is raised to zero.
@@ -468,7 +469,7 @@ def test_processes_and_a_cluster_write_the_same_arm(cluster, paths, tmp_path):
 
 class DeadlyBag(Bag):
     def recording(self):
-        os._exit(9)  # as a process that is killed
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_a_worker_that_dies_is_told_in_a_sentence():

@@ -51,7 +51,7 @@ DONE = demo.DemoResult(None, (0.0, 1.0), (), RATES, 0.0, (), False)
 )
 def test_a_busy_machine_runs_lockstep_and_says_why(results, end, busy, why, monkeypatch, tmp_path):
     ran, session = [], Mock(side_effect=results)
-    monkeypatch.setattr(demo._DemoRun, 'run', lambda x: ran.append(x._plan.lockstep) or session())
+    monkeypatch.setattr(demo.DemoRun, 'run', lambda x: ran.append(x.plan.lockstep) or session())
     monkeypatch.setattr(demo, 'use_isolated_network', lambda: None)
     monkeypatch.setattr(os, 'getloadavg', lambda: (busy, busy, busy))
     plan, said = demo.DemoPlan(load('fer'), {}), []
@@ -223,7 +223,7 @@ def test_each_complete_stamp_is_handed_over_once(text, expected):
         message = JointState()
         message.header.stamp = seconds_to_stamp(1e-3 * int(word[1:]))
         matcher.add(word[0], message)
-        assert len(matcher._pending) <= 11
+        assert len(matcher.pending) <= 11
     assert found == [(stamp, 'abc') for stamp in expected]
 
 

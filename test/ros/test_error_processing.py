@@ -63,7 +63,7 @@ class RecordingNode(FeedforwardNode):
         """Let torques begin; no joint state comes to listen by."""
         self.receivers.close()
         self.receivers.permission, self.receivers.reason = TorquePermission.GRANTED, ''
-        self._check_receivers(self.controller)
+        self.check_receivers(self.controller)
         self.cycle.controller.start()
 
     def command(self):
@@ -179,7 +179,7 @@ def test_a_fault_cleared_while_listening_brings_no_torque(
     node.cycle.controller.reject_state('an impossible state', 100.0, faulty=True)
     node.clear_fault()
     assert not node.cycle.controller.faulty
-    assert 'wait' in node._diagnostics.status_log.status().remedy
+    assert 'wait' in node.diagnostics.status_log.status().remedy
     for k in range(100):
         node.cycle.controller.step(FER.home, np.zeros(7), 100.0 + 1e-3 * k)
     assert not node.published
@@ -200,7 +200,7 @@ def test_torques_of_a_held_arm_end_at_a_new_receiver_or_source(found, commanding
         if found == 'update_permission':
             node.receivers.permission = TorquePermission.REFUSED
             node.receivers.reason = 'there is another'
-            node._check_receivers(node.controller)
+            node.check_receivers(node.controller)
         else:
             node.cycle.on_joint_state(serialize_message(state))
     assert node.cycle.controller.state is State.STOPPING

@@ -6,6 +6,7 @@ from contextlib import closing
 from functools import partial
 import importlib
 from itertools import combinations, product
+import math
 import struct
 from unittest.mock import Mock
 
@@ -18,8 +19,10 @@ from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from franka_dynamics import errors
+from franka_dynamics.arm.payload import payload_from_array
 from franka_dynamics.control.feedforward import Feedforward, StateLimits
 from franka_dynamics.control.settings import Settings
+from franka_dynamics.dynamics.external_torque import WrenchEstimator
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.motion.planning import MAX_POINT_COUNT
 from franka_dynamics.motion.reference import ReferenceEvent, ReferenceState
@@ -27,13 +30,14 @@ from franka_dynamics.ros import diagnostics, messages, trajectory_messages
 from franka_dynamics.ros.controller_factory import arm_and_urdf_from_parameters
 from franka_dynamics.ros.diagnostics import FeedforwardDiagnostics
 from franka_dynamics.ros.parameter_tables import parameter_specs
+from franka_dynamics.ros.status import DiagnosticSubject, NodeStatus
 from franka_dynamics.ros.term_publishers import TERM_TOPICS, TermPublishers
 from franka_dynamics.ros.topic_listener import full_name
 from franka_dynamics.ros.trajectory_messages import parse_request, read_trajectory_file
 
 from .conftest import FER, FER_GRAVITY, Probe
 from ..agreement import refuses
-from ..control.closed_loop import Loop
+from ..control.closed_loop import Loop, payload
 
 WANTED = ('a_joint1', 'a_joint2', 'a_joint3')
 
@@ -410,7 +414,7 @@ class Publishers:
 
     def __init__(self, controller):
         self.node, self.by_topic = Mock(active=False), {}
-        self.node.create_lifecycle_publisher = self._publisher
+        self.node.create_lifecycle_publisher = self.node.create_publisher = self._publisher
         self.node.get_fully_qualified_name.return_value = '/feedforward'
         self.node.get_publishers_info_by_topic.return_value = []
         self.controller, self.terms = controller, TermPublishers(self.node)
@@ -445,16 +449,20 @@ class Publishers:
         self.take(k, effort)
         self.terms.publish_terms(self.controller.latest, self.torque, Time(nanosec=k))
 
+    def diagnostic_rows(self):
+        """Publish diagnostics, and return their rows by subject."""
+        self.diagnostics.next_publication_time = 0.0  # they are due
+        self.diagnostics.report_status_changes()
+        message = self.by_topic['/diagnostics'].publish.call_args.args[0]
+        return {row.subject: row for row in map(NodeStatus.from_message, message.status)}
+
     def command(self):
         """Return level, message and state that ~/status and the row Command have."""
-        disturbances, diagnostics = self.controller.disturbances, self.diagnostics
-        status, shares = (
-            diagnostics.status_log.status(),
-            disturbances.max_bound_ratios.tolist(),
-        )
-        level, message, values = diagnostics._status_row(status, shares)
-        disturbances.max_bound_ratios[:] = 0.0
-        return level, message, values['state']
+        row = self.diagnostic_rows()[DiagnosticSubject.COMMAND]
+        status = NodeStatus.from_message(self.by_topic['~/status'].publish.call_args.args[0])
+        found, other = ((one.level, one.message, one.values['state']) for one in (status, row))
+        assert found == other
+        return found
 
 
 @pytest.fixture
@@ -486,30 +494,39 @@ def test_a_push_is_told_as_torques_and_wrench(told):
     covariance = np.reshape(message.effort, (6, 6))
     np.testing.assert_allclose(covariance, covariance.T, rtol=1e-12, atol=1e-15)
     assert (np.linalg.eigvalsh(covariance) > 0.0).all()
-    values = told.diagnostics._wrench_row()[3]
-    assert not values['singular'] and values['fz [N]'] > 7.0
+    values = told.diagnostic_rows()[DiagnosticSubject.EXTERNAL_WRENCH].values
+    assert values['singular'] == 'False' and float(values['fz [N]']) > 7.0
     count = len(told.messages('external_torque'))
     told.cycle(1500, None)
     for name in ('external_torque', 'external_wrench', 'external_wrench_covariance'):
         assert len(told.messages(name)) == count
-    assert not told.diagnostics._wrench_row()[3]
+    assert not told.diagnostic_rows()[DiagnosticSubject.EXTERNAL_WRENCH].values
 
 
 @pytest.mark.parametrize(('target', 'subtracted'), [('fci', True), ('mujoco', False)])
 def test_a_change_of_target_takes_model_and_friction_along(told, target, subtracted):
-    controller = told.controller
-    controller.change(target=target, payload=(1.0, 0.0, 0.0, 0.05, *[0.0] * 6))
-    told.cycle(0)
-    assert (controller.disturbances._friction.model is not None) is subtracted
-    assert told.terms._estimator.model is controller.requested_law.terms.true_model
+    load = payload(1.0)
+    told.controller.change(target=target, payload=load)
+    disturbances = told.controller.disturbances
+    disturbances.start_bound = disturbances.running_bound = np.full(7, np.inf)
+    gravity = NewtonEulerModel(FER.with_payload(payload_from_array(np.array(load)))).gravity
+    dq = np.full(7, 0.05)
+    friction = FER.friction.torque(dq)
+    for k in range(1500):
+        q = FER.home + 1e-3 * k * dq
+        told.torque = told.controller.step(q, dq, 1.0 + 1e-3 * k, effort=gravity(q) + friction)
+    told.terms.publish_terms(told.controller.latest, told.torque, Time())
+    expected = ZERO if subtracted else friction
+    torque = told.messages('external_torque')[-1].effort
+    np.testing.assert_allclose(torque, expected, rtol=0.0, atol=0.02)
 
 
 def fails(*_, **__):
     raise ValueError('attempt to get argmax of an empty sequence' + 'x' * 10**6)
 
 
-def test_a_term_that_fails_is_given_up_and_the_others_come(told):
-    told.terms._estimator.estimate = fails
+def test_a_term_that_fails_is_given_up_and_the_others_come(told, monkeypatch):
+    monkeypatch.setattr(WrenchEstimator, 'estimate', fails)
     for k in range(50):
         told.cycle(k, np.full(7, 0.1 * (k + 1)))
     assert len(told.messages('gravity')) == len(told.messages('mass_matrix')) == 50
@@ -521,12 +538,22 @@ def test_a_term_that_fails_is_given_up_and_the_others_come(told):
 
 
 def test_replaced_points_are_published_and_logged_once_a_second(told, monkeypatch):
-    monkeypatch.setattr(diagnostics, '_MIN_LOG_PERIOD_S', 1e9)
-    for number, state in product(range(50), ReferenceState):
-        told.diagnostics._report_event(ReferenceEvent(number, '', 0.0, 0.1, None, state=state))
-    assert told.diagnostics._publisher.publish.call_count == 50 * len(ReferenceState)
-    log = told.node.get_logger()
-    assert log.info.call_count + log.warning.call_count == len(ReferenceState)
+    clock, log = Mock(), told.node.get_logger()
+    monkeypatch.setattr(diagnostics, 'time', clock)
+    told.diagnostics.next_publication_time = math.inf
+    count = 50 * len(ReferenceState)
+    for second in (1, 2):
+        clock.monotonic.return_value = float(second)
+        told.diagnostics.report_status_changes()
+        for number, state in product(range(50), ReferenceState):
+            event = ReferenceEvent(number, '', 0.0, 0.1, None, state=state)
+            told.controller.reference.events.append(event)
+        log.reset_mock()
+        told.by_topic['/diagnostics'].reset_mock()
+        told.diagnostics.report_status_changes()
+        assert told.by_topic['/diagnostics'].publish.call_count == count
+        logged = [call.args[0] for call in log.info.call_args_list + log.warning.call_args_list]
+        assert sum(text.startswith('reference') for text in logged) == len(ReferenceState)
 
 
 def test_torques_that_fit_are_ok_and_none_is_a_warning():

@@ -111,7 +111,7 @@ with NodeGroup(Path(sys.argv[1])) as nodes:
     while not (Path(sys.argv[1]) / 'simulator_node.log').read_text():
         nodes.require_running()
         time.sleep(0.1)
-    (node,) = nodes._processes.values()
+    (node,) = nodes.processes.values()
     print(os.sched_getscheduler(node.pid) == os.SCHED_OTHER)
 """
 
@@ -298,7 +298,7 @@ def test_a_simulations_torques_reach_no_real_controller(probe, tmp_path):
         probe.until(held, 'the arm is held')
         # The group's end names the node that crashed, the signal, and the log with its stack.
         node, log = (
-            nodes._processes['feedforward_node'],
+            nodes.processes['feedforward_node'],
             tmp_path / 'feedforward_node.log',
         )
         node.send_signal(signal.SIGABRT)
@@ -311,7 +311,7 @@ def test_a_simulations_torques_reach_no_real_controller(probe, tmp_path):
 def test_a_node_ended_by_a_full_disk_is_told_with_the_folder(tmp_path, monkeypatch):
     with NodeGroup(tmp_path) as nodes:
         nodes.start_node('simulator_node', {'robot_type': 'no_such_arm'})
-        nodes._processes['simulator_node'].wait(TIMEOUT_S)
+        nodes.processes['simulator_node'].wait(TIMEOUT_S)
         monkeypatch.setattr('shutil.disk_usage', lambda folder: SimpleNamespace(free=0))
         with refuses(NodeEndedError, f'{tmp_path} is full', 'choose another place'):
             nodes.require_running()

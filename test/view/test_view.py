@@ -92,9 +92,9 @@ def drawn(arm, q, meshes=None):
         if meshes is not None:
             window.show_meshes(meshes)
         window.show_position(q)
-        objects = window._meshes.visual_model.geometryObjects
+        objects = window.meshes.visual_model.geometryObjects
         handles = [window.visualizer.frames[f'links/visual/{one.name}'] for one in objects]
-        numbers = window._meshes.joint_number_by_object
+        numbers = window.meshes.joint_number_by_object
         shown = zip(numbers, handles, strict=True)
         return [(joint, pose_of(one), size_of(one)) for joint, one in shown]
 
