@@ -173,17 +173,13 @@ def _usage(argv: Sequence[str]) -> str:
     )
 
 
-def _words_outside_ros_arguments(argv: Sequence[str]) -> list[str]:
-    """Return a command line's words outside --ros-args; raise SettingsError if ROS cannot."""
+def _require_only_ros_arguments(argv: Sequence[str]) -> None:
+    """Raise SettingsError with a node's usage for words that are not ROS's, or that it refuses."""
     try:
-        return [word for word in remove_ros_args(argv)[1:] if word != '--']
+        others = [word for word in remove_ros_args(argv)[1:] if word != '--']
     except (RCLError, UnknownROSArgsError) as error:
         raise SettingsError(f'{start_error_sentence(error)}\n{_usage(argv)}') from error
-
-
-def _require_only_ros_arguments(argv: Sequence[str]) -> None:
-    """Raise SettingsError with a node's usage if it gets words that are no ROS arguments."""
-    if others := _words_outside_ros_arguments(argv):
+    if others:
         raise SettingsError(
             f'{_program_name(argv)} takes no words but those after --ros-args; it got '
             f'{list_text(others)}.\n{_usage(argv)}'
@@ -208,10 +204,10 @@ def run_node(
     REALTIME_OFF) says whether to ask for SCHED_FIFO if FRANKA_DYNAMICS_REALTIME is not set.
     """
     words = list(sys.argv if args is None else args)
+    if any(word in ('-h', '--help') for word in words[1:]):
+        print(_usage(words))
+        return 0
     try:
-        if any(word in ('-h', '--help') for word in _words_outside_ros_arguments(words)):
-            print(_usage(words))
-            return 0
         _require_only_ros_arguments(words)
     except SettingsError as error:
         print(error, file=sys.stderr)

@@ -389,7 +389,10 @@ def test_ros_arguments_that_ros_cannot_read_are_refused(node, words, capsys):
 
 
 @pytest.mark.parametrize('node', ['feedforward', 'simulator', 'gazebo_direct'])
-@pytest.mark.parametrize('words', [['--help'], ['-h'], ['--help', '--ros-args', '-p', 'a:=1']])
+@pytest.mark.parametrize(
+    'words',
+    [['--help'], ['-h'], ['--help', '--ros-args', '-p', 'a:=1'], ['--ros-args', '--help']],
+)
 def test_help_prints_the_usage_of_a_node(node, words, capsys):
     main = importlib.import_module(f'franka_dynamics.ros.{node}_node').main
     assert main(['node', *words]) == 0
