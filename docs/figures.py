@@ -239,7 +239,11 @@ def table_of_external_torque() -> str:
             f'{external_torque.OBSERVER_DAMPING_RATIO:.2g}',
         ),
         (
-            'standard deviation without contact, of a Franka arm',
+            'standard deviation without contact: of an [identified](../howto/identification.md) arm',
+            'what its file states as `torque_deviation`',
+        ),
+        (
+            'of another Franka arm',
             f'{firm:.2g} N m at joints 1 to 4, {wrist:.2g} N m at joints 5 to 7',
         ),
         (

@@ -16,10 +16,11 @@ from .typed_file import (
     FloatOrInfinity,
     NonNegativeArray,
     NonNegativeFloat,
+    PositiveArray,
     PositiveFloat,
 )
 from .. import former_names
-from ..arrays import Array, ValueEquality
+from ..arrays import Array, freeze_arrays, ValueEquality
 from ..errors import as_enum, DescriptionError
 from ..spatial import JointKind
 
@@ -161,6 +162,33 @@ class Joint:
 
 
 @dataclass(frozen=True, eq=False)
+class TorqueDeviation(ValueEquality):
+    """
+    Standard deviations, by joint, of torques that the model leaves where nobody touches the arm.
+
+    Attributes
+    ----------
+    filtered : ndarray, shape (n,)
+        Of measured torques below `cutoff` [N m, of a prismatic joint N].
+    observed : ndarray, shape (n,)
+        Of the momentum observer's estimate, which passes vibration, too, in the same units.
+    cutoff : float
+        Cut-off of the low-pass of `filtered` [Hz].
+
+    """
+
+    filtered: PositiveArray
+    observed: PositiveArray
+    cutoff: PositiveFloat
+
+    def __post_init__(self) -> None:
+        """Check (DescriptionError) and freeze the arrays."""
+        what = 'torque deviations'
+        freeze_arrays(self, DescriptionError, what, filtered=(None,))
+        freeze_arrays(self, DescriptionError, what, observed=self.filtered.shape)
+
+
+@dataclass(frozen=True, eq=False)
 class ArmFields(ValueEquality):
     """Base class of ArmFile and ArmDescription with the fields that both of them have."""
 
@@ -174,6 +202,7 @@ class ArmFields(ValueEquality):
     friction: Friction | None = None
     simulated_friction: Friction | None = None
     simulated_armature: NonNegativeArray | None = None
+    torque_deviation: TorqueDeviation | None = None
     fixed_frames: tuple[FixedFrame, ...] = field(default=(), metadata={'key': 'frames'})
 
     def shared_fields(self) -> dict[str, Any]:

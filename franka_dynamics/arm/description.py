@@ -84,6 +84,9 @@ class ArmDescription(ArmFields):
         Inertia of the drives, reflected to the joints, for simulations only [kg m^2]. No model
         contains it, unlike a joint's `rotor_inertia`: a Franka arm's torque sensors sit behind
         the drives, and its controller takes most of the drives' inertia away.
+    torque_deviation : TorqueDeviation or None
+        Standard deviations of the external torque where nobody touches the arm, which
+        identification finds; without them estimates state a constant.
     fixed_frames : tuple of FixedFrame
         Frames by name that are fixed to the arm: links of the hand and its tool centre, and the
         links of the URDF that the arm was read from.
@@ -157,6 +160,10 @@ class ArmDescription(ArmFields):
                 raise DescriptionError(
                     f'The friction of {self.name} must have a number for each of {self.n} joints.'
                 ) from error
+        if self.torque_deviation is not None and len(self.torque_deviation.filtered) != self.n:
+            raise DescriptionError(
+                f'torque_deviation of {self.name} must have {self.n} numbers, one for each joint.'
+            )
 
     def __repr__(self) -> str:
         """Return one line that names the arm, its joints, inertial set and hand."""

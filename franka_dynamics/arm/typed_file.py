@@ -100,6 +100,7 @@ def _any_number_rule(_: float) -> str:
 PositiveFloat = Annotated[float, _positive_rule]
 NonNegativeFloat = Annotated[float, _not_negative_rule]
 NonNegativeArray = Annotated[Array, _not_negative_rule]
+PositiveArray = Annotated[Array, _positive_rule]
 Angle = Annotated[float, _within_a_turn_rule]
 FloatOrInfinity = Annotated[float, _any_number_rule]
 Vector3 = Annotated[Array, length_rule(3)]

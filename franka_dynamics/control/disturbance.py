@@ -287,6 +287,8 @@ class DisturbanceMonitor:
         by_motion = shares[0, joint] > 1.0
         torque = motion if by_motion else command
         other = 'what its motion needs'
+        if self._arm.torque_deviation is not None:
+            other += f' (known to {self._arm.torque_deviation.observed[joint]:.2g} N m)'
         if not by_motion:
             other = f'what is commanded and target {terms.profile.name} adds'
         size, most = distinct_texts(abs(torque[joint]), bound[joint], 2)

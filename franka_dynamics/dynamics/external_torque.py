@@ -312,8 +312,10 @@ class WrenchEstimator:
     5(6)); d then grows from zero, so that the wrench does not jump.
 
     `frame` is a frame as `Model.jacobian` takes it. `offset`, shape (3,), is the point in `frame`
-    at which the wrench acts, such as a tool centre point [m]. Raises FrameError if `frame` does
-    not exist, and SettingsError if `offset` is not three numbers within 10 m.
+    at which the wrench acts, such as a tool centre point [m]. `torque_std`, shape (n,), are
+    standard deviations of the external torques [N m], by default the observer's. Raises
+    FrameError if `frame` does not exist, and SettingsError if `offset` is not three numbers
+    within 10 m.
     """
 
     def __init__(
@@ -321,6 +323,7 @@ class WrenchEstimator:
         model: PinocchioModel,
         frame: Frame = FLANGE,
         offset: ArrayLike | None = None,
+        torque_std: ArrayLike | None = None,
     ) -> None:
         self.model = model
         self._frame = frame
@@ -332,7 +335,8 @@ class WrenchEstimator:
                 f'offset is {short_text(str(offset))}; give three numbers, x y z within '
                 f'{_MAX_TOOL_DISTANCE_M:g} m of the frame.'
             )
-        self.torque_std = external_torque_std(model.description)
+        std = external_torque_std(model.description) if torque_std is None else torque_std
+        self.torque_std = as_array(std, (model.description.n,), 'torque_std', SettingsError)
         # Factors that turn all components of a wrench into newtons.
         self._wrench_scales = np.array([1.0] * 3 + [1.0 / CHARACTERISTIC_LENGTH_M] * 3)
 
@@ -379,9 +383,12 @@ def external_torque_std(description: ArmDescription) -> Array:
     """
     Return the standard deviations of estimated external torques without contact, (n,) [N m].
 
-    A joint with 1/k of the strongest joints' torque limit has a standard deviation of
+    They are those of the arm's `torque_deviation` that the momentum observer shows. Without it a
+    joint with 1/k of the strongest joints' torque limit has a standard deviation of
     EXTERNAL_TORQUE_STD_NM / cbrt(k), one without known limit EXTERNAL_TORQUE_STD_NM.
     """
+    if description.torque_deviation is not None:
+        return description.torque_deviation.observed
     effort = description.limit('effort')
     strongest = effort.max(where=np.isfinite(effort), initial=0.0) or 1.0
     shares = np.where(np.isfinite(effort), effort, strongest) / strongest

@@ -31,6 +31,7 @@ from .options import IdentificationOptions
 from .prior import Prior
 from .results import Identification, Improvement, mass_ratios, UsedRecordings
 from .summary import as_recordings, labels_of, RecordingLike, RecordingSummary
+from .torque_deviation import with_torque_deviations
 from .torque_model import TorqueModel
 from .verdict import judge_recordings, RecordingVerdict, with_gravity_refitted
 from ..arm_io import ArmLike, as_description
@@ -141,7 +142,7 @@ def identify(
     theta = estimated.theta
     verdict = judge_recordings(split.total_grams, prior, others if published else (), used, ratios)
     wrong = tuple(sentence for one in used for sentence in one.value_faults)
-    return Identification(
+    result = Identification(
         start=start,
         options=asked,
         arm=arm,
@@ -166,6 +167,7 @@ def identify(
             remarks=tuple(_contradiction_remarks(used, prior, asked, split.total_grams)),
         ),
     )
+    return with_torque_deviations(result, sources)
 
 
 def _verdict_by(

@@ -321,7 +321,10 @@ def save_external_torque(path: Path, result: ReplayEvaluation, gravity: list[flo
     arm = best.arm
     torque = motion.effort - best.predicted_torque
     options = motion.options
-    estimator = WrenchEstimator(PinocchioModel(arm, gravity))
+    own = arm.torque_deviation
+    below = own is not None and options.cutoff <= own.cutoff
+    deviation = own.filtered if own is not None and below else None
+    estimator = WrenchEstimator(PinocchioModel(arm, gravity), torque_std=deviation)
     wrench, wrench_deviation = estimate_wrenches(estimator, motion.q, torque)
     columns = {
         'q': motion.q,
@@ -349,7 +352,8 @@ def save_external_torque(path: Path, result: ReplayEvaluation, gravity: list[flo
         np.savetxt(scratch, table, '%.12g', ',', header='\n'.join(lines), comments='')
     size = ', '.join(f'{one:.2f}' for one in np.sqrt(np.mean(torque**2, axis=0)))
     normal = ', '.join(f'{one:.2f}' for one in estimator.torque_std)
+    source = 'this arm, by its file,' if own is not None else 'an arm'
     return (
         f'{path}: external torque, set {arm.inertial_set}, hand {hand_name(arm.hand)}; root mean '
-        f'square {size} N m; an arm that nobody touches shows about {normal} N m'
+        f'square {size} N m; {source} that nobody touches shows about {normal} N m'
     )

@@ -1,0 +1,115 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Deviations of the external torque of an identified arm where nobody touches it.
+
+What identified arms leave on left-out motion is what an estimate of external torque shows without
+contact. Below the cut-off of a replay it is the residual of the parts left out of the fits; the
+momentum observer passes vibration, too, and is therefore run along the recordings.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from .results import Identification, TorqueErrors
+from .summary import AnyRecording, as_recording
+from ..arm import ArmDescription
+from ..arm.arm_fields import TorqueDeviation
+from ..arm.friction import FrictionState
+from ..arrays import Array, ArrayLike
+from ..dynamics.external_torque import MomentumObserver, OBSERVER_SETTLING_TIME_S
+from ..dynamics.pinocchio_model import PinocchioModel
+from ..errors import FrankaDynamicsError
+from ..recordings.preprocessing import Motion
+from ..recordings.recording import Recording
+
+# The observer runs along so many messages of so many recordings: 20 s each at 1 kHz.
+_MAX_OBSERVED_MESSAGE_COUNT = 20_000
+_MAX_OBSERVED_RECORDING_COUNT = 5
+# Two deviations are to cover this share. Of a normal distribution with a known deviation 1.96 do;
+# this one is estimated from stretches of one second, which count as independent.
+_COVERED_SHARE = 0.95
+_KNOWN_STD_COUNT = 1.96
+_MIN_DEVIATION = 1e-9  # [N m or N], of an arm without any residual
+
+
+def with_torque_deviations(
+    result: Identification, sources: Sequence[AnyRecording]
+) -> Identification:
+    """
+    Return a result whose arms have the `torque_deviation` that recordings show.
+
+    `sources` are those of the identification. One that cannot be read is left out; without a
+    recording that is not filtered yet no arm gets deviations.
+    """
+    recordings = list(_recordings(result, sources))
+    if not recordings:
+        return result
+    published = result.published_fit
+    return replace(
+        result,
+        arm=_with_deviation(result.arm, result.arm_errors, result, recordings),
+        published_fit=replace(
+            published,
+            arm=_with_deviation(published.arm, published.errors, result, recordings),
+        ),
+    )
+
+
+def _recordings(result: Identification, sources: Sequence[AnyRecording]) -> Iterator[Recording]:
+    """Yield the recordings along which the observer is run, with scaled efforts."""
+    scales = result.options.effort_scales(result.start.n)
+    for source in sources[:_MAX_OBSERVED_RECORDING_COUNT]:
+        if isinstance(source, Motion):
+            continue  # it is filtered, and shows no vibration
+        try:
+            recording = as_recording(source, 'a recording', result.start)
+        except FrankaDynamicsError:
+            continue
+        chosen = recording.select(slice(0, _MAX_OBSERVED_MESSAGE_COUNT))
+        yield chosen.with_scaled_effort(scales)
+
+
+def _with_deviation(
+    arm: ArmDescription,
+    errors: TorqueErrors,
+    result: Identification,
+    recordings: Sequence[Recording],
+) -> ArmDescription:
+    """Return an arm with the deviations of its torque errors, on parts left out and observed."""
+    from scipy.stats import t
+
+    used = result.recordings
+    seconds = sum(note.sample_count for note in used.notes) / used.signal.rate
+    quantile = t.ppf(0.5 + 0.5 * _COVERED_SHARE, max(seconds - 1.0, 1.0))
+    factor = float(quantile) / _KNOWN_STD_COUNT
+    left_out, fitted = np.square(errors.test.per_joint), np.square(errors.train.per_joint)
+    rows = [observed_torque(arm, one, result.options.gravity) for one in recordings]
+    # The observer sees motion that the arm was fitted to: what is left more without it is added.
+    seen = np.mean(np.square(np.concatenate(rows)), axis=0) + np.maximum(left_out - fitted, 0.0)
+    filtered, observed = (
+        np.maximum(factor * np.sqrt(one), _MIN_DEVIATION)
+        for one in (left_out, np.maximum(seen, left_out))
+    )
+    deviation = TorqueDeviation(filtered, observed, used.signal.cutoff)
+    return replace(arm, torque_deviation=deviation)
+
+
+def observed_torque(arm: ArmDescription, recording: Recording, gravity: ArrayLike) -> Array:
+    """
+    Return the momentum observer's external torque along a recording, (N, n) [N m].
+
+    Friction of the arm is subtracted; the observer's first `OBSERVER_SETTLING_TIME_S` are left
+    out. `gravity` is in the space frame [m/s^2].
+    """
+    observer = MomentumObserver(PinocchioModel(arm, gravity))
+    friction = FrictionState(arm.friction)
+    time = recording.time.tolist()
+    estimates = np.empty_like(recording.effort)
+    states = zip(time, recording.q, recording.dq, recording.effort)
+    for k, (stamp, q, dq, effort) in enumerate(states):
+        friction.update(stamp, q)
+        estimates[k] = observer.update(stamp, q, dq, effort - friction.torque(dq))
+    return estimates[recording.time > OBSERVER_SETTLING_TIME_S]

@@ -1,0 +1,95 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What an identified arm's external torque shows without contact, on motion it has not seen."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import franka_dynamics as fd
+from franka_dynamics.arm.arm_fields import TorqueDeviation
+from franka_dynamics.arm.arm_file import arm_file_text
+from franka_dynamics.control.disturbance import DisturbanceMonitor
+from franka_dynamics.control.settings import Settings, StateLimits
+from franka_dynamics.control.terms import TermModel
+from franka_dynamics.dynamics.external_torque import external_torque_std, WrenchEstimator
+from franka_dynamics.errors import DescriptionError
+from franka_dynamics.identification.torque_deviation import observed_torque
+from franka_dynamics.recordings.preprocessing import to_motion
+
+FER = fd.load('fer', hand='none')
+GRAVITY = (0.0, 0.0, -9.81)
+STATED = TorqueDeviation(np.linspace(0.1, 0.2, 7), np.linspace(0.5, 0.3, 7), 3.0)
+KNOWN = replace(FER, torque_deviation=STATED)
+
+
+@pytest.fixture(scope='module')
+def halves(fer_recording, fer_1khz_recording):
+    """Return pairs of halves, to identify on and to test on, of two real arms' recordings."""
+    found = {}
+    for name, one in (('slow', fer_recording), ('fast', fer_1khz_recording)):
+        half = len(one) // 2
+        parts = one.select(slice(0, half)), one.select(slice(half, len(one)))
+        found[f'{name}, first'], found[f'{name}, second'] = parts, parts[::-1]
+    return found
+
+
+@pytest.mark.parametrize('name', ['slow, first', 'slow, second', 'fast, first', 'fast, second'])
+def test_two_deviations_cover_unseen_motion_of_real_arms(halves, name):
+    seen, unseen = halves[name]
+    arm = fd.identify([seen], FER, [FER]).arm
+    stated, motion = arm.torque_deviation, to_motion(unseen)
+    # Neither estimate is that of the code under test: the replay's is by Newton and Euler here.
+    model = fd.NewtonEulerModel(arm)
+    friction = motion.filter(
+        lambda q, dq: fd.arm.friction.friction_along(arm.friction, q, dq)[..., None]
+    )[..., 0]
+    left = motion.effort - model.inverse_dynamics(motion.q, motion.dq, motion.ddq) - friction
+    for torque, deviation in (
+        (left, stated.filtered),
+        (observed_torque(arm, unseen, GRAVITY), stated.observed),
+    ):
+        ratio = np.abs(torque) / deviation
+        assert np.mean(ratio < 2.0) > 0.949
+        # At most twice as wide as the narrowest band that holds 95 %.
+        assert np.quantile(ratio, 0.95) > 1.0
+        assert (np.quantile(ratio, 0.95, axis=0) > 0.6).all()
+
+
+def test_an_arm_file_keeps_the_deviations(tmp_path):
+    (tmp_path / 'arm.yaml').write_text(arm_file_text(KNOWN))
+    assert fd.load(tmp_path / 'arm.yaml').torque_deviation == STATED
+    with pytest.raises(DescriptionError):
+        replace(FER, torque_deviation=TorqueDeviation(np.ones(6), np.ones(6), 3.0))
+    with pytest.raises(DescriptionError):
+        TorqueDeviation(np.ones(7), np.ones(6), 3.0)
+    text = arm_file_text(KNOWN).replace('filtered: [0.1,', 'filtered: [0.0,')
+    (tmp_path / 'zero.yaml').write_text(text)
+    with pytest.raises(DescriptionError):
+        fd.load(tmp_path / 'zero.yaml')
+
+
+def test_wrenches_have_the_deviations_of_the_arm():
+    np.testing.assert_array_equal(external_torque_std(KNOWN), STATED.observed)
+    assert external_torque_std(FER)[0] == 0.5
+    jacobian = fd.NewtonEulerModel(FER).jacobian(FER.home)
+    for given, expected in ((None, STATED.observed), (STATED.filtered, STATED.filtered)):
+        estimator = WrenchEstimator(fd.Model(KNOWN), torque_std=given)
+        found = estimator.estimate(FER.home, np.zeros(7)).covariance
+        weighed = (jacobian / expected).T
+        covariance = np.linalg.inv(weighed.T @ weighed)
+        np.testing.assert_allclose(found, covariance, rtol=1e-7, atol=1e-12)
+
+
+def test_the_guard_says_how_well_the_motion_is_known():
+    settings = Settings(target='mujoco')
+    said = []
+    for arm in (KNOWN, FER):
+        terms = TermModel(arm, settings)
+        guard = DisturbanceMonitor(arm, StateLimits(), terms)
+        state = terms.terms_at(0.0, FER.home, np.zeros(7), None)
+        effort = terms.gravity(FER.home) + 40.0 * np.eye(7)[3]
+        guard.update(state, effort, [], 0, silent=False)
+        said.append(str(guard.violation(guard.running_bound)))
+    assert '0.4 N m' in said[0] and '0.4 N m' not in said[1]
