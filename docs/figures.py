@@ -239,7 +239,8 @@ def table_of_external_torque() -> str:
             f'{external_torque.OBSERVER_DAMPING_RATIO:.2g}',
         ),
         (
-            'standard deviation without contact: of an [identified](../howto/identification.md) arm',
+            'standard deviation without contact: of an '
+            '[identified](../howto/identification.md) arm',
             'what its file states as `torque_deviation`',
         ),
         (

@@ -6,13 +6,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 import math
 from types import EllipsisType
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike as ArrayLike
 from numpy.typing import NDArray as NDArray
 
 from .errors import JointVectorError, short_text
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike as ArrayLike
+else:
+
+    class ArrayLike:
+        """
+        What `numpy.asarray` makes an array of real numbers of: a number, a list, an array.
+
+        NumPy's own name stands for ten classes, which `help` would print for every argument.
+        """
+
 
 # Not NDArray[np.float64]: since NumPy 2.5 that is an alias whose origin is not np.ndarray, and
 # fields of files are read by their types' origins.
