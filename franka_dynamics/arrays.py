@@ -24,6 +24,8 @@ else:
         NumPy's own name stands for ten classes, which `help` would print for every argument.
         """
 
+        _is_protocol = True  # whose functions check their arguments by converting them
+
 
 # Not NDArray[np.float64]: since NumPy 2.5 that is an alias whose origin is not np.ndarray, and
 # fields of files are read by their types' origins.
