@@ -595,6 +595,14 @@ def test_an_arm_is_not_held_while_its_receiver_is_unknown(
     assert script.give(100).core.state is State.HOLDING
 
 
+def test_an_arm_to_be_held_is_braked_after_20_good_states():
+    script = Script().holding().tick(400)
+    assert script.core.state is State.SILENT
+    script.give(19).give(1, impossible=np.nan)
+    assert script.give(19).core.state is State.SILENT  # the count began again
+    assert script.give(1).core.state is State.BRAKING
+
+
 @pytest.mark.parametrize('in_loop', [False, True])
 def test_a_braked_arm_is_carried_once_its_receiver_is_back(in_loop):
     script = Script(MUJOCO, applied_when_silent=in_loop).running().stop(Stop.TO_ZERO).give(300)
