@@ -595,6 +595,29 @@ def test_an_arm_is_not_held_while_its_receiver_is_unknown(
     assert script.give(100).core.state is State.HOLDING
 
 
+@pytest.mark.parametrize(
+    ('share', 'dq', 'state'),
+    [
+        pytest.param(0.15, MOVING, State.HOLDING, id='moves'),
+        pytest.param(0.15, STILL, State.SILENT, id='rests'),
+        pytest.param(0.05, MOVING, State.RUNNING, id='agrees'),
+    ],
+)
+def test_a_loop_holds_an_arm_that_moves_by_refused_settings(share, dq, state):
+    # 15 % is between the bounds before and after the first torque.
+    script = Script(Settings(target='fci'), applied_when_silent=True)
+    effort = GRAVITY + share * FER.limit('effort') * np.eye(7)[1]
+    script.give(60, dq, effort=effort).give(200, effort=effort)
+    assert script.core.state is state
+
+
+@pytest.mark.parametrize('then', [Stop.LET_GO, Stop.HOLD])
+def test_zero_torque_of_a_pause_lasts_beyond_another_stop(then):
+    script = Script(MUJOCO, applied_when_silent=True).running().stop(Stop.PAUSE).give(200)
+    script.stop(then).give(200)
+    np.testing.assert_array_equal(script.sent[-1], 0.0)
+
+
 def test_an_arm_to_be_held_is_braked_after_20_good_states():
     script = Script().holding().tick(400)
     assert script.core.state is State.SILENT
