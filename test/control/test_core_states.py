@@ -613,8 +613,9 @@ def test_a_loop_holds_an_arm_that_moves_by_refused_settings(share, dq, state):
 
 @pytest.mark.parametrize('then', [Stop.LET_GO, Stop.HOLD])
 def test_zero_torque_of_a_pause_lasts_beyond_another_stop(then):
-    script = Script(MUJOCO, applied_when_silent=True).running().stop(Stop.PAUSE).give(200)
-    script.stop(then).give(200)
+    script = Script(MUJOCO, applied_when_silent=True).running()
+    script.core.blocked = 'the receiver pauses'
+    script.stop(Stop.PAUSE).give(200).stop(then).give(200)
     np.testing.assert_array_equal(script.sent[-1], 0.0)
 
 
