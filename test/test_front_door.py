@@ -4,10 +4,13 @@
 
 from dataclasses import replace
 import functools
+import inspect
 from inspect import unwrap
 import json
 from operator import attrgetter
 from pathlib import Path
+import pydoc
+import re
 import sys
 
 import numpy as np
@@ -302,3 +305,11 @@ def test_a_command_runs_without_extras_or_names_the_one_it_needs(libraries, word
     found, said = answers(libraries, tuple(commands or [one for one, *_ in WITHOUT_EXTRAS]))[words]
     assert (found, len(said.splitlines())) == (status, 1 if extra else 0), said
     assert not extra or f"pip install '.[{extra}]'" in said
+
+
+def test_help_prints_words_and_no_addresses():
+    for name in fd.__all__:
+        one = getattr(fd, name)
+        if inspect.isroutine(one) or inspect.isclass(one):
+            text = pydoc.render_doc(one)
+            assert not re.search(r'0x[0-9a-f]{6}|numpy\._typing', text), name

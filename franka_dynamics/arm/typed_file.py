@@ -60,30 +60,46 @@ class TaggedUnion:
     ignored_keys: tuple[str, ...] = ()  # entries for human readers, which fill no field
 
 
-def length_rule(count: int) -> Callable[[Array], str]:
-    """Return a function that returns '' for an array of `count` numbers, else what is wrong."""
+class Rule:
+    """A rule for a value: a function that returns '' or what is wrong, and a word for `help`."""
+
+    def __init__(self, word: str, check: Callable[[Any], str]) -> None:
+        """Take the word by which signatures name the rule, and its function."""
+        self._word, self._check = word, check
+
+    def __call__(self, value: Any) -> str:
+        """Return '' for a value that keeps the rule, else what is wrong."""
+        return self._check(value)
+
+    def __repr__(self) -> str:
+        """Return the rule's word, because a function's own text has an address in memory."""
+        return self._word
+
+
+def length_rule(count: int) -> Rule:
+    """Return the rule that an array has `count` numbers."""
 
     def check_length(value: Array) -> str:
         """Return '' for an array of the length, else what is wrong."""
         fits = value.shape == (count,)
         return '' if fits else f'must be a list of {count} numbers, not {value.tolist()}'
 
-    return check_length
+    return Rule(f'{count} numbers', check_length)
 
 
-def _positive_rule(value: float | Array) -> str:
+def _is_positive(value: float | Array) -> str:
     """Return '' for positive numbers, else what is wrong."""
     least = np.min(value, initial=np.inf)  # of an empty list, too
     return '' if least > 0.0 else f'is {least:g}; it must be positive'
 
 
-def _not_negative_rule(value: float | Array) -> str:
+def _is_not_negative(value: float | Array) -> str:
     """Return '' for numbers that are not negative, else what is wrong."""
     least = np.min(value, initial=np.inf)
     return '' if least >= 0.0 else f'is {least:g}; it cannot be negative'
 
 
-def _within_a_turn_rule(value: float | Array) -> str:
+def _is_within_a_turn(value: float | Array) -> str:
     """Return '' for angles of at most a turn [rad], else what is wrong."""
     most = max(np.ravel(value).tolist(), key=abs)
     if abs(most) <= _TURN_RAD:
@@ -91,11 +107,10 @@ def _within_a_turn_rule(value: float | Array) -> str:
     return f'is {most:g} rad, more than a turn; angles are in radians'
 
 
-def _any_number_rule(_: float) -> str:
-    """Return '' for any number, also for infinity."""
-    return ''
-
-
+_positive_rule = Rule('positive', _is_positive)
+_not_negative_rule = Rule('not negative', _is_not_negative)
+_within_a_turn_rule = Rule('within a turn', _is_within_a_turn)
+_any_number_rule = Rule('or infinite', lambda value: '')
 # A rule takes a value and returns an error message, or an empty string.
 PositiveFloat = Annotated[float, _positive_rule]
 NonNegativeFloat = Annotated[float, _not_negative_rule]
