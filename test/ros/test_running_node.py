@@ -15,14 +15,18 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
+from trajectory_msgs.msg import JointTrajectory
 
 import franka_dynamics as fd
-from franka_dynamics.errors import DescriptionError, SettingsError
+from franka_dynamics.demo.multisine import multisine
+from franka_dynamics.errors import DescriptionError, NotActiveError, SettingsError
 from franka_dynamics.ros import controller_factory
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
 from franka_dynamics.ros.node_client import NodeClient
 from franka_dynamics.ros.parameter_tables import parameter_specs
+from franka_dynamics.ros.status import StatusKey
 from franka_dynamics.ros.topics import DESCRIPTION_QOS
+from franka_dynamics.ros.trajectory_messages import reference_message
 from franka_dynamics.urdf.writer import urdf_text
 
 from .conftest import ArmStream, FER, FER_GRAVITY
@@ -386,3 +390,104 @@ def test_an_unchanged_status_is_published_again(world, start_arm):
     world.arm.until(lambda: all(len(statuses) > 2 for statuses in told.values()), 'three of each')
     for statuses in told.values():
         assert len({one.level + one.message.encode() for one in statuses[-2:]}) == 1
+
+
+@pytest.fixture(scope='module')
+def requests(world):
+    """Return a publisher of motions; `planned` and `inertia` are their torques and M ddq."""
+    publisher = world.probe.create_publisher(JointTrajectory, f'{NODE}/reference', 10)
+    world.probe.until(publisher.get_subscription_count, 'a listener')
+    publisher.planned = world.probe.collect(
+        JointTrajectory, f'{NODE}/feedforward_trajectory', reliable=True
+    )
+    publisher.inertia = world.probe.collect(JointState, f'{NODE}/inertia_torque')
+    # Then the node knows the earlier subscriptions, too.
+    world.arm.until(lambda: publisher.inertia, 'M ddq at rest')
+    return publisher
+
+
+def latest_report(world, key):
+    """Return a value of the node's latest report about a motion, '' before the first."""
+    reports = world.probe.references
+    return reports[-1].values[key] if reports else ''
+
+
+def reference_counts(world):
+    """Return how many motions the node has counted, by what became of them."""
+    states = 'accepted', 'finished', 'interrupted', 'refused'
+    return {one: int(world.probe.told(COMMANDS, f'references {one}') or 0) for one in states}
+
+
+def until_counted(world, before, **more):
+    """Wait until the counts in diagnostics are those before and some more."""
+    expected = {name: count + more.get(name, 0) for name, count in before.items()}
+    world.arm.until(lambda: reference_counts(world) == expected, f'the counts {expected}')
+
+
+def named_motion():
+    """Return a motion, long enough for a busy machine, whose sender names it."""
+    message = reference_message(multisine(FER, 20.0, 0.001))
+    message.header.frame_id = 'x' * 100
+    return message
+
+
+def send_impossible_state(world):
+    """Publish a state that may be another arm's, which is a fault."""
+    world.arm.send(1, position=(np.array(HOME) + 0.3).tolist())
+
+
+def test_a_motion_is_told_accepted_followed_and_finished(world, requests):
+    world.commands_come()
+    world.arm.until_says(COMMANDS, 'running')
+    before, planned = reference_counts(world), len(requests.planned)
+    world.probe.references.clear()
+    requests.publish(reference_message(multisine(FER, 2.0, 0.2)))
+    inertia = requests.inertia
+    world.arm.until(lambda: np.abs(inertia[-1].effort).max() > 0.1, 'M ddq of it')
+    world.arm.until(lambda: not np.any(inertia[-1].effort), 'its end')
+    world.arm.until(lambda: latest_report(world, 'state') == 'finished', 'the report of its end')
+    world.arm.until(lambda: len(requests.planned) > planned, 'its torques')
+    states = [one.values['state'] for one in world.probe.references]
+    assert states == ['accepted', 'following', 'finished']
+    assert requests.planned[-1].header.stamp.sec > 0
+    until_counted(world, before, accepted=1, finished=1)
+
+
+def test_a_motion_that_a_fault_stops_is_told_with_reason_and_remedy(world, requests):
+    world.commands_come()
+    world.arm.until_says(COMMANDS, 'running')
+    before = reference_counts(world)
+    world.probe.references.clear()
+    requests.publish(named_motion())
+    world.arm.until(lambda: latest_report(world, 'state') == 'following', 'it is followed')
+
+    def interrupted():
+        send_impossible_state(world)
+        return latest_report(world, 'state') == 'interrupted'
+
+    world.probe.until(interrupted, 'the interruption')
+    assert 'fer_joint1' in latest_report(world, 'reason')
+    assert latest_report(world, 'frame_id') == 'x' * 64
+    *others, remedy = [one.values[StatusKey.REMEDY] for one in world.probe.references]
+    assert remedy and not any(others)
+    until_counted(world, before, accepted=1, interrupted=1)
+
+
+def test_a_motion_after_a_fault_is_refused_with_its_remedy(world, requests):
+    world.commands_come()
+    world.arm.until_says(COMMANDS, 'running')
+
+    def faulty():
+        send_impossible_state(world)
+        return world.probe.status(COMMANDS).level == 'ERROR'
+
+    world.probe.until(faulty, 'a fault')
+    before, planned = reference_counts(world), len(requests.planned)
+    requests.publish(named_motion())
+    world.probe.until(lambda: latest_report(world, 'state') == 'refused', 'the refusal')
+    assert latest_report(world, StatusKey.REFUSAL_ERROR_TYPE) == NotActiveError.__name__
+    assert 'franka-dynamics node clear' in latest_report(world, 'reason')
+    assert latest_report(world, 'frame_id') == 'x' * 64
+    until_counted(world, before, refused=1)
+    assert world.probe.told(COMMANDS, 'state') == 'silent'
+    assert len(requests.planned) == planned

@@ -17,7 +17,6 @@ from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.default_gains import default_gains
-from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.ros import lead_home
@@ -25,7 +24,6 @@ from franka_dynamics.ros.messages import seconds_to_stamp
 from franka_dynamics.ros.parameter_tables import parameter_specs
 from franka_dynamics.ros.status import NodeStatus
 from franka_dynamics.ros.trajectory_messages import (
-    reference_message,
     trajectory_message,
 )
 from franka_dynamics.simulation.gazebo import holding_torque
@@ -59,68 +57,6 @@ def test_an_arm_is_led_home_once_its_node_commands(probe, start_arm, start_node)
     probe.until(lambda: states, 'a joint state')
     error = lambda: np.abs(np.array(states[-1].position) - FER.home).max()  # noqa: E731
     probe.until(lambda: error() < 1e-4, 'the arm at home')
-
-
-def test_a_motion_is_told_followed_stopped_or_refused(probe, arm, commanding):
-    commanding()
-
-    def told(*keys):
-        return [[one.values[key] for key in keys] for one in probe.references]
-
-    def latest():
-        return told('state', 'reason', 'frame_id')[-1] if probe.references else ['', '', '']
-
-    references = probe.create_publisher(JointTrajectory, f'{NODE}/reference', 10)
-    probe.until(references.get_subscription_count, 'a listener')
-    planned = probe.collect(JointTrajectory, f'{NODE}/feedforward_trajectory', reliable=True)
-    inertia = probe.collect(JointState, f'{NODE}/inertia_torque')
-    # Then the node knows the earlier subscriptions, too.
-    arm.until(lambda: inertia, 'M ddq at rest')
-    message = reference_message(multisine(FER, 2.0, 0.2))
-    references.publish(message)
-    arm.until(lambda: np.abs(inertia[-1].effort).max() > 0.1, 'M ddq of it')
-    arm.until(lambda: not np.any(inertia[-1].effort), 'its end')
-    arm.until(lambda: latest()[0] == 'finished', 'the report of its end')
-    arm.until(lambda: planned, 'its torques')
-    assert told('state') == [['accepted'], ['following'], ['finished']]
-    assert planned[0].header.stamp.sec > 0
-    # The second motion, long enough for a busy machine, is interrupted by a stop.
-    message = reference_message(multisine(FER, 20.0, 0.001))
-    message.header.frame_id = 'x' * 100  # the sender's identifier
-    references.publish(message)
-    # The other thread computes its torques, perhaps after the event that it is followed.
-    arm.until(
-        lambda: latest()[0] == 'following' and len(planned) == 2,
-        'the second is followed',
-    )
-
-    def interrupted():
-        arm.send(1, position=(np.array(FER.home) + 0.3).tolist())  # as another arm's state
-        return latest()[0] == 'interrupted'
-
-    probe.until(interrupted, 'the interruption')
-    assert 'fer_joint1' in latest()[1] and latest()[2] == 'x' * 64
-    *before, (way,) = told('to command again')
-    assert not any(one for (one,) in before) and 'clear the fault' in way
-    # The third motion comes after the stop, which has latched a fault.
-    references.publish(message)
-    probe.until(lambda: latest()[0] == 'refused', 'the refusal')
-    assert 'Nothing would follow the reference' in latest()[1] and latest()[2] == 'x' * 64
-    assert 'franka-dynamics node clear' in latest()[1]
-    probe.until_status(NODE, state='silent')
-
-    def counted():
-        expected = {
-            'accepted': '2',
-            'finished': '1',
-            'interrupted': '1',
-            'refused': '1',
-        }
-        found = (probe.told('feedforward: Command', f'references {one}') for one in expected)
-        return [*found] == [*expected.values()]
-
-    arm.until(counted, 'the counts in diagnostics')
-    assert len(planned) == 2  # the third motion was refused
 
 
 def test_default_gains_are_set_and_timeouts_only_while_inactive(probe, arm, commands, commanding):
@@ -378,36 +314,44 @@ COMMANDS = 'feedforward: Command'
 # The required tolerance; both sides compute in double precision from the same doubles.
 ATOL_NM = 1e-9
 PERIOD_NS = 10**9 // 30  # thirty states per second: enough for terms, and too few for a command
+# What each published term is a function of.
+TORQUES = {'gravity': ('q',), 'coriolis': ('q', 'dq')}
+MATRICES = {'mass_matrix': ('q',), 'jacobian': ('q',), 'coriolis_matrix': ('q', 'dq')}
 
 
-def test_published_terms_of_played_states_equal_offline_ones(node_world, simulate):
+@pytest.fixture(scope='module')
+def recording(simulate):
+    return simulate(FER, duration=3.0)
+
+
+@pytest.fixture(scope='module')
+def slow_world(node_world, recording):
+    """Return a world whose states come too rarely for torques; `terms` and `filled` are heard."""
     world = node_world(target='mujoco', period=0.005)
-    recording = simulate(FER, duration=3.0)
     world.arm.q = recording.q[0].tolist()
-    independent, q, dq = NewtonEulerModel(FER), recording.q, recording.dq
-    torques = {
-        'gravity': independent.gravity(q),
-        'coriolis': independent.coriolis(q, dq),
-    }
-    matrices = {name: getattr(independent, name)(q) for name in ('mass_matrix', 'jacobian')}
-    matrices['coriolis_matrix'] = independent.coriolis_matrix(q, dq)
     # Subscribed to before the terms: once these come, the node knows them all.
     topic = '/feedforward/feedforward_trajectory'
-    filled = world.probe.collect(JointTrajectory, topic, reliable=True)
-    collect = world.probe.collect
-    every = {name: f'/feedforward/{name}' for name in torques | matrices}
-    terms = {x: collect(JointState, topic, reliable=x in torques) for x, topic in every.items()}
+    world.filled = world.probe.collect(JointTrajectory, topic, reliable=True)
+    world.terms = {
+        name: world.probe.collect(JointState, f'/feedforward/{name}', reliable=name in TORQUES)
+        for name in (*TORQUES, *MATRICES)
+    }
     world.arm.until(lambda: len(world.commands) > 50, 'commands')
 
-    def slow():
+    def silent():
         world.arm.send(5, step_ns=PERIOD_NS)
-        told = all(world.probe.says(COMMANDS, text) for text in ('Hz are needed', 'silent'))
-        return told and all(terms.values())
+        ended = world.probe.told(COMMANDS, 'state') == 'silent'
+        return ended and world.probe.says(COMMANDS, ' Hz') and all(world.terms.values())
 
-    world.probe.until(slow, 'the stop, and terms')
+    world.probe.until(silent, 'the stop, and terms')
     # Diagnostics may arrive before the last command, which was sent earlier.
     world.arm.send(20, step_ns=PERIOD_NS)
-    sent = world.probe.told(COMMANDS, 'published')
+    world.sent = world.probe.told(COMMANDS, 'published')
+    return world
+
+
+def test_published_terms_of_played_states_equal_offline_ones(slow_world, recording):
+    world, independent = slow_world, NewtonEulerModel(FER)
 
     def ask(state, other):
         """Send a state until both of its terms have come; return its stamp [s]."""
@@ -422,7 +366,7 @@ def test_published_terms_of_played_states_equal_offline_ones(node_world, simulat
                 world.arm.send(1, step_ns=PERIOD_NS, **state)
                 again = time.monotonic() + 1.0
             newest = stamp(world.arm.message())
-            return all(stamp(terms[name][-1]) == newest for name in torques)
+            return all(stamp(world.terms[name][-1]) == newest for name in TORQUES)
 
         world.probe.until(came, 'the terms of a state')
         return stamp(world.arm.message())
@@ -433,42 +377,49 @@ def test_published_terms_of_played_states_equal_offline_ones(node_world, simulat
     ]
     others = [states[1], *states]
     stamps = [ask(state, other) for state, other in zip(states, others)]
-    for name, expected in (torques | matrices).items():
-        found = {stamp(message): message.effort for message in terms[name]}
+    for name, arguments in (TORQUES | MATRICES).items():
+        expected = getattr(independent, name)(*(getattr(recording, one) for one in arguments))
+        found = {stamp(message): message.effort for message in world.terms[name]}
         both = [k for k, one in enumerate(stamps) if one in found]
         # Some matrices may be lost; each is compared with the state of its stamp.
-        assert len(both) == len(stamps) if name in torques else both
-        actual, rows = (
-            [found[stamps[k]] for k in both],
-            expected[both].reshape(len(both), -1),
-        )
+        assert len(both) == len(stamps) if name in TORQUES else both
+        actual = [found[stamps[k]] for k in both]
+        rows = expected[both].reshape(len(both), -1)
         np.testing.assert_allclose(actual, rows, rtol=0, atol=ATOL_NM)
-    # Torques are added to a trajectory also for a controller with its own feedback, and a finger
-    # in it that holds still changes nothing.
+
+
+def test_torques_are_added_to_motions_that_are_not_followed(slow_world, recording):
+    # It may be for a controller with its own feedback. A finger in it that holds still changes
+    # nothing.
+    world, told = slow_world, slow_world.probe.references
     references = world.probe.create_publisher(JointTrajectory, '/feedforward/reference', 10)
     world.probe.until(references.get_subscription_count, 'a listener')
     rest = recording.q[-1]
     names = [*FER.joint_names, 'fer_finger_joint1']
     request = trajectory_message(names, np.array([1.0]), np.array([[*rest, 0.04]]))
 
-    told = world.probe.references
+    references.publish(request)
 
     def answered():
-        if not told or told[-1].values['state'] == 'refused':  # its listener was not found yet
+        if told and told[-1].values['state'] == 'refused':  # its listener was not found yet
             told.clear()
             references.publish(request)
         world.arm.send(2, step_ns=PERIOD_NS, position=rest)
-        return filled and told and told[-1].values['state'] == 'interrupted'
+        return world.filled and told and told[-1].values['state'] == 'interrupted'
 
     world.probe.until(answered, 'the trajectory with efforts, and two reports', every=0.5)
-    begin, end = filled[0].points[0], filled[0].points[-1]
+    begin, end = world.filled[0].points[0], world.filled[0].points[-1]
     np.testing.assert_allclose(begin.positions, rest, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(end.effort, independent.gravity(rest), rtol=0, atol=ATOL_NM)
+    gravity = NewtonEulerModel(FER).gravity(rest)
+    np.testing.assert_allclose(end.effort, gravity, rtol=0, atol=ATOL_NM)
     reports = told[0], told[-1]  # a state that comes between them lets it be followed
     # Its sender, such as `node play`, need not wait for its end.
     assert [report.values['state'] for report in reports] == ['accepted', 'interrupted']
     assert len({report.values['number'] for report in reports}) == 1
-    assert 'torques were added to it, but it is not followed' in reports[1].values['reason']
-    world.probe.forget()
-    world.probe.until_says(COMMANDS, 'silent')
-    assert world.probe.told(COMMANDS, 'published') == sent
+    assert reports[1].values['reason']
+
+
+def test_states_that_are_too_rare_bring_no_torque(slow_world):
+    slow_world.arm.send(50, step_ns=PERIOD_NS)
+    slow_world.probe.forget()
+    slow_world.probe.until_status(COMMANDS, state='silent', published=slow_world.sent)
