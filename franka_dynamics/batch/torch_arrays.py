@@ -66,7 +66,7 @@ def _has_tangent(tensor: Any) -> bool:
     return forward_ad.unpack_dual(tensor).tangent is not None
 
 
-def _gpu_index(device: Any) -> int | None:
+def gpu_index(device: Any) -> int | None:
     """Return a tensor's GPU number, or None on a CPU; raise JointVectorError on other devices."""
     if device.type == 'cpu':
         return None
@@ -97,7 +97,7 @@ def _compute_rows(model: Any, equations_key: Any, rows: Sequence[Any]) -> Any:
     dtype = rows[0].dtype
     states = len(rows[0])
     rows = [row.detach().resolve_neg() for row in rows]  # signs that are only noted, as of .imag
-    gpu = _gpu_index(device)
+    gpu = gpu_index(device)
     if gpu is None:
         kernel = model.kernel(equations_key, _NUMPY_DTYPES[dtype])
         return torch.from_numpy(kernel([row.numpy() for row in rows], model.threads))

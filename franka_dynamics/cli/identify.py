@@ -46,7 +46,7 @@ from ..report import identification as pages
 from ..report.elements import Header, Table, value_and_deviation_texts
 from ..report.replay import TORQUE_ERROR_DEFINITION
 
-_DASK_TIMEOUT_S = 20.0
+DASK_TIMEOUT_S = 20.0
 _TRAJECTORY_RATE_HZ = 25.0
 
 
@@ -144,7 +144,7 @@ def _executor_of_workers(workers: str) -> Iterator[Executor | None]:
     with require_extra('Identifying on a cluster needs dask', 'cluster'):
         from distributed import Client
     try:
-        client = Client(workers, timeout=_DASK_TIMEOUT_S)
+        client = Client(workers, timeout=DASK_TIMEOUT_S)
     except (OSError, ValueError) as error:
         fix = 'start one with `dask scheduler`, or fix the address'
         raise ClusterError(f'No Dask scheduler answers at {workers} ({error}); {fix}.') from error

@@ -28,7 +28,7 @@ ROTOR_SYMBOL = 'Ia'
 N_LINK_PARAMETERS = len(PARAMETER_SYMBOLS)
 # States in a block of the regressor: enough that NumPy's cost per call hardly matters, and few
 # enough that a block's arrays stay in a processor's cache (about 1 MB at seven joints).
-_STATES_PER_BLOCK = 128
+STATES_PER_BLOCK = 128
 
 
 def parameter_names(robot: RobotLike | int, *, rotor_inertia: bool = False) -> tuple[str, ...]:
@@ -175,8 +175,8 @@ def torque_regressor(
     chosen = as_column_indices(columns, width)
     flat = [values.reshape(-1, n) for values in states]
     out = np.zeros((len(flat[0]), n, width if chosen is None else len(chosen)))
-    for start in range(0, len(out), _STATES_PER_BLOCK):
-        block = slice(start, min(start + _STATES_PER_BLOCK, len(out)))
+    for start in range(0, len(out), STATES_PER_BLOCK):
+        block = slice(start, min(start + STATES_PER_BLOCK, len(out)))
         motion = TreeKinematics(tree, [values[block] for values in flat], g)
         wrenches = wrench_regressor(motion.V, motion.dV)
         own = np.zeros((block.stop - start, n, 6, n))

@@ -33,7 +33,7 @@ from ..recordings.replay import ResidualRms, TorqueErrorUnit
 
 TORQUE_COLUMN = -1  # place of the measured torque among the columns
 FOLD_COUNT = 5  # number of parts of the recordings, each of which is left out of a fit in turn
-_BLOCK_SAMPLE_COUNT = 1024  # samples at once: some MB of columns for a seven-joint arm
+BLOCK_SAMPLE_COUNT = 1024  # samples at once: some MB of columns for a seven-joint arm
 # A motion repeats if positions a period apart differ by less than _MAX_REPEAT_TO_STD of the
 # positions' standard deviation, after they differed by more than _MIN_EXCURSION_TO_STD of it at a
 # shorter lag. The recording of a real FER that repeats after 13.3 s has 0.002 at this lag and up
@@ -117,8 +117,8 @@ class GramStack:
         faults = possible_faults(model.n) if faults is None else faults
         blocks = []
         columns = dict[str, Array]()
-        for first in range(0, len(motion), _BLOCK_SAMPLE_COUNT):
-            chosen = slice(first, first + _BLOCK_SAMPLE_COUNT)
+        for first in range(0, len(motion), BLOCK_SAMPLE_COUNT):
+            chosen = slice(first, first + BLOCK_SAMPLE_COUNT)
             block = samples.select(chosen)
             for fault in faults:  # those without columns, or with the model's, add none
                 columns.update(zip(fault.column_names, fault.regressor_columns(block)))

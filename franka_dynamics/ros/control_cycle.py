@@ -72,7 +72,7 @@ class ControlCycle:
 
     def _run_cycle(self, controller: Feedforward, data: bytes, message_number: int | None) -> None:
         """Answer, reject or skip a joint state of an active node; the caller must hold `lock`."""
-        now, clock, wrong = time.monotonic(), self._node_time(), ''
+        now, clock, wrong = time.monotonic(), self.node_time(), ''
         try:
             reading = self._reader.read(data)
         except NoArmJointsError as error:
@@ -126,7 +126,7 @@ class ControlCycle:
             self._diagnostics.published_count += 1
         self._publish_time = time.perf_counter()
 
-    def _node_time(self) -> float:
+    def node_time(self) -> float:
         """Return the time [s] of the node's clock, simulated or the system's."""
         # time.time reads the system clock faster than rclpy.
         return self._clock.now().nanoseconds * 1e-9 if self.uses_simulated_time else time.time()
@@ -154,7 +154,7 @@ class ControlCycle:
             if not self.has_new_state:
                 # Simulated time does not pass in a pause, where a stop must end nevertheless.
                 by_stamps = self.uses_simulated_time and controller.state is not State.STOPPING
-                silence = self._node_time() - self.arrival_clock_time if by_stamps else None
+                silence = self.node_time() - self.arrival_clock_time if by_stamps else None
                 controller.tick(time.monotonic(), silence)
             self.has_new_state = False
             stopping = controller.state is State.STOPPING

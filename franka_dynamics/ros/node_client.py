@@ -30,7 +30,7 @@ from .topics import REFERENCE_QOS
 from ..errors import FrankaDynamicsError, SettingsError, short_text
 
 _STOP_DELIVERY_TIMEOUT_S = 5.0  # until the node has a request to stop
-_MAX_BRAKING_WAIT_S = 10.0  # of a node that brakes an arm before it answers
+MAX_BRAKING_WAIT_S = 10.0  # of a node that brakes an arm before it answers
 # Wait before a request or a trajectory [s]: a server that has not discovered the client discards
 # the answer, and a subscriber that has not discovered the publisher receives nothing.
 _CLIENT_DISCOVERY_WAIT_S = 0.5
@@ -95,7 +95,7 @@ class NodeClient(TopicListener):
         """Make the client; the node is looked up at the first use."""
         super().__init__('client', on_wait)
         self._timeout = timeout
-        self._answer_timeout = timeout + _MAX_BRAKING_WAIT_S
+        self._answer_timeout = timeout + MAX_BRAKING_WAIT_S
         self._given_name = name
         self._clients: dict[str, Any] = {}  # by service
 

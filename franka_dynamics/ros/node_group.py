@@ -36,7 +36,7 @@ _DISCOVERY_OVERRIDE_VARIABLES = (
     'ROS_DISCOVERY_SERVER',
 )
 # The ports of ROS domains 1 to 101 are outside the ephemeral port range of Linux.
-_ROS_DOMAIN_IDS = range(1, 102)
+ROS_DOMAIN_IDS = range(1, 102)
 
 # A child gets SIGINT, which a shell's background jobs would ignore, if its parent dies (prctl's
 # PR_SET_PDEATHSIG is 1). It asks for real-time scheduling of its own, and must not inherit its
@@ -205,7 +205,7 @@ def use_isolated_network() -> None:
     no node runs on this machine; NoFreeDomainError if there is none. It stays claimed until this
     process ends.
     """
-    os.environ['ROS_DOMAIN_ID'] = str(_claim_free_domain())
+    os.environ['ROS_DOMAIN_ID'] = str(claim_free_domain())
     for name in (*FASTDDS_PROFILE_VARIABLES, *_DISCOVERY_OVERRIDE_VARIABLES):
         os.environ.pop(name, None)
     if os.environ.get(_RMW_VARIABLE) == _CYCLONE or not _is_fastdds_installed():
@@ -230,9 +230,9 @@ def _is_fastdds_installed() -> bool:
     return _FASTDDS in listed or not listed
 
 
-def _claim_free_domain() -> int:
+def claim_free_domain() -> int:
     """Reserve and return a ROS domain unused on this machine, or raise NoFreeDomainError."""
-    for domain in random.SystemRandom().sample(_ROS_DOMAIN_IDS, len(_ROS_DOMAIN_IDS)):
+    for domain in random.SystemRandom().sample(ROS_DOMAIN_IDS, len(ROS_DOMAIN_IDS)):
         claim = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             claim.bind(f'\0franka_dynamics/domain/{domain}')

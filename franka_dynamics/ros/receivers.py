@@ -167,7 +167,7 @@ _PARAMETER_SERVICE_TYPES = frozenset(
 )
 # For so long a receiver that is no simulated arm and no controller is watched before it counts as
 # that: Fast DDS repeats lost announcements, such as a controller manager's, after 3 s.
-_WATCHING_TIME_S = 3.5
+WATCHING_TIME_S = 3.5
 _GRAPH_ADVICE = (
     'if that lasts, with a Fast DDS discovery server set ROS_SUPER_CLIENT=TRUE where this node '
     'starts'
@@ -366,8 +366,8 @@ class ReceiverFinder:
             self._since[name] = services.keys(), since
             found[name] = self._classify_receiver(name, endpoint, services, simulated, nodes)
             is_unrecognised = found[name].kind is ReceiverKind.UNRECOGNISED
-            if is_unrecognised and time.monotonic() < since + _WATCHING_TIME_S:
-                why = f'{name} is watched for {_WATCHING_TIME_S:g} s: whether it is a controller'
+            if is_unrecognised and time.monotonic() < since + WATCHING_TIME_S:
+                why = f'{name} is watched for {WATCHING_TIME_S:g} s: whether it is a controller'
                 found[name] = found[name]._replace(uncertainty=why)
         if matched > len(endpoints):
             others, seen = matched - own_count, len(endpoints) - own_count
@@ -559,7 +559,7 @@ class SecondPublisherDetector:
 # While torques flow, a publisher that is new shows within it which joints it has: as long as an
 # unknown receiver may stay.
 _SHOW_JOINTS_TIME_S = 2.0
-_MAX_JOINT_SETS = 100  # that are remembered, so that no publisher fills the memory
+MAX_JOINT_SETS = 100  # that are remembered, so that no publisher fills the memory
 
 
 class StatePublisherCounter:
@@ -585,7 +585,7 @@ class StatePublisherCounter:
         for other in [one for one in self._heard if one & group and one != group]:
             group |= other  # of one publisher, which does not send all of its joints each time
             del self._heard[other]
-        if group in self._heard or len(self._heard) < _MAX_JOINT_SETS:
+        if group in self._heard or len(self._heard) < MAX_JOINT_SETS:
             self._heard[group] = now
 
     def has_second_source(self, publisher_count: int, now: float, *, acts: bool) -> bool:
@@ -605,12 +605,12 @@ class StatePublisherCounter:
 
 
 # The check ---------------------------------------------------------------------------------------
-_MIN_LISTENING_TIME_S = 0.5  # listening for other senders after the first joint state
+MIN_LISTENING_TIME_S = 0.5  # listening for other senders after the first joint state
 # A node that gets little processor time sees only some of the states. At 100 Hz 0.5 s have 50.
-_MIN_HEARD_STATE_COUNT = 50
+MIN_HEARD_STATE_COUNT = 50
 # How long a receiver must be wrong until it is refused, because its topics are discovered singly:
 # while torques flow, before the first one, and if a controller that is certainly wrong appears.
-_REFUSAL_DELAY_S = 2.0
+REFUSAL_DELAY_S = 2.0
 _REFUSAL_DELAY_AT_START_S = 10.0
 _CERTAIN_REFUSAL_DELAY_S = 0.2
 _DELIVERY_CHECK_PERIOD_S = 1.0  # between two looks why nobody receives torques
@@ -656,7 +656,7 @@ class ReceiverCheck:
         self._target, self._state_topic = target, state_topic
         self._finder.target, self._finder.joint_names = target, joint_names
         self.permission = TorquePermission.CHECKING
-        seconds = f'{_MIN_LISTENING_TIME_S:g} s'
+        seconds = f'{MIN_LISTENING_TIME_S:g} s'
         self.reason = f'looking for {seconds} who else sends on {self.topic}, and who receives it'
         self._detector, self._state_count = SecondPublisherDetector(), 0
         self._state_publishers = StatePublisherCounter()
@@ -692,7 +692,7 @@ class ReceiverCheck:
         counts for some seconds. `acts` says whether torques flow.
         """
         self._state_count += 1
-        self._listen_until = self._listen_until or time.monotonic() + _MIN_LISTENING_TIME_S
+        self._listen_until = self._listen_until or time.monotonic() + MIN_LISTENING_TIME_S
         if sequence_number is None:
             count = self.state_subscription.get_publisher_count()
             is_second = self._state_publishers.has_second_source(
@@ -764,16 +764,16 @@ class ReceiverCheck:
             return _REFUSAL_DELAY_AT_START_S
         wrong = wrong_receivers(self._target, self.receivers).values()
         certain = any(one.kind in _CERTAINLY_WRONG_KINDS for one in wrong)
-        return _CERTAIN_REFUSAL_DELAY_S if certain else _REFUSAL_DELAY_S
+        return _CERTAIN_REFUSAL_DELAY_S if certain else REFUSAL_DELAY_S
 
     def _must_keep_listening(self, now: float) -> bool:
         """Return whether to keep listening for other senders; refuse torques if one is heard."""
         if self._subscription is None:
             return False
         if not self._heard_time:
-            return now < self._listen_until or self._state_count < _MIN_HEARD_STATE_COUNT
+            return now < self._listen_until or self._state_count < MIN_HEARD_STATE_COUNT
         names = publisher_names(self._node, self.topic)
-        if names or now >= self._heard_time + _REFUSAL_DELAY_S:
+        if names or now >= self._heard_time + REFUSAL_DELAY_S:
             # A name is discovered later than its messages.
             self._set_permission(TorquePermission.REFUSED, self._other_senders_text(names))
         return True

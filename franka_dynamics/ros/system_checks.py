@@ -28,7 +28,7 @@ from .topics import publisher_names
 from ..control.feedforward import State, StateLimits
 
 _CLEAR_FAULT_SERVICE = '/clear_fault'  # a service that only feedforward nodes offer
-_JOINT_STATE_TYPE = 'sensor_msgs/msg/JointState'
+JOINT_STATE_TYPE = 'sensor_msgs/msg/JointState'
 # Below it the feedforward node commands nothing by default.
 _MIN_STATE_RATE_HZ = StateLimits.min_input_rate
 _MAX_STAMP_AGE_S = 0.1
@@ -40,7 +40,7 @@ _LEVELS = {'OK': GOOD, 'WARN': NOTE}  # of checks by those of statuses; TO_DO of
 
 
 @dataclass
-class _StatesSeen:
+class StatesSeen:
     """Arrival times and stamps of joint states [s], whether efforts were measured, and joints."""
 
     arrivals: list[float] = field(default_factory=list)
@@ -77,7 +77,7 @@ def system_checks(
     running nodes publish. `listen_s` should exceed 1, because statuses come once per second.
     Listening lasts up to 2 s longer if a listed node or publisher of joint states is not heard.
     """
-    states = _StatesSeen()
+    states = StatesSeen()
     with TopicListener('doctor') as listener:
         node = listener.node
         began = time.monotonic()
@@ -107,18 +107,18 @@ def system_checks(
             text = f'{", ".join(simulators)}: what only a real arm requires is printed as a note'
             yield CheckResult(SIMULATOR_SUBJECT, GOOD, text)
         is_simulated = bool(simulators or publisher_names(node, '/clock'))
-        yield from _joint_state_checks(node, topic, states, is_simulated=is_simulated)
-        yield from _stamp_checks(states, is_simulated=is_simulated)
+        yield from joint_state_checks(node, topic, states, is_simulated=is_simulated)
+        yield from stamp_checks(states, is_simulated=is_simulated)
         nodes = _nodes_with_service(node, _CLEAR_FAULT_SERVICE)
         own = filter(None, map(listener.command_topic_of, nodes))
         typed = sorted(set(own)) if command_topic is None else [command_topic]
         _, commands = listener.find_full_names(0.0, topics=typed or [COMMAND_TOPIC])
         for command in commands:
-            yield from _command_checks(node, command)
+            yield from command_checks(node, command)
         for name in simulators:
-            yield from _arm_checks(name, listener.latest_status(name))
+            yield from arm_checks(name, listener.latest_status(name))
         for name in nodes:
-            yield from _node_checks(name, listener.latest_status(name))
+            yield from node_checks(name, listener.latest_status(name))
         if not nodes:
             yield CheckResult('node', NOTE, 'no feedforward node is heard')
 
@@ -135,8 +135,8 @@ def _simulated_arms(node: Any) -> list[str]:
     return sorted(name for ending in endings for name in _nodes_with_service(node, ending))
 
 
-def _joint_state_checks(
-    node: Any, topic: str, states: _StatesSeen, *, is_simulated: bool
+def joint_state_checks(
+    node: Any, topic: str, states: StatesSeen, *, is_simulated: bool
 ) -> Iterator[CheckResult]:
     """Yield the results of checks of joint states' publishers, rate and measured efforts."""
     subject = 'joint states'
@@ -171,13 +171,13 @@ def _other_state_topics(node: Any, state_topic: str) -> list[str]:
     # A feedforward node publishes its torques and matrices as JointState messages, too, on topics
     # below the node's name.
     own = {name.removesuffix('/gravity') for name, _ in topics if name.endswith('/gravity')}
-    found = [name for name, kinds in topics if _JOINT_STATE_TYPE in kinds and name != state_topic]
+    found = [name for name, kinds in topics if JOINT_STATE_TYPE in kinds and name != state_topic]
     found = [name for name in found if name.rpartition('/')[0] not in own]
     others = filter(node.count_publishers, found)
     return sorted(others, key=lambda name: (not name.endswith('/joint_states'), name))
 
 
-def _stamp_checks(states: _StatesSeen, *, is_simulated: bool) -> Iterator[CheckResult]:
+def stamp_checks(states: StatesSeen, *, is_simulated: bool) -> Iterator[CheckResult]:
     """Yield the result of checking stamps by this machine's clock, unless no state has come."""
     age = states.median_age
     if not states.stamps:
@@ -190,7 +190,7 @@ def _stamp_checks(states: _StatesSeen, *, is_simulated: bool) -> Iterator[CheckR
     yield make_result('clock', abs(age) <= _MAX_STAMP_AGE_S, text, fix, TO_DO)
 
 
-def _command_checks(node: Any, topic: str) -> Iterator[CheckResult]:
+def command_checks(node: Any, topic: str) -> Iterator[CheckResult]:
     """Yield the result of checking which nodes publish torques and how many receive them."""
     publishers = publisher_names(node, topic)
     listeners = node.count_subscribers(topic)
@@ -205,14 +205,14 @@ def _command_checks(node: Any, topic: str) -> Iterator[CheckResult]:
         yield CheckResult('commands', NOTE, f'nobody publishes on {topic}')
 
 
-def _arm_checks(name: str, status: NodeStatus | None) -> Iterator[CheckResult]:
+def arm_checks(name: str, status: NodeStatus | None) -> Iterator[CheckResult]:
     """Yield what a simulated arm says on its ~/status, if it was heard."""
     if status is not None:
         level = NOTE if status.level == 'STALE' else _LEVELS.get(status.level, TO_DO)
         yield CheckResult(SIMULATOR_SUBJECT, level, f'{name}: {status.sentence}')
 
 
-def _node_checks(name: str, status: NodeStatus | None) -> Iterator[CheckResult]:
+def node_checks(name: str, status: NodeStatus | None) -> Iterator[CheckResult]:
     """Yield what a feedforward node says on its ~/status, which knows best what is wrong."""
     if status is None:
         text = f'{name} runs, but publishes no status: it is not configured; its log says why'

@@ -311,7 +311,7 @@ def test_gpu_tensors_are_evaluated_on_the_current_stream(core, monkeypatch):
     given = [torch.tensor(x, requires_grad=True) for x in STATES]
     expected = fd.BatchModel(RPR).inverse_dynamics(*given)
     slopes = torch.autograd.grad(expected.square().sum(), given)
-    monkeypatch.setattr(torch_arrays, '_gpu_index', lambda device: 1)
+    monkeypatch.setattr(torch_arrays, 'gpu_index', lambda device: 1)
     monkeypatch.setattr(torch.cuda, 'device', lambda device: nullcontext())
     stream = SimpleNamespace(cuda_stream=gpu_stand_in.STREAM)
     monkeypatch.setattr(torch.cuda, 'current_stream', lambda: stream)

@@ -251,7 +251,7 @@ def test_the_regressor_of_a_drawn_arm_equals_the_recursion(seed, convention):
 def test_a_regressor_in_blocks_equals_that_of_single_states(
     monkeypatch,
 ):
-    monkeypatch.setattr(regressor, '_STATES_PER_BLOCK', 4)
+    monkeypatch.setattr(regressor, 'STATES_PER_BLOCK', 4)
     description, columns = fd.load('fer'), (69, 5, 18)
     states = fd.sample_states(description, 10, 0)
     whole = fd.torque_regressor(description, *states)

@@ -181,7 +181,7 @@ def test_a_fault_is_named_with_its_joint_and_size(sound, change, kind, joints, v
 def test_sums_over_a_motion_do_not_depend_on_its_blocks(sound, monkeypatch):
     model = OPTIONS.torque_model(FER)
     whole = GramStack.from_motion(model, sound).matrices
-    monkeypatch.setattr(least_squares, '_BLOCK_SAMPLE_COUNT', 100)
+    monkeypatch.setattr(least_squares, 'BLOCK_SAMPLE_COUNT', 100)
     parts = GramStack.from_motion(model, sound).matrices
     np.testing.assert_allclose(parts, whole, rtol=1e-9, atol=1e-12 * np.abs(whole).max())
 

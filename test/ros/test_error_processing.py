@@ -144,7 +144,7 @@ def test_a_slow_clocks_rate_is_counted_from_its_second_step(make_node, monkeypat
     node.trigger_activate()
     steady = SimpleNamespace(monotonic=lambda: now.steady, perf_counter=time.perf_counter)
     monkeypatch.setattr(control_cycle, 'time', steady)
-    monkeypatch.setattr(node.cycle, '_node_time', lambda: now.clock)
+    monkeypatch.setattr(node.cycle, 'node_time', lambda: now.clock)
     names = node.cycle.controller.joint_names
     state = JointState(name=names, position=FER.home, velocity=np.zeros(7))
     rates = []
@@ -164,7 +164,8 @@ def test_a_refused_configuration_leaves_a_usable_node(make_node, capfd):
     assert node.set_parameters([Parameter('frame', value='99')])[0].successful
     for _ in range(2):
         assert node.trigger_activate() is TransitionCallbackReturn.FAILURE
-        assert 'not configured: There is no frame 99' in capfd.readouterr().err
+        said = capfd.readouterr().err
+        assert 'frame' in said and '99' in said
     assert node.set_parameters([before])[0].successful
     assert node.trigger_activate() is TransitionCallbackReturn.SUCCESS
     node.command()

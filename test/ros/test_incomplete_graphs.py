@@ -321,7 +321,7 @@ def test_a_controller_that_cannot_be_asked_about_gets_nothing(graph, monkeypatch
     monkeypatch.setattr(receivers, 'ListControllers', None)
     of_a_silent_manager(graph)
     times, reason = sent(graph, 'fci')
-    assert not times and 'controller_manager_msgs is not installed' in reason
+    assert not times and 'controller_manager_msgs' in reason
 
 
 @pytest.mark.parametrize('begins', [0.0, 5.0])
@@ -363,7 +363,7 @@ def driver(graph):
 
 @pytest.mark.parametrize(
     ('target', 'begin', 'wait'),
-    [('mujoco', known, 0.6), ('fci', driver, receivers._WATCHING_TIME_S + 0.1)],
+    [('mujoco', known, 0.6), ('fci', driver, receivers.WATCHING_TIME_S + 0.1)],
 )
 def test_who_is_known_gets_torques(graph, target, begin, wait):
     """A receiver that may be a controller whose manager is not seen yet is watched before."""
@@ -379,7 +379,7 @@ def test_torques_cease_once_somebody_unknown_has_stayed(graph, begin, named):
     driver(graph)
     graph.nodes['/driver'] = graph.nodes.pop('/one')
     times, reason = sent(graph, 'fci', [(10.0, lambda: begin(graph))], 25.0)
-    assert 9.9 < times[-1] < 10.0 + receivers._REFUSAL_DELAY_S + 0.2
+    assert 9.9 < times[-1] < 10.0 + receivers.REFUSAL_DELAY_S + 0.2
     assert named in reason
 
 
@@ -463,7 +463,7 @@ def test_sources_of_states_are_told_from_grippers(graph, script, begin, named):
     else:
         # A change is seen a step later, and the last step ends before its time.
         np.testing.assert_allclose([times[0], times[-1]], named, rtol=0.0, atol=2.5 * STEP_S)
-        assert f'a second node publishes {STATES}' in said and '/driver0, /driver1' in said
+        assert STATES in said and '/driver0, /driver1' in said
 
 
 def test_a_killed_driver_still_listed_is_no_second_source(graph):
@@ -483,4 +483,4 @@ def test_names_without_end_do_not_fill_the_memory(graph):
     counter = receivers.StatePublisherCounter()
     for i in range(1000):
         counter.add_other_joints([f'joint{i}'], graph.now)
-    assert counter.has_second_source(receivers._MAX_JOINT_SETS + 2, graph.now, acts=False)
+    assert counter.has_second_source(receivers.MAX_JOINT_SETS + 2, graph.now, acts=False)

@@ -47,7 +47,7 @@ def report(reports, **pairs):
 @pytest.fixture
 def impatient(monkeypatch):
     """Let a client soon give up an answer, as far as a time decides it."""
-    monkeypatch.setattr(node_client, '_MAX_BRAKING_WAIT_S', 0.1)
+    monkeypatch.setattr(node_client, 'MAX_BRAKING_WAIT_S', 0.1)
 
 
 def test_the_end_of_another_motion_is_not_taken_for_its_own(probe, motions, reports):

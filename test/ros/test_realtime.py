@@ -214,7 +214,7 @@ CLAIMING = """
 import os, sys
 from franka_dynamics.ros import node_group
 first = int(sys.argv[1])
-node_group._ROS_DOMAIN_IDS = range(first, first + 8)
+node_group.ROS_DOMAIN_IDS = range(first, first + 8)
 try:
     while True:
         node_group.use_isolated_network()
@@ -252,7 +252,7 @@ def test_an_isolated_network_is_of_a_middleware_that_is_there(
         monkeypatch.delenv('AMENT_PREFIX_PATH', raising=False)
     else:
         monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
-    monkeypatch.setattr(node_group, '_claim_free_domain', lambda: 5)
+    monkeypatch.setattr(node_group, 'claim_free_domain', lambda: 5)
     for name in (
         'FASTRTPS_DEFAULT_PROFILES_FILE',
         'ROS_DOMAIN_ID',

@@ -180,7 +180,7 @@ class Graph:
         return [SimpleNamespace(node_namespace='/', node_name=name) for name in names]
 
     def get_topic_names_and_types(self):
-        return [(topic, [system._JOINT_STATE_TYPE]) for topic in self.publishers]
+        return [(topic, [system.JOINT_STATE_TYPE]) for topic in self.publishers]
 
     def count_publishers(self, topic):
         return len(self.publishers.get(topic, ()))
@@ -196,7 +196,7 @@ def heard(count=300, rate=1000.0, start=None, effort=True, groups=1):
     stamps = [now - age + k / rate for k in range(count)]
     arrivals = [stamp + age for stamp in stamps]
     joints = {frozenset([f'joint{i}']) for i in range(groups)}
-    return system._StatesSeen(arrivals, stamps, effort, joints)
+    return system.StatesSeen(arrivals, stamps, effort, joints)
 
 
 # A node's own torques are not proposed as joint states.
@@ -213,25 +213,25 @@ def says(level, said, state='running'):
 
 
 def states(graph, what, is_simulated=False):
-    return system._joint_state_checks(graph, JOINT_STATES, what, is_simulated=is_simulated)
+    return system.joint_state_checks(graph, JOINT_STATES, what, is_simulated=is_simulated)
 
 
 def stamps(what, is_simulated=False):
-    return system._stamp_checks(what, is_simulated=is_simulated)
+    return system.stamp_checks(what, is_simulated=is_simulated)
 
 
 def commands(listeners, *names):
     graph = Graph(listeners)
     graph.publishers[COMMAND] = names
-    return system._command_checks(graph, COMMAND)
+    return system.command_checks(graph, COMMAND)
 
 
 def node(status):
-    return system._node_checks('/ff', status)
+    return system.node_checks('/ff', status)
 
 
 def arm(status):
-    return system._arm_checks('/simulator', status)
+    return system.arm_checks('/simulator', status)
 
 
 MINUTE_AGO = time.time() - 60.0
