@@ -97,8 +97,8 @@ def test_a_hand_without_inertia_is_asked_about(hand_file):
 def test_a_load_behind_the_flange_is_asked_about(hand_file):
     mass, center, tensor = box_numbers((0.06, 0.06, 0.15), (0.0, 0.0, -0.075))
     (said,) = asked(hand=hand_file(mass, center, tensor))
-    assert '75 mm behind' in said
-    assert '20 mm behind' in asked(payload=[1.0, 0.0, 0.0, -0.02])[0]
+    assert '75 mm' in said
+    assert '20 mm' in asked(payload=[1.0, 0.0, 0.0, -0.02])[0]
     # Of another maker's arm nothing says where the flange's z axis points.
     with warnings.catch_warnings():
         warnings.simplefilter('error')

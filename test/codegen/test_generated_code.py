@@ -142,7 +142,7 @@ def test_headers_with_and_without_a_load_are_used_together(tmp_path):
     given = [*COMMAND, '--quantity', 'gravity', '--output', str(tmp_path)]
     assert main(given) == 0
     assert main([*given, '--payload', '1.0,0,0,0.1', '--name', 'loaded']) == 0
-    assert 'payload 1 kg' in (tmp_path / 'loaded_dynamics.h').read_text()
+    assert ' 1 kg' in (tmp_path / 'loaded_dynamics.h').read_text()
     assert 'no payload' in (tmp_path / 'fer_dynamics.h').read_text()
     (tmp_path / 'both.c').write_text(BOTH)
     options = [*STRICT, '-fPIC', '-shared', '-o', 'both.so', 'both.c', '-lm']

@@ -179,7 +179,7 @@ def test_given_each_format_when_loaded_then_the_inertia_survives(tmp_path, suffi
 def test_an_stls_notes_tell_its_unit_and_merged_vertices(tmp_path):
     loaded = fd.load_mesh(write(MILLIMETRES, tmp_path / 'tool.stl'))
     assert loaded.unit == 'mm'
-    assert ' 30' in loaded.notes[0] and 'of 36 stored vertices 8 ' in loaded.notes[1]
+    assert ' 30' in loaded.notes[0] and {'36', '8'} <= set(loaded.notes[1].split())
     inches = fd.load_mesh(tmp_path / 'tool.stl', unit='in')
     np.testing.assert_allclose(mesh_volume(inches.mesh), 6000.0 * 0.0254**3, rtol=1e-6, atol=0.0)
     assert 'unit: in' in inches.notes[0]
@@ -227,7 +227,7 @@ SHEET = fd.TriangleMesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 1]
 def test_a_solid_of_two_parts_with_a_cavity_is_read(tmp_path):
     loaded = fd.load_mesh(write(joined(BOX, SMALL, BESIDE, flip=(1,)), tmp_path / 'tool.stl'))
     np.testing.assert_allclose(mesh_volume(loaded.mesh), 8e-3 - 1.25e-4 + 1e-3, rtol=1e-6)
-    assert '3 parts; where they overlap' in loaded.notes[-1]
+    assert '3 parts' in loaded.notes[-1]
 
 
 @pytest.mark.parametrize(

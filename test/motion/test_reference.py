@@ -540,22 +540,22 @@ def test_an_arm_without_stated_limits_is_led_too():
 def told(reference):
     """Return number, state and mark of each event since the last call."""
     events = [reference.events.popleft() for _ in range(len(reference.events))]
-    return [f'{event.number} {event.state.value} {event.goal_id}' for event in events]
+    return [(event.number, event.state.value, event.goal_id) for event in events]
 
 
 def test_a_followed_motion_tells_each_event_once():
     reference = held()
     reference.follow([HOME, HOME + 0.1], [0.0, 2.0], np.zeros((2, 7)), start=1.0, goal_id='a')
     reference.at(0.9)
-    assert told(reference) == ['1 accepted a']
+    assert told(reference) == [(1, 'accepted', 'a')]
     reference.at(1.0)
     assert reference.events[0].remaining_time == 2.0
     reference.at(2.0)
-    assert told(reference) == ['1 following a']
+    assert told(reference) == [(1, 'following', 'a')]
     reference.at(3.0)
     np.testing.assert_allclose(reference.events[0].goal_position, HOME + 0.1, rtol=0.0, atol=1e-15)
     reference.clear('silence')
-    assert told(reference) == ['1 finished a'] and sum(reference.counts.values()) == 3
+    assert told(reference) == [(1, 'finished', 'a')] and sum(reference.counts.values()) == 3
 
 
 def test_a_stop_ends_motions_with_its_reason_and_time_left():
@@ -566,7 +566,7 @@ def test_a_stop_ends_motions_with_its_reason_and_time_left():
     reference.clear('stale')
     found = [(one.number, one.reason, one.remaining_time) for one in list(reference.events)[-2:]]
     assert found == [(1, 'stale', 1.0), (2, 'stale', 4.0)]
-    assert told(reference)[-2:] == ['1 interrupted ', '2 interrupted ']
+    assert told(reference)[-2:] == [(1, 'interrupted', ''), (2, 'interrupted', '')]
     assert reference.at(3.5) is None
 
 
@@ -577,15 +577,15 @@ def test_a_stream_counts_as_one_reference_and_a_motion_ends_it():
         reference.follow(HOME, goal_id='s')
     reference.follow([HOME], [1.0], goal_id='m')
     reference.at(0.5)
-    first = ['1 accepted s', '1 following s']
+    first = [(1, 'accepted', 's'), (1, 'following', 's')]
     assert told(reference) == [
         *first,
-        '2 accepted m',
-        '1 interrupted s',
-        '2 following m',
+        (2, 'accepted', 'm'),
+        (1, 'interrupted', 's'),
+        (2, 'following', 'm'),
     ]
     reference.at(9.0)
-    assert told(reference) == ['2 finished m']
+    assert told(reference) == [(2, 'finished', 'm')]
 
 
 def test_each_event_has_the_mark_of_its_own_reference():
@@ -599,17 +599,17 @@ def test_each_event_has_the_mark_of_its_own_reference():
     reference.at(3.2)  # the states at which motions end and begin were lost
     events = told(reference)
     assert events[:4] == [
-        '1 accepted a',
-        '2 refused b',
-        '1 following a',
-        '3 accepted c',
+        (1, 'accepted', 'a'),
+        (2, 'refused', 'b'),
+        (1, 'following', 'a'),
+        (3, 'accepted', 'c'),
     ]
-    assert events[4:7] == ['4 accepted d', '4 interrupted d', '5 accepted e']
+    assert events[4:7] == [(4, 'accepted', 'd'), (4, 'interrupted', 'd'), (5, 'accepted', 'e')]
     assert events[7:] == [
-        '1 interrupted a',
-        '3 following c',
-        '3 finished c',
-        '5 following e',
+        (1, 'interrupted', 'a'),
+        (3, 'following', 'c'),
+        (3, 'finished', 'c'),
+        (5, 'following', 'e'),
     ]
 
 

@@ -20,6 +20,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from franka_dynamics import errors
 from franka_dynamics.arm.payload import payload_from_array
+from franka_dynamics.control.ending import ReasonCode
 from franka_dynamics.control.feedforward import Feedforward, StateLimits
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.external_torque import WrenchEstimator
@@ -219,7 +220,10 @@ def test_a_signalling_nan_is_refused_without_a_warning(field):
         assert controller.latest is not None and not controller.disturbances.has_effort
     else:
         assert controller.latest is None
-        assert f'the {field} of fer_joint1 is nan' in controller.state_problem
+        problem = controller.states.problem
+        assert problem.code is ReasonCode.VALUE_NOT_FINITE
+        named = problem.text_values['what'], problem.text_values['joint']
+        assert named == (field, 'fer_joint1')
     assert np.isfinite(torque).all()
 
 
@@ -537,7 +541,7 @@ def test_a_term_that_fails_is_given_up_and_the_others_come(told, monkeypatch):
     # Each topic that needs the failing function is logged once, in a sentence of bounded length.
     errors = [call.args[0] for call in told.node.get_logger().error.call_args_list]
     assert len(errors) == 2
-    assert all('argmax of an empty sequence' in text and len(text) < 400 for text in errors)
+    assert all('argmax' in text and len(text) < 400 for text in errors)
 
 
 def test_replaced_points_are_published_and_logged_once_a_second(told, monkeypatch):
@@ -564,7 +568,7 @@ def test_torques_that_fit_are_ok_and_none_is_a_warning():
     told = Publishers(loop.controller)
     assert told.command() == ('STALE', loop.controller.status.why, 'silent')
     loop.run(1.5)
-    assert told.command() == ('OK', 'torques are sent', 'running')
+    assert told.command()[::2] == ('OK', 'running')
     loop.controller.disturbances.max_bound_ratios[3] = 0.9
     level, said, _ = told.command()
     assert level == 'WARN' and 'joint4' in said

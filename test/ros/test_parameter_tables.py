@@ -219,7 +219,7 @@ def test_what_is_for_another_node_alone_is_said(make_node, tmp_path, capfd):
     assert f'--params-file {file} has' in said and 'feedforward:scale:=0.5 has' in said
     # An unknown parameter is named as at the start.
     (result,) = (node.set_parameters_atomically([Parameter('nonsense', value=1.0)]),)
-    assert not result.successful and 'nonsense: no such parameter' in result.reason
+    assert not result.successful and 'nonsense' in result.reason
     with refuses(SettingsError, 'lockstep_rate'):  # its own is taken
         make_node(SimulatorNode, '-p', 'simulator:lockstep_rate:=-1.0', '-r', '__ns:=/')
 

@@ -291,6 +291,14 @@ class ServedModel:
         return self._term('gravity', (*state.q,)).tolist()
 
 
+BASE_GRAVITY = 'gravity in the base frame'
+
+
+def first_number(sentence):
+    """Return the first number of a sentence."""
+    return float(re.search(r'(?<![\w^])\d+\.?\d*(e[+-]?\d+)?', sentence)[0])
+
+
 def refused(served, state=None, arm=FR3):
     """Return the sentence of each difference that is not allowed, by its subject."""
     found = robot_model.compare_with_robot(state or read_state(), served, arm, FR3)
@@ -302,14 +310,14 @@ def test_two_formulations_of_one_arm_agree():
     assert len(found) == 7
     for one in found[:4]:
         # Rounding: 6e-14 measured.
-        assert float(one.sentence.split('up to ')[1].split()[0]) < 1e-12
+        assert first_number(one.sentence) < 1e-12
     assert all(one.is_allowed for one in found)
 
 
 def test_only_a_large_inertia_error_is_refused():
     assert not refused(ServedModel(extra=0.1))
     said = refused(ServedModel(extra=5.0))['M']
-    assert said.startswith('differs by up to 5 kg m^2 at fr3_joint7')
+    assert first_number(said) == 5.0 and 'kg m^2' in said and 'fr3_joint7' in said
 
 
 def test_a_ball_that_one_side_lacks_differs_in_gravity_and_load():
@@ -323,21 +331,21 @@ def test_a_ball_that_one_side_lacks_differs_in_gravity_and_load():
 def test_another_flange_is_refused_by_its_jacobian():
     other = TOOL + np.outer(np.eye(4)[2], 0.05 * np.eye(4)[3])
     sentence = refused(ServedModel(tool=other))['Jacobian']
-    np.testing.assert_allclose(float(sentence.split()[4]), 0.05, rtol=0.05)
+    np.testing.assert_allclose(first_number(sentence), 0.05, rtol=0.05)
 
 
 def test_another_pose_and_gravity_of_the_base_are_told():
     state = read_state(gravity=[9.81, 0.0, 0.0])
     state.O_T_EE[12] += 0.05  # x of the translation; the matrix is stored by columns
     found = refused(ServedModel(), state)
-    assert found[robot_model.POSE_SUBJECT].startswith('0.05 m apart')
-    assert '[9.81, 0.0, 0.0] m/s^2' in found['gravity in the base frame']
+    assert first_number(found[robot_model.POSE_SUBJECT]) == 0.05
+    assert '[9.81, 0.0, 0.0]' in found[BASE_GRAVITY]
 
 
 @pytest.mark.parametrize(('level', 'refuses'), [(0.4, False), (0.6, True)])
 def test_gravity_of_the_base_may_differ_by_half_a_m_per_s2(level, refuses):
     found = refused(ServedModel(), read_state(gravity=[level, 0.0, -9.81]))
-    assert ('gravity in the base frame' in found) is refuses
+    assert (BASE_GRAVITY in found) is refuses
 
 
 @pytest.mark.parametrize('value', [0.0, float('nan')])
@@ -385,7 +393,7 @@ def test_no_answer_suspects_another_client(monkeypatch):
 def test_doctor_names_a_robot_that_is_not_there(capsys):
     pytest.importorskip('pylibfranka', reason=NO_BINDINGS)
     assert main(['doctor', '--machine', '--robot', '127.9.9.9']) == 1
-    assert '127.9.9.9 cannot be reached: Connection to FCI refused' in capsys.readouterr().out
+    assert '127.9.9.9' in capsys.readouterr().out
 
 
 def test_doctor_compares_a_simulated_robot_over_the_protocol(tmp_path, capsys):
@@ -404,5 +412,5 @@ def test_doctor_compares_a_simulated_robot_over_the_protocol(tmp_path, capsys):
         (figure,) = re.findall(rf'^good.*robot, {term}: .*up to (\S+)', bare, re.MULTILINE)
         # Both read the same published numbers: rounding (5e-14 measured).
         assert float(figure) < 1e-12
-    assert status == 1 and 'to do robot, g: differs by up to' in handed
-    assert 'to do robot, g by the load the robot knows (0 kg)' in handed
+    assert status == 1 and re.search(r'^to do.*robot, g: ', handed, re.MULTILINE)
+    assert re.search(r'^to do.*robot, g by .*\(0 kg\)', handed, re.MULTILINE)

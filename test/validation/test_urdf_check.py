@@ -182,7 +182,7 @@ def test_a_wrong_mass_is_named_with_both_and_may_be_accepted():
 def test_a_published_set_that_is_not_physical_passes_with_a_note():
     _, verdict = checked_arm_from_urdf(rewritten(FER_URDF, **links_of(COARSE)), GAZ)
     assert verdict.inertial_set == 'franka_description'
-    assert verdict.notes[0].startswith("link 'fer_link4' is not physical")
+    assert 'fer_link4' in verdict.notes[0]
 
 
 def test_a_prefix_and_own_joint_names_are_the_descriptions_too():
@@ -199,7 +199,8 @@ def test_tighter_limits_are_taken_over_and_looser_ones_are_not():
     limits = found.joints[0].limits
     assert (limits.lower, limits.upper, limits.effort) == (-2.0, 2.8973, 50.0)
     assert limits.effort_rate == 1000.0
-    assert 'fer_joint1 (lower -2 for -2.8973, effort 50 for 87)' in verdict.notes[-1]
+    told = ('fer_joint1', '-2 ', '-2.8973', '50 ', '87')
+    assert all(one in verdict.notes[-1] for one in told)
 
 
 def test_a_urdf_without_a_flange_names_the_frame_taken():
@@ -455,7 +456,7 @@ def test_a_difference_is_said_with_enough_digits():
     bare = replace(FER, hand='none')
     heavier = with_link(bare, 6, replace(bare.links[6], mass=0.735522004))
     (found,) = fd.compare(bare, heavier).differences
-    assert 'mass is 0.735522004 instead of 0.735522 [kg]' in str(found)
+    assert re.search(r'mass .*\b0\.735522004 .*\b0\.735522 ', str(found))
 
 
 def test_a_slip_element_is_named_with_its_joint():
