@@ -487,7 +487,6 @@ class CoreStep:
         """Begin the law by a ramp from a torque, (n,) [N m], without a motion."""
         self.ramp.begin(torque)
         self.speed_watcher.reset()
-        self.reference.clear('torques begin')
         self.ending = NO_ENDING
         self.settings_agree = True
         self._waiting_state_count = 0
@@ -515,8 +514,6 @@ class CoreStep:
         if self.state not in ACTIVE_STATES:
             return  # an arm that is to be held is braked at the next state that allows it
         brakes = new.reaction in (Reaction.RELEASE, Reaction.HOLD)
-        if self.ending.reaction is Reaction.ZERO:
-            brakes = False
         if self.state is State.HOLDING and new.reaction is Reaction.RELEASE:
             brakes = False  # it rests already
         if not brakes:
