@@ -125,7 +125,7 @@ def test_nothing_moves_while_the_states_are_of_another_arm(heard, has_arm_state,
     # States of another arm are taken for a mistake only after 2 s.
     assert (len(times) > 1) is (has_arm_state or heard < 2.0)
     assert (status, played) == (1, [True] * has_arm_state)
-    assert ('fr3 was not played to its end: interrupted' in said) == has_arm_state
+    assert ('interrupted' in said) == has_arm_state
 
 
 def test_an_error_of_the_program_is_no_failed_motion(run):
@@ -136,6 +136,9 @@ def test_an_error_of_the_program_is_no_failed_motion(run):
         run(hear, player=lambda _: 1 / 0, motion=True)
 
 
+PROBLEM = '/joint_states has been silent for 7 s'
+
+
 @pytest.fixture
 def recorded(monkeypatch, run):
     """Return a function that records a given recording, with one more problem."""
@@ -143,7 +146,7 @@ def recorded(monkeypatch, run):
     def record_and_check(recording, **more):
         def record(path, names, *arguments):
             fd.write_recording(replace(recording, joint_names=tuple(names)), path)
-            play, problems = arguments[-1], ['/joint_states has been silent for 7 s']
+            play, problems = arguments[-1], [PROBLEM]
             more = {
                 'problems': problems,
                 'motion_end_text': play(print) if play else '',
@@ -158,7 +161,7 @@ def recorded(monkeypatch, run):
 
 def test_faults_that_no_bag_shows_are_printed_at_the_end(simulate, recorded):
     status, said = recorded(simulate(fd.load('fr3'), rate=100.0))
-    assert status == 0 and 'note: /joint_states has been silent for 7 s' in said
+    assert status == 0 and PROBLEM in said
 
 
 @pytest.mark.parametrize('moves', [True, False])
@@ -171,8 +174,8 @@ def test_a_motion_that_moved_no_joint_is_not_usable(moves, simulate, recorded):
         effort += fd.NewtonEulerModel(fr3).gravity(still[0])
         recording = replace(recording, q=still, dq=np.zeros_like(still), effort=effort)
     status, said = recorded(recording, player=lambda _: 'finished', motion=True)
-    assert (status, 'not usable: no joint moved' in said) == ((0, False) if moves else (1, True))
-    assert ('usable: ' in said.replace('not usable', '')) is moves
+    assert status == (0 if moves else 1)
+    assert ('not usable' not in said) is moves
 
 
 FER = fd.load('fer')
@@ -194,7 +197,7 @@ def log(simulate, tmp_path):
 
 def test_a_log_becomes_a_bag_that_replay_reads(log, tmp_path, answered):
     status, out = answered(f'bag import --arm fer {COLUMNS}', log)
-    assert status == 0 and '301 messages in 3.00 s' in out and 'warning' not in out
+    assert status == 0 and '301 messages' in out and 'warning' not in out
     assert len(fd.read_recording(tmp_path / 'log', FER.joint_names)) == 301
     assert answered('bag replay --arm fer --no-plots --require 0.1', tmp_path / 'log')[0] == 0
 
@@ -236,7 +239,7 @@ def test_other_programs_logs_become_bags(form, tmp_path, answered):
     assert status == 0, out
     read = fd.read_recording(tmp_path / 'bag', FER.joint_names)
     np.testing.assert_allclose([read.q, read.dq, read.effort], [Q, DQ, EFFORT], rtol=1e-14)
-    assert ('49 incomplete rows of 99 were left out' in out) == (form == 'merged.csv')
+    assert ('49 incomplete' in out) == (form == 'merged.csv')
 
 
 def test_columns_of_a_log_are_listed_with_first_row_and_range(log, tmp_path, answered):
@@ -290,7 +293,7 @@ def recording(simulate):
 def test_a_real_arms_table_plots_json_and_verdict_agree(fer_recording_path, tmp_path, told):
     output = tmp_path / 'output'
     status, printed, data = told('bag replay --arm fer --output', output, fer_recording_path)
-    assert status == 0 and 'gaz2019 bare has E = 0.874 N m' in printed
+    assert status == 0 and 'gaz2019' in printed and '0.874 N m' in printed
     assert [path.name for path in output.iterdir()] == ['torques.png']
     assert (output / 'torques.png').read_bytes().startswith(b'\x89PNG')
     errors = {(x['inertial_set'], x['hand']): x['without_friction']['E'] for x in data['fits']}
@@ -337,7 +340,7 @@ def test_an_arm_that_is_no_franka_is_tried_without_its_hands(recording, write, t
 def test_a_missed_bound_on_e_exits_with_1(recording, write, told, answered):
     bag = write(recording)
     status, said, data = told(QUICK, bag, '--require', 0.001)
-    assert status == 1 and 'E is above the required 0.' in said
+    assert status == 1 and '0.001' in said
     filtered, unfiltered = (data['fits'][0][name]['E'] for name in ('filtered', 'unfiltered'))
     assert 1.1 * filtered < unfiltered
     assert answered(QUICK, bag, '--require', 1.05 * filtered)[0] == 0
@@ -355,8 +358,8 @@ def test_the_tracking_error_of_gains_is_in_table_plot_and_json(simulate, write, 
 
 
 def test_a_short_recording_is_compared_but_not_judged(fer_recording, write, told):
-    _, said, data = told(QUICK, write(fer_recording.select(fer_recording.time < 8.0)))
-    assert data['verdict'] is None and 'motion to be judged' in said
+    _, _, data = told(QUICK, write(fer_recording.select(fer_recording.time < 8.0)))
+    assert data['verdict'] is None
 
 
 HELD = fd.load('fer', hand='franka_hand')

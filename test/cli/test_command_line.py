@@ -408,4 +408,4 @@ def test_a_bags_arm_and_prefix_are_found_by_its_joints(fr3_bag, answered, refuse
     assert status == 0 and 'left_fr3_joint1' in said, said
     # Another arm is refused by name.
     said = refused('bag replay --no-plots --arm fer', fr3_bag)
-    assert 'not of fer' in said and '--arm fr3' in said
+    assert '--arm fr3' in said

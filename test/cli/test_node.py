@@ -32,7 +32,8 @@ from franka_dynamics.ros.topic_listener import TopicListener
 
 def test_a_node_that_is_not_there_is_told_within_its_timeout(capsys):
     assert main('node state --node nowhere --timeout 0.5'.split()) == 1
-    assert '/nowhere does not answer within 0.5 s; is it running' in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert '/nowhere' in said and '0.5 s' in said
 
 
 class Client:
@@ -96,7 +97,7 @@ def rendered(renderable, width):
 
 def test_a_slow_simulation_is_not_shown_as_old_states():
     shown = rendered(state_view([arm('10944.5')], 10.5), 200)
-    assert 'stamps 10.9 s late' in shown and 'ms old' not in shown
+    assert '10.9 s' in shown and 'ms old' not in shown
 
 
 @pytest.mark.parametrize(
@@ -179,13 +180,13 @@ def started(monkeypatch):
 )
 def test_a_fault_that_is_not_cleared_exits_with_1(told, status, started, capsys):
     started(status=status, statuses=[HELD, *({**HELD, NODE: one} for one in told)])
-    assert 'the node has a fault' in capsys.readouterr().out
+    assert FAULT.message in capsys.readouterr().out
 
 
 def test_an_arm_that_was_never_held_exits_with_1(started, capsys):
     started(status=1, statuses=[{}])
     said = capsys.readouterr()
-    assert 'node play' not in said.out and 'is not held in 0.05 s' in said.err
+    assert 'node play' not in said.out and '0.05 s' in said.err
 
 
 def test_a_second_simulated_arm_is_refused(started, capsys):
