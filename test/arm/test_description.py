@@ -557,7 +557,7 @@ def test_the_table_loaded_with_its_repair_says_so_and_is_usable(hand):
         assert (0.0 < moved <= ROUNDING) if i == 1 else moved == 0.0
     assert fd.load('fer', 'gaz2019', repair=REPAIR_TO_NEAREST).repairs == ()
     (sentence,) = arm.repairs
-    assert re.search(r'fer_joint2 was .* \(eigenvalue -1\.8e-05 .* rounding of 5e-05$', sentence)
+    assert all(one in sentence for one in ('fer_joint2', '-1.8e-05', '5e-05'))
 
 
 def test_the_table_is_written_only_repaired_and_says_so():

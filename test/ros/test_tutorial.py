@@ -148,10 +148,8 @@ def through(shell, page, sim):
 def test_the_commands_of_getting_started_run(shell):
     (sim,) = [words for words in commands('getting-started.md') if words[0] == 'sim']
     said = through(shell, 'getting-started.md', [*sim, '--real-time-factor', '0.5'])
-    assert said['node state'].splitlines()[:2] == [
-        'active',
-        'running: torques are sent',
-    ]
+    state, status, *_ = said['node state'].splitlines()
+    assert state == 'active' and status.startswith('running:')
     assert (shell.folder / 'replay_output' / 'torques.png').is_file()
     assert (shell.folder / 'my_arm.yaml').is_file() and 'pass' in said['arm check my_arm.yaml']
 
@@ -161,6 +159,6 @@ def test_the_commands_for_the_real_arm_run(shell):
     sim = 'sim --arm fr3 --target fci --no-gains --real-time-factor 0.25'.split()
     said = through(shell, 'howto/real-arm.md', sim)
     # The recorder notes that no joint moved; the simulated arm equals its model.
-    assert 'note: no joint has moved' in said['bag record']
+    assert 'no joint' in said['bag record']
     assert said['node state'].startswith('inactive')
     assert 'Command' in said['node state --node feedforward']
