@@ -191,7 +191,9 @@ def _default(spec: ParameterSpec) -> str:
     value = spec.default
     if isinstance(value, list) and len(value) > 3 and not any(value):
         return f'{len(value)} zeros'
-    return f'`{json.dumps(value)}`' if value != '' else "`''`"
+    if isinstance(value, str):
+        return f'`{value}`' if value else 'empty'
+    return f'`{json.dumps(value)}`'
 
 
 def _meaning(spec: ParameterSpec) -> str:
