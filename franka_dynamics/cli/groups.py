@@ -229,6 +229,7 @@ def _csv_path(text: str) -> Path:
 @shared.options_as('fit', of.IdentificationOptions)
 @shared.gravity_option
 @shared.effort_scale_option
+@shared.add_gravity_option
 @flag('--all', 'print everything: all sets and hands', 'everything')
 @option('--output', 'folder for plots', shared.OUT_DIR_TYPE, default='replay_output')
 @flag('--no-plots', 'draw no plots')
@@ -287,6 +288,7 @@ def identify() -> None:
 @option('--friction', 'friction model', of.FRICTION_MODELS, default=of.FRICTION_MODELS[0])
 @flag('--rotor-inertia', 'identify one rotor inertia per joint as well')
 @shared.effort_scale_option
+@shared.add_gravity_option
 @flag(
     '--anyway',
     'accept unsound recordings or an arm no better than others',

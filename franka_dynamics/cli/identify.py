@@ -108,10 +108,10 @@ def _published_arms(arm: ArmChoice, start_arm: ArmDescription) -> list[ArmDescri
 
 def _used_motions(result: Identification, bags: Sequence[Bag]) -> Iterator[tuple[str, Motion]]:
     """Yield name and motion of each bag that the identification used."""
-    scale = result.options.effort_scales(result.estimate.model.n)
     for name, bag in zip(labels_of(bags), bags, strict=True):
         if name in result.recordings.names:
-            yield name, bag.motion(scale)
+            whole = result.options.with_whole_effort(bag.recording(), result.start)
+            yield name, to_motion(whole, bag.signal)
 
 
 def _arm_file_sentence(output_path: Path | None, result: Identification) -> str:

@@ -216,6 +216,10 @@ effort_scale_option = option(
     CommaList('NM_PER_UNIT,...', Number()),
     default=('1',),
 )
+add_gravity_option = flag(
+    '--add-gravity',
+    "efforts lack gravity (as a UR's, iiwa's, Flexiv's): add that of the arm",
+)
 
 
 def picture_path(text: str) -> Path:

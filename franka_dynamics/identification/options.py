@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .torque_model import TorqueModel
     from ..arm import ArmDescription
     from ..arrays import Array
+    from ..recordings.recording import Recording
 
 MAXWELL_SLIP = 'maxwell_slip'
 VISCOUS_COULOMB = 'viscous_coulomb'
@@ -40,6 +41,8 @@ class IdentificationOptions:
     `rotor_inertia` one rotor inertia per joint is identified as well. `regularization` is the
     precision of the prior on inertias: masses have a relative standard deviation of
     1/sqrt(precision). `effort_scale` is the torque of one unit of recorded effort. With
+    `add_gravity` efforts lack the gravity torque, as a UR's, an iiwa's or a Flexiv's do, and that
+    of the starting set is added to them. With
     `accept_unsound` an arm is also accepted if its recordings are not sound, or if it is not
     better than the published sets.
     """
@@ -49,6 +52,7 @@ class IdentificationOptions:
     rotor_inertia: bool = False
     regularization: float = DEFAULT_PRIOR_PRECISION
     effort_scale: tuple[float, ...] = (1.0,)
+    add_gravity: bool = False
     accept_unsound: bool = field(default=False, metadata={'former_key': 'anyway'})
 
     def __post_init__(self) -> None:
@@ -57,6 +61,12 @@ class IdentificationOptions:
             raise IdentificationError(
                 f'There is no friction model {self.friction!r}; '
                 f'choose {" or ".join(FRICTION_MODELS)}.'
+            )
+        if not any(self.gravity):
+            raise IdentificationError(
+                'gravity is 0,0,0. Efforts that lack the gravity torque are not those of an arm '
+                'without gravity: leave gravity as it was, and choose add_gravity '
+                '(--add-gravity), which adds the torque of the starting set to them.'
             )
         if not 0.0 < self.regularization < math.inf:
             raise IdentificationError(
@@ -69,6 +79,22 @@ class IdentificationOptions:
         from ..recordings.recording import effort_scales
 
         return effort_scales(self.effort_scale, n)
+
+    def with_whole_effort(self, recording: 'Recording', arm: 'ArmDescription') -> 'Recording':
+        """
+        Return a recording with efforts in N m and, if they lack it, an arm's gravity torque added.
+
+        Raises RecordingError for wrong scales.
+        """
+        from dataclasses import replace
+
+        from ..dynamics.pinocchio_model import PinocchioModel
+
+        scaled = recording.with_scaled_effort(self.effort_scales(arm.n))
+        if not self.add_gravity:
+            return scaled
+        gravity = PinocchioModel(arm, self.gravity).gravity(scaled.q)
+        return replace(scaled, effort=scaled.effort + gravity)
 
     def torque_model(self, start: 'ArmDescription') -> 'TorqueModel':
         """Return the torque model of an arm with the options' gravity, friction and rotors."""

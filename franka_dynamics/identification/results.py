@@ -357,6 +357,8 @@ def _torque_error_note(result: Identification) -> str:
 
 def _fit_notes(result: Identification) -> Iterator[str]:
     """Yield an arm file's notes on how its arm was fitted, and whether that is better."""
+    if result.options.add_gravity:
+        yield f'efforts came without gravity: {added_gravity_sentence(result)}'
     if result.keeps_published_inertias:
         yield 'inertias as published, to which the identified ones were NOT better'
         yield 'friction fitted to all of the data'
@@ -368,6 +370,14 @@ def _fit_notes(result: Identification) -> Iterator[str]:
     yield 'physically consistent'
     prior = f'{result.start.inertial_set} of precision {result.options.regularization:g}'
     yield f'prior about {prior}'
+
+
+def added_gravity_sentence(result: Identification) -> str:
+    """Return what holds the parameters that gravity shows, where efforts came without it."""
+    return (
+        f'the gravity torque of {result.start.inertial_set} was added before the fit, so that '
+        'what gravity alone shows of masses and their centres is of that set, and not of the data'
+    )
 
 
 def _warning_notes(result: Identification) -> Iterator[str]:

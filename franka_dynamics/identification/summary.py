@@ -199,8 +199,7 @@ def summarise_recording(
     arm = model.arm
     try:
         recording = as_recording(source, name, arm)
-        scales = options.effort_scales(arm.n)
-        recording = recording.with_scaled_effort(scales)
+        recording = options.with_whole_effort(recording, arm)
         if isinstance(source, Motion):
             motion = replace(source, effort=recording.effort)
         else:

@@ -59,8 +59,7 @@ def with_torque_deviations(
 
 
 def _recordings(result: Identification, sources: Sequence[AnyRecording]) -> Iterator[Recording]:
-    """Yield the recordings along which the observer is run, with scaled efforts."""
-    scales = result.options.effort_scales(result.start.n)
+    """Yield the recordings along which the observer is run, with whole efforts."""
     for source in sources[:_MAX_OBSERVED_RECORDING_COUNT]:
         if isinstance(source, Motion):
             continue  # it is filtered, and shows no vibration
@@ -69,7 +68,7 @@ def _recordings(result: Identification, sources: Sequence[AnyRecording]) -> Iter
         except FrankaDynamicsError:
             continue
         chosen = recording.select(slice(0, _MAX_OBSERVED_MESSAGE_COUNT))
-        yield chosen.with_scaled_effort(scales)
+        yield result.options.with_whole_effort(chosen, result.start)
 
 
 def _with_deviation(

@@ -372,7 +372,7 @@ def evaluate_replay(
     As before an identification, nothing is judged by fits where values have faults of their own.
     Raises RecordingError if the recording has other units, or too few samples.
     """
-    recording = recording.with_scaled_effort(options.effort_scale)
+    recording = options.with_whole_effort(recording, arms[0])
     require_plausible_units(recording, arms[0])
     motion = to_motion(recording, signal)
     fits = torque_predictions(arms, motion, gravity=options.gravity)

@@ -20,7 +20,11 @@ from .replay import mass_ambiguity_sentences, verdict_headline, verdict_lines
 from ..arm.arm_file import is_franka_arm
 from ..arm.friction import LinearFriction
 from ..identification.options import MAX_MASS_RATIO
-from ..identification.results import Identification, MIN_IMPROVEMENT_RATIO
+from ..identification.results import (
+    added_gravity_sentence,
+    Identification,
+    MIN_IMPROVEMENT_RATIO,
+)
 from ..identification.tracking import FRANKA_ROS2_GAINS
 from ..recordings.preprocessing import Motion
 
@@ -147,6 +151,8 @@ def tracking_error_sentence(result: Identification) -> str:
 
 def detail_sentences(result: Identification) -> Iterator[str]:
     """Yield sentences on recordings' faults and remarks, masses, and the hand."""
+    if result.options.add_gravity:
+        yield f'Efforts came without gravity: {added_gravity_sentence(result)}.'
     yield from _verdict_sentences(result)
     yield from _mass_ratio_sentences(result)
     yield from (f'left out: {failure}' for failure in result.recordings.failures)

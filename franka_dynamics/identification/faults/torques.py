@@ -199,7 +199,10 @@ class WrongGravity(Fault):
     def sentence(cls, diagnosis: Diagnosis, joints: Sequence[str], effort_scales: Array) -> str:
         """Return a sentence with the direction of gravity found, or that efforts lack gravity."""
         if lacks_gravity(diagnosis.values):
-            return 'Efforts leave gravity out. Record a topic with measured torques.'
+            return (
+                'Efforts leave gravity out. Add the torque of the starting set by add_gravity '
+                '(--add-gravity), or record a topic with measured torques.'
+            )
         return super().sentence(diagnosis, joints, effort_scales)
 
 

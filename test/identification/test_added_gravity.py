@@ -1,0 +1,62 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Efforts that lack the gravity torque, as drivers of some arms publish them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import franka_dynamics as fd
+from franka_dynamics.errors import IdentificationError
+from franka_dynamics.identification.options import IdentificationOptions
+from franka_dynamics.identification.results import identified_arm_text
+from franka_dynamics.identification.verdict import evaluate_replay
+from franka_dynamics.recordings.options import SignalOptions
+
+FER = fd.load('fer', hand='none')
+ADDS = IdentificationOptions(add_gravity=True)
+
+
+@pytest.fixture(scope='module')
+def logs(fer_recording, fer_1khz_recording):
+    """Return two real recordings whose driver subtracts the gravity torque of its own model."""
+    found = []
+    for whole in (fer_recording, fer_1khz_recording):
+        # Another arm than the one that is added: of the recording itself.
+        own = fd.identify([whole], FER, [FER]).arm
+        lacks = whole.effort - fd.NewtonEulerModel(own).gravity(whole.q)
+        found.append((whole, replace(whole, effort=lacks)))
+    return found
+
+
+@pytest.mark.parametrize('k', [0, 1], ids=['slow', 'fast'])
+def test_a_real_arm_without_gravity_gets_that_of_the_reference(logs, k):
+    whole, lacking = logs[k]
+    without = fd.identify([lacking], FER, [FER])
+    assert not without.verdict.sound  # the efforts lack gravity
+    result = fd.identify([lacking], FER, [FER], ADDS)
+    assert result.verdict.sound
+    model, start = fd.NewtonEulerModel(result.arm), fd.NewtonEulerModel(FER)
+    apart = np.sqrt(np.mean((model.gravity(whole.q) - start.gravity(whole.q)) ** 2, axis=0))
+    assert apart.max() < 0.35
+    # Dynamics and friction are found as in the whole recording.
+    complete = fd.identify([whole], FER, [FER])
+    assert result.arm_errors.test.E < 1.15 * complete.arm_errors.test.E
+    said = ' '.join(identified_arm_text(result).split())
+    assert 'without gravity' in said and 'gaz2019' in said
+
+
+def test_replay_adds_the_gravity_of_its_first_arm(logs):
+    whole, lacking = logs[0]
+    found = [
+        evaluate_replay(one, [FER], SignalOptions(), options).predictions[0].error.E
+        for one, options in ((whole, IdentificationOptions()), (lacking, ADDS))
+    ]
+    assert found[1] < 1.1 * found[0]
+
+
+def test_an_arm_without_gravity_is_refused():
+    for zero in ((0.0, 0.0, 0.0), np.zeros(3)):
+        with pytest.raises(IdentificationError, match='add_gravity'):
+            IdentificationOptions(gravity=zero)
