@@ -9,33 +9,35 @@ Arguments: the node's full name, and JOINT=POSITION of each joint there [rad, m]
 
 from collections.abc import Mapping, Sequence
 import sys
-import time
 
+from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.duration import Duration
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from .node_client import NodeClient, NodeClientError
-from ..errors import FrankaDynamicsError, NotActiveError
+from .topics import DESCRIPTION_QOS
+from ..control.feedforward import State
+from ..errors import FrankaDynamicsError
 
 _TIMEOUT_S = 120.0  # in which the node must begin to command
-_PAUSE_S = 0.1  # between two attempts
 _WAY_S = 1.0  # duration of the motion, of some milliradians
 
 
 def lead_home(client: NodeClient, home: Mapping[str, float]) -> None:
     """Lead the joints to positions [rad, m] once the node commands; raise NodeClientError."""
+    states: list[str] = []
+
+    def on_status(message: DiagnosticStatus) -> None:
+        values = {pair.key: pair.value for pair in message.values}
+        states.append(values.get('state', ''))
+
+    topic = f'{client.name}/status'
+    client.node.create_subscription(DiagnosticStatus, topic, on_status, DESCRIPTION_QOS)
+    if not client.wait_until(lambda: states[-1:] == [State.RUNNING.value], _TIMEOUT_S):
+        raise NodeClientError(f'{client.name} commands no torques within {_TIMEOUT_S:g} s.')
     point = JointTrajectoryPoint(positions=list(home.values()))
     point.time_from_start = Duration(seconds=_WAY_S).to_msg()
-    give_up = time.monotonic() + _TIMEOUT_S
-    while True:
-        try:
-            client.follow_trajectory(JointTrajectory(joint_names=list(home), points=[point]))
-            return
-        except NodeClientError as error:
-            refused = error.refusal_error_type == NotActiveError.__name__
-            if not refused or time.monotonic() > give_up:
-                raise
-        client.poll_for(_PAUSE_S)
+    client.follow_trajectory(JointTrajectory(joint_names=list(home), points=[point]))
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -45,6 +47,8 @@ def main(args: Sequence[str] | None = None) -> int:
     try:
         with NodeClient(name, _TIMEOUT_S) as client:
             lead_home(client, home)
+    except KeyboardInterrupt:
+        return 0  # the launch ends, and with it the need
     except FrankaDynamicsError as error:
         print(f'The arm was not led to its start pose: {error}', file=sys.stderr)
         return 1
