@@ -57,7 +57,8 @@ PLANNED_S = 5.0  # [s] after which a reference that was not answered is sent aga
 FEEDFORWARD = f'{SIMULATION_NAMESPACE}/feedforward'
 COMMAND = f'{FEEDFORWARD}: Command'
 
-HOLD_RAD = 1e-3
+# Under ros2_control the arm leaves home before the first torque (docs/howto/gazebo.md).
+HOLD_RAD = {'direct': 1e-3, 'ros2_control': 0.05}
 TRACK_MRAD = 10.0
 RECOVERED_RAD = 0.05
 # Real duration of a pause [s]; simulated time that the arm has to recover after a reset [s], and
