@@ -60,6 +60,7 @@ def test_the_simulated_arm_is_known_and_carried(start_both):
     node = start_both()
     with NodeClient('feedforward', TIMEOUT_S) as client:
         until(lambda: 'torques are sent' in client.status_sentence(), 'torques')
+        client.clear_fault()  # services are found, too
     found = list(system_checks('joint_states', COMMAND, 2.0))
     said = [f'{one.subject}: {one.text}' for one in found]
     assert any(one.startswith('commands: /feedforward publishes') for one in said), said
