@@ -223,6 +223,12 @@ def test_an_unusable_state_stops_and_a_wrong_one_is_a_fault(name):
     np.testing.assert_array_equal(np.isfinite(script.sent), True)
 
 
+def test_a_velocity_that_no_joint_has_is_named_as_impossible():
+    script = Script().running()
+    script.give(1, 1500.0 * LAST)
+    assert script.core.ending.last_reason.code is ReasonCode.IMPOSSIBLE_VALUE
+
+
 @pytest.mark.parametrize('name', BROKEN)
 @pytest.mark.parametrize('begun', [lambda s: s.braking(True), Script.holding])
 def test_an_arm_is_held_again_if_its_states_may_recover(name, begun):
