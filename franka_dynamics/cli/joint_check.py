@@ -15,7 +15,7 @@ from ..ros.trajectory_messages import trajectory_message
 # Asked of each joint [rad, or m]. A tenth of the usual gains then overcomes a joint's friction.
 _STEP = 0.1
 # Time to move by the step, and again to move back.
-_STEP_TIME_S = 2.0
+_STEP_TIME_S = 1.5
 # A joint moves if it moves by this share of the step or more.
 _MIN_SHARE = 0.3
 _STATE_TIMEOUT_S = 5.0
