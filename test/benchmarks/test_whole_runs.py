@@ -19,4 +19,4 @@ def test_memory_does_not_grow_in_a_minute_at_a_kilohertz():
 
 def test_a_killed_sender_leaves_no_torque_and_no_step():
     said = printed(BENCHMARKS / 'receivers.py', '--events', 'kill', '--targets', 'mujoco')
-    assert said.endswith('\n0 of 1 events missed a bound\n')
+    assert said.splitlines()[-1].split()[:3] == ['0', 'of', '1']

@@ -485,4 +485,4 @@ def test_an_address_where_nobody_listens_is_refused_by_name(paths, monkeypatch, 
     monkeypatch.setattr('franka_dynamics.cli.identify.DASK_TIMEOUT_S', 0.5)
     for address in ('tcp://127.0.0.1:9', 'nonsense://x'):
         assert main(['identify', 'arm', str(paths[0]), '--workers', address]) == EXIT_INVALID_INPUT
-        assert f'No Dask scheduler answers at {address}' in capsys.readouterr().err
+        assert address in capsys.readouterr().err
