@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The launch file and the page for franka_ros2 beside franka_ros2 itself, on franka-sim."""
 
+from contextlib import closing, contextmanager, ExitStack
 import os
 from pathlib import Path
 import re
@@ -20,7 +21,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from franka_dynamics.arm import load
 from franka_dynamics.ros.node_client import NodeClient, NodeClientError
 
-from .test_launch import controllers, launched, NODE_STARTED  # noqa: F401
+from .conftest import Probe
+from .test_launch import controller_states, NODE_STARTED, running_launch_files
 from ..launch_files.launching import ROS2
 from ..processes import ROOT, TIMEOUT_S
 from ..ros2_control_prefix import in_prefixes, PREFIXES
@@ -42,19 +44,11 @@ PARAMETERS = """
     kp: [40.0, 40.0, 40.0, 40.0, 10.0, 10.0, 5.0]
     kd: [6.0, 6.0, 6.0, 6.0, 1.5, 1.5, 0.7]
 """
+ACTIVE = {'joint_state_broadcaster': 'active', 'effort_controller': 'active'}
 AWAY = np.array([0.1, 0.05, -0.1, 0.1, 0.1, -0.1, 0.2])  # where a motion goes from the start [rad]
 REST_NM = 1e-9  # C dq + M ddq_d and the gains at an arm that franka-sim holds still
 REACHED_RAD = 1e-3
 REFLEX_S = 0.1  # in which the robot misses 100 packets; 20 in a row are a reflex
-
-
-@pytest.fixture
-def robot(tmp_path):
-    """Return a simulated robot that stops, as a real one, after 20 lost packets in a row."""
-    robot = FrankaSim(tmp_path, measured=True, FRANKA_SIM_ENFORCE_COMM_CONSTRAINTS='1')
-    robot.prefer()
-    yield robot
-    robot.kill()
 
 
 def command(*words):
@@ -86,78 +80,138 @@ def seconds_to_duration(seconds):
     return Duration(sec=int(seconds), nanosec=round(1e9 * (seconds % 1.0)))
 
 
-def test_rest_a_motion_a_switch_a_second_source_a_reflex_a_kill(
-    probe,
-    launched,  # noqa: F811
-    robot,
-    controllers,  # noqa: F811
-    tmp_path,
-    monkeypatch,
-):
-    # The manager and the robot are preferred to other processes; so is the node, as by default.
-    monkeypatch.delenv('FRANKA_DYNAMICS_REALTIME')
-    (tmp_path / 'parameters.yaml').write_text(PARAMETERS)
-    bringup, log = launched(
-        str(in_prefixes(BRINGUP)),
-        'robot_type:=fr3',
-        f'robot_ip:={robot.address}',
-        'load_franka_robot_state_broadcaster:=false',
-    )
-    states = probe.collect(JointState, 'franka/joint_states')
-    probe.until(lambda: states, 'a joint state of franka_ros2')
+class World:
+    """franka_ros2 with a simulated robot, and this package's launch file for it beside it."""
 
-    def position():
-        before = len(states)
-        probe.until(lambda: len(states) > before, 'a joint state')
-        row = dict(zip(states[-1].name, states[-1].position))
+    def __init__(self, probe, robot, launch, folder):
+        self.probe, self.robot = probe, robot
+        self.bringup, self.bringup_log = launch(
+            str(in_prefixes(BRINGUP)),
+            'robot_type:=fr3',
+            f'robot_ip:={robot.address}',
+            'load_franka_robot_state_broadcaster:=false',
+        )
+        self.states = probe.collect(JointState, 'franka/joint_states')
+        probe.until(lambda: self.states, 'a joint state of franka_ros2')
+        parameters = folder / 'parameters.yaml'
+        parameters.write_text(PARAMETERS)
+        words = 'receiver:=effort_controller', f'params_file:={parameters}'
+        self.launch, self.log = launch('franka_ros2', *words)
+        probe.until_status('feedforward', state='running')
+
+    @property
+    def controllers(self):
+        return controller_states(self.probe)
+
+    @property
+    def is_stopped(self):
+        """Whether the robot has stopped by a reflex: all controllers are inactive then."""
+        return set(self.controllers.values()) == {'inactive'}
+
+    def position(self):
+        before = len(self.states)
+        self.probe.until(lambda: len(self.states) > before, 'a joint state')
+        row = dict(zip(self.states[-1].name, self.states[-1].position))
         return np.array([row[name] for name in FR3.joint_names])
 
-    receiver = 'receiver:=effort_controller'
-    ours, said = launched('franka_ros2', receiver, f'params_file:={tmp_path / "parameters.yaml"}')
-    active = {'joint_state_broadcaster': 'active', 'effort_controller': 'active'}
-
-    def stopped():
-        """Return whether the robot has stopped by a reflex: all controllers are inactive then."""
-        return set(controllers().values()) == {'inactive'}
-
-    def recover():
+    def recover(self):
+        """Run what the page says of a reflex."""
         for words in recovery():
             command(*('effort_controller' if word == 'receiver' else word for word in words))
-        probe.until_status('feedforward', state='running')
-        assert controllers() == active
+        self.probe.until_status('feedforward', state='running')
+        assert self.controllers == ACTIVE
+
+    def undisturbed(self, done):
+        """Do something; again, if a busy machine lost 20 packets meanwhile, after a recovery."""
+        for _ in range(3):
+            try:
+                return done()
+            except (AssertionError, NodeClientError):
+                if not self.is_stopped:
+                    raise
+                self.recover()
+        return done()
+
+
+@pytest.fixture(scope='module')
+def shared_world(tmp_path_factory):
+    """Make the world that the tests below share."""
+    folder = tmp_path_factory.mktemp('beside')
+    # A simulated robot that stops, as a real one, after 20 lost packets in a row.
+    robot = FrankaSim(folder, measured=True, FRANKA_SIM_ENFORCE_COMM_CONSTRAINTS='1')
+    with ExitStack() as ends:
+        ends.callback(robot.kill)
+        # Manager and robot are preferred to other processes; so is the node, as by default.
+        robot.prefer()
+        ends.enter_context(pytest.MonkeyPatch.context()).delenv('FRANKA_DYNAMICS_REALTIME')
+        probe = ends.enter_context(closing(Probe()))
+        ends.callback(command, 'daemon', 'stop')
+        launch = ends.enter_context(contextmanager(running_launch_files)(folder))
+        yield World(probe, robot, launch, folder)
+
+
+@pytest.fixture
+def world(shared_world):
+    """Return the shared world, whose node commands."""
+    if shared_world.is_stopped:
+        shared_world.recover()
+    shared_world.probe.until_status('feedforward', state='running')
+    return shared_world
+
+
+def test_a_resting_robot_gets_no_torque(world):
+    # The robot compensates gravity.
+    robot = world.robot
 
     def rest():
-        # The robot compensates gravity, and gets no torque.
         first, begun = robot.cycles, time.monotonic()
-        probe.until(
+        world.probe.until(
             lambda: robot.cycles > first + 500 or time.monotonic() > begun + 5.0,
             'torques',
         )
         assert robot.cycles > first + 500
         assert np.abs(robot.torques()[first:]).max() < REST_NM
 
+    assert world.controllers == ACTIVE
+    world.undisturbed(rest)
+
+
+def test_a_motion_ends_at_its_goal(world):
     def motion():
-        with NodeClient('feedforward', TIMEOUT_S, probe.spin) as client:
-            goal = position() + AWAY
+        with NodeClient('feedforward', TIMEOUT_S, world.probe.spin) as client:
+            goal = world.position() + AWAY
             assert client.follow_trajectory(slow_motion(goal - AWAY, goal)) == 'finished'
             # What a busy machine's arm lacks when the motion ends it makes good.
-            probe.until(lambda: np.abs(position() - goal).max() < REACHED_RAD, 'the goal')
+            world.probe.until(
+                lambda: np.abs(world.position() - goal).max() < REACHED_RAD, 'the goal'
+            )
 
+    world.undisturbed(motion)
+
+
+def test_torques_begin_anew_when_the_controller_is_active_again(world):
     def switched():
-        """Switch the controller off and on again: the torques cease, and begin anew."""
         switch = 'control', 'switch_controllers'
         command(*switch, '--deactivate', 'effort_controller')
-        probe.until_status('feedforward', state='silent')
+        world.probe.until_status('feedforward', state='silent')
         command(*switch, '--activate', 'effort_controller')
-        probe.until_status('feedforward', state='running')
+        world.probe.until_status('feedforward', state='running')
+
+    world.undisturbed(switched)
+
+
+def test_states_of_a_second_source_are_named(world):
+    probe, names = world.probe, world.states[-1].name
 
     def second_source():
         """Publish states of another arm beside franka_ros2; then no more, and clear the fault."""
         other = probe.create_publisher(JointState, 'franka/joint_states', 1)
 
         def is_named():
-            other.publish(JointState(name=states[-1].name, position=7 * [0.5], velocity=7 * [0.0]))
-            return probe.says('feedforward', 'a second node publishes /franka/joint_states')
+            other.publish(JointState(name=names, position=7 * [0.5], velocity=7 * [0.0]))
+            return probe.says('feedforward', 'second node') and probe.says(
+                'feedforward', '/franka/joint_states'
+            )
 
         try:
             probe.until(is_named, 'the node names a second source of joint states')
@@ -166,36 +220,24 @@ def test_rest_a_motion_a_switch_a_second_source_a_reflex_a_kill(
         probe.client.clear_fault()
         probe.until_status('feedforward', state='running')
 
-    def undisturbed(done):
-        """Do something; again, if a busy machine lost 20 packets meanwhile, after a recovery."""
-        for _ in range(3):
-            try:
-                return done()
-            except (AssertionError, NodeClientError):
-                if not stopped():
-                    raise
-                recover()
-        return done()
+    world.undisturbed(second_source)
 
-    try:
-        probe.until_status('feedforward', state='running')
-        assert controllers() == active
-        undisturbed(rest)
-        undisturbed(motion)
-        undisturbed(switched)
-        undisturbed(second_source)
-        # The manager pauses, and the robot stops.
-        manager = int(re.search(MANAGER_STARTED, log.read_text())[1])
-        os.kill(manager, signal.SIGSTOP)
-        time.sleep(REFLEX_S)
-        os.kill(manager, signal.SIGCONT)
-        probe.until(stopped, 'the reflex')
-        probe.until_status('feedforward', state='silent')
-        recover()
-        # A killed node: launch deactivates and unloads the controller that holds its torque.
-        os.kill(int(re.search(NODE_STARTED, said.read_text())[1]), signal.SIGKILL)
-        probe.until(lambda: ours.poll() is not None, 'the end of the launch')
-        assert 'effort_controller' not in controllers()
-        assert bringup.poll() is None
-    finally:
-        command('daemon', 'stop')
+
+def test_after_a_reflex_the_commands_of_the_page_recover(world):
+    # The manager pauses, and the robot stops.
+    manager = int(re.search(MANAGER_STARTED, world.bringup_log.read_text())[1])
+    os.kill(manager, signal.SIGSTOP)
+    time.sleep(REFLEX_S)
+    os.kill(manager, signal.SIGCONT)
+    world.probe.until(lambda: world.is_stopped, 'the reflex')
+    world.probe.until_status('feedforward', state='silent')
+    world.recover()
+
+
+# The last of this file, because it ends the node.
+def test_the_launch_unloads_the_controller_of_a_killed_node(shared_world):
+    world = shared_world  # whose node need not command
+    os.kill(int(re.search(NODE_STARTED, world.log.read_text())[1]), signal.SIGKILL)
+    world.probe.until(lambda: world.launch.poll() is not None, 'the end of the launch')
+    assert 'effort_controller' not in world.controllers
+    assert world.bringup.poll() is None

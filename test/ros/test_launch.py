@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launch files under ROS's own launch, with the processes that they start."""
 
+from functools import partial
 import os
 import re
 import signal
@@ -42,13 +43,12 @@ PARAMETERS = """
 """
 
 
-@pytest.fixture
-def launched(tmp_path):
-    """Return a function that runs a launch file; its processes end with the test."""
-    prefix, running = launching.own_prefix(tmp_path / 'prefix'), []
+def running_launch_files(folder):
+    """Yield a function that runs a launch file, with a log in a folder; it ends with this."""
+    prefix, running = launching.own_prefix(folder / 'prefix'), []
 
     def launch(name, *arguments):
-        log = tmp_path / f'launch{len(running)}.log'
+        log = folder / f'launch{len(running)}.log'
         file = name if '/' in name else share_directory() / 'launch' / f'{name}.launch.py'
         with log.open('wb') as output:
             words = ['-c', launching.ROS2, 'launch', file, *arguments]
@@ -56,24 +56,34 @@ def launched(tmp_path):
             running.append(start_python(*words, **given, stdout=output))
         return running[-1], log
 
-    yield launch
-    for process in running:
-        if process.poll() is None:
-            process.send_signal(signal.SIGINT)
-            process.wait(TIMEOUT_S)
+    try:
+        yield launch
+    finally:
+        for process in running:
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+                process.wait(TIMEOUT_S)
+
+
+@pytest.fixture
+def launched(tmp_path):
+    """Return a function that runs a launch file; its processes end with the test."""
+    yield from running_launch_files(tmp_path)
+
+
+def controller_states(probe):
+    """Return a real controller manager's controllers and their states."""
+    messages = pytest.importorskip('controller_manager_msgs.srv')
+    with NodeClient('controller_manager', timeout=TIMEOUT_S, on_wait=probe.spin) as client:
+        answer = client.call_service(messages.ListControllers, 'list_controllers')
+    return {one.name: one.state for one in answer.controller}
 
 
 @pytest.fixture
 def controllers(probe):
     """Return a function that returns a real controller manager's controllers and their states."""
-    messages = pytest.importorskip('controller_manager_msgs.srv')
-
-    def states():
-        with NodeClient('controller_manager', timeout=TIMEOUT_S, on_wait=probe.spin) as client:
-            answer = client.call_service(messages.ListControllers, 'list_controllers')
-        return {one.name: one.state for one in answer.controller}
-
-    return states
+    pytest.importorskip('controller_manager_msgs')
+    return partial(controller_states, probe)
 
 
 def test_the_launch_or_the_pages_command_unloads_a_controller(
