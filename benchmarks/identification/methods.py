@@ -241,7 +241,18 @@ def mujoco_sysid(arm: fd.ArmDescription, motions: list[Motion], rotors: bool) ->
         ):
             parameters.add(_joint_parameter(sysid, joint.name, field, most))
     sequences = _windows(sysid, model, spec, joined(motions))
-    residual = sysid.build_residual_fn(models_sequences=[sequences])
+    windows = sequences.measured_rollout
+
+    # sysid.build_residual_fn would build each model anew for each window.
+    def residual(x: Array, given: Any) -> tuple[Any, ...]:
+        left, *others = sysid.model_residual(
+            x, given, lambda one: sysid.apply_param_modifiers(one, spec), windows
+        )
+        if x.ndim == 2:  # columns of x, each with all windows
+            left = left.reshape(len(left), x.shape[1], len(windows))
+            left = left.transpose(2, 0, 1).reshape(-1, x.shape[1])
+        return [left], *others
+
     found, _ = sysid.optimize(parameters, residual, verbose=False)
     fitted = sysid.apply_param_modifiers(found, spec)
     return Predictor(
@@ -282,7 +293,7 @@ def _windows(sysid: Any, model: Any, spec: Any, motion: Motion) -> Any:
             if np.ptp(np.diff(part.time)) > 1e-3:  # what was left out lies between
                 continue
             time = part.time - part.time[0]
-            fine = np.arange(0.0, time[-1], STEP_S)
+            fine = STEP_S * np.arange(round(WINDOW_S / STEP_S))
             names.append(f'{number}_{start}')
             states.append(sysid.create_initial_state(model, part.q[0], part.dq[0], np.zeros(0)))
             torque = np.stack([np.interp(fine, time, one) for one in part.effort.T], axis=1)
