@@ -56,6 +56,10 @@ PARTS = {
         {'RMW_IMPLEMENTATION': 'rmw_cyclonedds_cpp'},
     ),
     'franka_ros2': Part('franka_bringup', ('test/ros/test_franka_ros2.py',)),
+    'mujoco_ros2_control': Part(
+        'mujoco_ros2_control',
+        ('test/ros/test_launch.py::test_an_arm_in_mujoco_ros2_control_is_held',),
+    ),
     'gazebo': Part('ros_gz_sim', ('test/ros/test_gazebo.py',)),
 }
 

@@ -4,6 +4,7 @@
 
 from functools import partial
 import os
+from pathlib import Path
 import re
 import signal
 import subprocess
@@ -24,12 +25,13 @@ from franka_dynamics.ros.node_client import NodeClient
 from franka_dynamics.ros.topics import DESCRIPTION_QOS
 from franka_dynamics.ros.trajectory_messages import reference_message
 
-from .conftest import ArmStream, COMMAND
+from .conftest import ArmStream, COMMAND, HELD_RAD
 from ..launch_files import launching
 from ..processes import background, start_python, TIMEOUT_S
-from ..ros2_control_prefix import environment, in_prefixes
+from ..ros2_control_prefix import environment, in_prefixes, PREFIXES
 from ..scripts import loaded
 
+MUJOCO = 'lib/mujoco_ros2_control/ros2_control_node'
 NODE_STARTED = r'feedforward_node-\d+\]: process started with pid \[(\d+)\]'
 SPAWNER_STARTED = NODE_STARTED.replace('feedforward_node', 'spawner')
 # The robot compensates gravity, so a torque is commanded only for an inclined base.
@@ -164,6 +166,39 @@ def test_a_failed_start_names_who_has_the_efforts(
     launched('franka_ros2', 'receiver:=effort_controller')
     expected = {'other': 'inactive', 'effort_controller': 'active'}
     probe.until(lambda: controllers() == expected, 'the second start')
+
+
+# On a busy machine joint states pause.
+PATIENT = """
+/**:
+  ros__parameters:
+    max_state_age: 0.0
+    period: 2.5
+"""
+
+
+@pytest.mark.skipif(
+    not any((Path(one) / MUJOCO).exists() for one in PREFIXES.split(os.pathsep)),
+    reason='FRANKA_DYNAMICS_ROS2_CONTROL names no prefix with mujoco_ros2_control',
+)
+def test_an_arm_in_mujoco_ros2_control_is_held(probe, launched, tmp_path):
+    file = tmp_path / 'patient.yaml'
+    file.write_text(PATIENT)
+    arm = load('fr3', hand='franka_hand')
+    given = f'robot_type:={arm.name}', f'hand:={arm.hand}', 'headless:=true', 'namespace:=/'
+    launch, log = launched('mujoco_ros2_control', *given, f'params_file:={file}')
+    states = probe.collect(JointState, 'joint_states')
+    stages = 'physics thread', 'activated joint_state_broadcaster', 'activated effort_controller'
+    for stage in (*stages, 'commanding (target mujoco)'):  # each may take long on a busy machine
+        probe.until(lambda stage=stage: stage in log.read_text(), stage)
+    count = len(states)
+    probe.until(lambda: len(states) > count + 200, 'states')
+    for state in states:
+        position = dict(zip(state.name, state.position))
+        q = [position[name] for name in arm.joint_names]
+        np.testing.assert_allclose(q, arm.home, rtol=0, atol=HELD_RAD)
+    launch.send_signal(signal.SIGINT)
+    assert launch.wait(TIMEOUT_S) == 0
 
 
 def test_a_motion_reaches_its_goal_and_ctrl_c_ends_both_nodes(probe, launched):
