@@ -69,6 +69,7 @@ class InertialSet:
     hand: str = NO_HAND
     rounding: typed_file.PositiveFloat | None = None
     repairs: tuple[str, ...] = ()
+    unmeasured: tuple[str, ...] = ()  # signs that nobody has measured masses or tensors
     links: tuple[Body, ...]
     base_link: Body | None = None
     payload: Body | None = None  # in the flange frame, in the last of `links`
@@ -217,6 +218,8 @@ def _description_with_set(file: ArmFile, inertial_set: str, path: str) -> ArmDes
         rounding=inertial.rounding or 0.0,
         file=path,
         repairs=inertial.repairs,
+        unmeasured=inertial.unmeasured,
+        torque_notes=inertial.unmeasured,
     )
 
 
@@ -362,6 +365,7 @@ def _arm_file_content(
         hand=description.hand,
         rounding=description.rounding or None,
         repairs=description.repairs,
+        unmeasured=description.unmeasured,
         links=tuple(Body.from_inertia(link) for link in description.links),
         base_link=None if base_link is None else Body.from_inertia(base_link),
         payload=Body.from_inertia(load) if load.mass else None,

@@ -60,12 +60,15 @@ class ArmDescription(ArmFields):
         otherwise.
     repairs : tuple of str
         A sentence for each link whose inertia was repaired on request.
+    unmeasured : tuple of str
+        A sentence for each sign that nobody has measured the links' masses or tensors: one mass of
+        all links, one tensor of unlike links.
     notes : tuple of str
         What `import_urdf` noted if the arm was loaded from a URDF; not stored in arm files.
     torque_notes : tuple of str
         Those of the notes that say what changes torques: a tilted mount, joints that are held,
-        links without mass, links that are not physical; and what `load` asks about a hand or
-        payload.
+        links without mass, links that are not physical or not measured; and what `load` asks
+        about a hand or payload.
     rated_load : float or None
         The manufacturer's largest mass on the flange [kg]; None if the arm file states none.
     payload : LinkInertia
@@ -112,6 +115,7 @@ class ArmDescription(ArmFields):
     rounding: float = 0.0
     file: str = ''
     repairs: tuple[str, ...] = ()
+    unmeasured: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     torque_notes: tuple[str, ...] = ()
     mount_pose: Array = field(default_factory=lambda: np.eye(4))

@@ -5,11 +5,11 @@ Finds after what time a recording is that of another arm.
 
 A load or a contact that begins or ceases, and efforts whose gain or offset drifts, are one fault:
 no arm fits the whole recording. It is cut into ten parts of equal length. Two of them (a fold) are
-predicted by a fit to the others in which gains and offsets of one joint, or of all, change after
-one of the parts or in proportion to time, and by a fit without a change. What predicts better is a
-change. Its effect is the factor by which E of the arm identified from the whole recording exceeds
-E of an arm without the change: one identified from the parts on one side of it, or from all with
-the change undone. Constant offsets, which are only asked about, count for nothing there.
+predicted by a fit to the others in which something changes after one of the parts or in proportion
+to time, and by a fit without a change: the gain and offset of one joint, or for all joints a gain,
+a load and a force at the flange. What predicts better is a change. Its effect is the factor by
+which E of the arm identified from the whole recording exceeds that of one identified with the
+change undone. Constant offsets, which are only asked about, count for nothing there.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from . import least_squares
-from .faults import CRITICAL_T_VALUE, Diagnosis, MIN_HARMFUL_ERROR_RATIO, sure_share
+from .faults import CRITICAL_T_VALUE, Diagnosis, Fault, MIN_HARMFUL_ERROR_RATIO, sure_share
 from .faults.checks import Changed
-from .faults.torques import EffortGain, EffortOffset
+from .faults.torques import ConstantForce, EffortGain, EffortOffset, UndeclaredLoad
 from .least_squares import FOLD_COUNT, GramStack, residual_weights
 from .options import DEFAULT_PRIOR_PRECISION
 from .prior import Prior
@@ -32,13 +32,13 @@ _PART_COUNT = 2 * FOLD_COUNT
 _MIN_PARTS_ON_A_SIDE = 2
 # Standard deviation of a gain's change in the prior.
 _GAIN_STD = 0.3
-# Standard deviation of an offset's change in the prior, relative to the largest torque.
-_OFFSET_STD_TO_MAX = 0.05
+# Standard deviation of any other change in the prior: its torque relative to the largest one.
+_TORQUE_STD_TO_MAX = 0.05
 
 
 class _Change(NamedTuple):
     """
-    A change of gains and offsets, at `columns`, and how well it predicts left-out parts.
+    A change, with the coefficients of `columns`, and how well it predicts left-out parts.
 
     `joints` are those that change, none for all; `profile` (parts,) is the share of the change in
     each part, `begin` the first part behind a sudden one, else 0. `squares` (2, folds, n) are the
@@ -71,21 +71,29 @@ class _Parts:
     """
     A recording's parts as Gram matrices of the model's columns, those of changes, and the torque.
 
-    The columns of changes are all joints' gains, then their offsets.
+    The columns of changes are those of each joint's gain and offset, and of what all joints share.
     """
 
     def __init__(self, grams: GramStack, prior: Prior) -> None:
         """Take the columns of the model and of changes from `grams`, with a fold for each part."""
-        n = prior.model.n
         self.p = len(prior.std)
-        kinds = [kind((k,)) for kind in (EffortGain, EffortOffset) for k in range(n)]
-        changes = grams.column_indices([name for one in kinds for name in one.column_names])
+        joints = range(prior.model.n)
+        faults: dict[tuple[int, ...], list[Fault]] = {
+            (): [EffortGain(), UndeclaredLoad(), ConstantForce()]
+        }
+        faults |= {(k,): [EffortGain((k,)), EffortOffset((k,))] for k in joints}
+        names = {
+            of: [name for one in own for name in one.column_names] for of, own in faults.items()
+        }
+        every = [name for own in names.values() for name in own]
+        self.columns = {
+            of: [self.p + every.index(one) for one in own] for of, own in names.items()
+        }
+        self.offsets = [self.columns[(k,)][-1] - self.p for k in joints]
+        changes = grams.column_indices(every)
         columns = [*range(self.p), *changes, grams.matrices.shape[-1] - 1]
         self.matrices = grams.matrices[..., columns, :][..., columns]
         self.counts = grams.sample_counts
-        self.gains = slice(n)
-        self.offsets = slice(n, 2 * n)
-        self.model_offsets = changes[n:]
         self.units = np.array(TorqueErrorUnit.for_arm(prior.reference).factors) ** 2
         common = least_squares.common_noise(grams, prior, DEFAULT_PRIOR_PRECISION)
         theta = least_squares.fit_theta(grams, prior, DEFAULT_PRIOR_PRECISION, common)
@@ -93,13 +101,18 @@ class _Parts:
         self.weights = residual_weights(least_squares.joint_noise(grams, theta))
         known, pull = prior.information(DEFAULT_PRIOR_PRECISION)
         largest = np.maximum(grams.max_torque, least_squares.min_noise(grams))
-        spread = np.append(np.full(n, _GAIN_STD), _OFFSET_STD_TO_MAX * largest)
+        squares = np.einsum('j,jaa->a', self.units, grams.total_matrices)[changes]
+        usual = np.sqrt(np.maximum(squares, 1e-12) / grams.sample_count)
+        spread = _TORQUE_STD_TO_MAX * np.sqrt(self.units @ largest**2) / usual
+        is_gain = [name.startswith(EffortGain.kind) for name in every]
+        spread[is_gain] = _GAIN_STD
+        self.change_count = len(changes)
         self.information = np.diag([*np.zeros(self.p), *spread**-2.0])
         self.information[: self.p, : self.p] = known
-        self.pull = np.append(pull, np.zeros(2 * n))
+        self.pull = np.append(pull, np.zeros(len(changes)))
 
     def with_shares(self, shares: Array) -> Array:
-        """Return matrices (parts, n, c, c), each part's changes times `shares` (parts, 2 n)."""
+        """Return matrices (parts, n, c, c), each part's changes times `shares` (parts, k)."""
         ones = np.ones((len(shares), self.p + 1))
         scales = np.column_stack([ones[:, 1:], shares, ones[:, 0]])
         return self.matrices * scales[:, None, :, None] * scales[:, None, None, :]
@@ -137,7 +150,6 @@ class _Parts:
     def changes(self) -> Iterator[_Change]:
         """Yield each possible change of all joints and of each, at once or all along."""
         own = [*range(self.p)]
-        n = self.gains.stop
         before = self.left_out_squares(self.matrices)(own)
         parts = np.arange(_PART_COUNT)
         for begin in (
@@ -145,18 +157,16 @@ class _Parts:
             *range(_MIN_PARTS_ON_A_SIDE, _PART_COUNT - _MIN_PARTS_ON_A_SIDE + 1),
         ):
             profile = (parts >= begin) * 1.0 if begin else (parts + 0.5) / _PART_COUNT
-            shares = np.repeat(profile[:, None], 2 * n, axis=1)
+            shares = np.repeat(profile[:, None], self.change_count, axis=1)
             mean_squares = self.left_out_squares(self.with_shares(shares))
-            for joints in ((), *((k,) for k in range(n))):
-                moved = [self.p + k + more for more in (0, n) for k in joints or range(n)]
+            for joints, moved in self.columns.items():
                 squares = np.stack([before, mean_squares(own + moved)])
                 yield _Change(joints, moved, profile, begin, squares)
 
     def sizes(self, change: _Change) -> tuple[Array, Array]:
-        """Return minus the sizes (2 n,) of a change: the likeliest, and one at the near end."""
-        n = self.gains.stop
+        """Return minus the sizes (k,) of a change: the likeliest, and one at the near end."""
         columns = [*range(self.p), *change.columns]
-        shares = np.repeat(change.profile[:, None], 2 * n, axis=1)
+        shares = np.repeat(change.profile[:, None], self.change_count, axis=1)
         gram = np.einsum('j,sjab->ab', self.weights, self.with_shares(shares))
         likely = self.fit(gram, columns)[:-1]
         own = np.ix_(columns, columns)
@@ -164,15 +174,13 @@ class _Parts:
         found = likely[change.columns]
         return likely[self.p :], sure_share(found, covariance) * likely[self.p :]
 
-    def effects_of_gains(self, change: _Change, size: Array) -> Array:
+    def effects_of_undoing(self, change: _Change, size: Array) -> Array:
         """Return the effects (2,) of a change, undone as if its begin or its end were right."""
         own = [*range(self.p)]
-        n = self.gains.stop
-        shares = np.repeat(change.profile[:, None], 2 * n, axis=1)
-        shares[:, self.offsets] -= shares[:, self.offsets].mean(axis=0)
         effects = []
         for end in (0.0, 1.0):
-            shares[:, self.gains] = change.profile[:, None] - end
+            shares = np.repeat(change.profile[:, None] - end, self.change_count, axis=1)
+            shares[:, self.offsets] -= shares[:, self.offsets].mean(axis=0)
             matrices = self.with_shares(shares).sum(axis=0)
             gram = np.einsum('j,jab->ab', self.arm_weights, matrices)
             recorded = self.fit(gram, own)
@@ -185,32 +193,6 @@ class _Parts:
             effects.append(np.divide(*(one @ self.units for one in squares)))
         return np.sqrt(effects)
 
-    def effect_of_cut(self, begin: int) -> float:
-        """Return the larger effect of identifying from all parts, not from those on one side."""
-        own = [*range(self.p)]
-        effects = []
-        grams = np.einsum('j,sjab->sab', self.arm_weights, self.matrices)
-        parts = np.arange(_PART_COUNT)
-        for side in (parts < begin, parts >= begin):
-            errors = np.zeros(2)
-            for fold in range(FOLD_COUNT):
-                kept = parts % FOLD_COUNT != fold
-                left = side & (parts % FOLD_COUNT == fold)
-                for k, used in enumerate((kept, kept & side)):
-                    residual = self.fit(grams[used].sum(axis=0), own)
-                    errors[k] += self._squares_beside_offsets(residual, left) @ self.units
-            effects.append(errors[0] / errors[1])
-        return float(np.sqrt(max(effects)))
-
-    def _squares_beside_offsets(self, residual: Array, parts: Array) -> Array:
-        """Return the sums of squares (n,) in the chosen parts, less those of constant offsets."""
-        columns = self.matrices[parts] @ residual  # (parts, n, c)
-        joints = np.arange(len(self.units))
-        offsets = self.model_offsets
-        constant = columns[:, joints, offsets] ** 2
-        constant /= self.matrices[parts][:, joints, offsets, offsets]
-        return (columns @ residual - constant).sum(axis=0)
-
 
 def find_change(motion: Motion, prior: Prior, recording_name: str) -> Diagnosis | None:
     """
@@ -218,9 +200,9 @@ def find_change(motion: Motion, prior: Prior, recording_name: str) -> Diagnosis 
 
     The motion has no samples at which every joint rests.
     """
-    gains = EffortGain.for_joint_count(prior.model.n)
+    faults = [*EffortGain.for_joint_count(prior.model.n), UndeclaredLoad(), ConstantForce()]
     grams = GramStack.from_motion(
-        prior.model, motion, period=np.inf, faults=gains, fold_count=_PART_COUNT
+        prior.model, motion, period=np.inf, faults=faults, fold_count=_PART_COUNT
     )
     parts = _Parts(grams, prior)
     better = [one for one in parts.changes() if one.is_better]
@@ -229,13 +211,10 @@ def find_change(motion: Motion, prior: Prior, recording_name: str) -> Diagnosis 
     best = max(better, key=lambda one: float(one.log_likelihood_ratios.mean()))
     likely, near = parts.sizes(best)
     # Which end is right is not known: the mean of both decides.
-    sure = float(np.sqrt(parts.effects_of_gains(best, near).prod()))
-    effect = float(parts.effects_of_gains(best, likely).max())
+    sure = float(np.sqrt(parts.effects_of_undoing(best, near).prod()))
+    effect = float(parts.effects_of_undoing(best, likely).max())
     times = motion.time[0], motion.time[-1]
     if best.begin:
-        of_cut = parts.effect_of_cut(best.begin)
-        sure = max(sure, of_cut)
-        effect = max(effect, of_cut)
         times = (motion.time[len(motion) * best.begin // _PART_COUNT],) * 2
     if sure < MIN_HARMFUL_ERROR_RATIO:
         return None

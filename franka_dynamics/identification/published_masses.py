@@ -24,14 +24,14 @@ from . import least_squares
 from .faults import Diagnosis, Fault, MIN_HARMFUL_ERROR_RATIO, possible_state_faults
 from .faults.states import EncoderOffset, StateFault
 from .faults.torques import EffortGain, UndeclaredLoad
-from .least_squares import fit_theta_to_gram, GramStack
+from .least_squares import fit_theta_to_gram, GramStack, TORQUE_COLUMN
 from .options import DEFAULT_PRIOR_PRECISION
 from .prior import log_evidence, Prior, starting_set_precision, StartingSetPrecision
 from .torque_model import MASS_AND_MOMENT_INDICES, OFFSET_SYMBOL, TorqueModel
 from .. import former_names
 from ..arrays import Array
 from ..recordings.preprocessing import Motion
-from ..recordings.replay import hand_in_words
+from ..recordings.replay import hand_in_words, TorqueErrorUnit
 
 # Chi square within which 95.4 % lie (two standard deviations of one number), by the number of
 # numbers.
@@ -99,37 +99,12 @@ class MassAmbiguity:
         return self.rules_out_faultless or self.is_scale_undetermined
 
 
-def mass_ambiguity(grams: GramStack, prior: Prior) -> MassAmbiguity:
-    """
-    Return ranges of effort scale, load and joint faults that torques and published masses allow.
-
-    `prior` is about a published set. How far the real masses are from it follows from the torques
-    (`starting_set_precision`), with a common factor and a load free.
-    """
-    fit = FitsNearMasses(grams, prior)
-    faults = EffortGain(), UndeclaredLoad()
-    (scale, scale_spread), (load, load_spread) = map(fit.fit_faults, faults)
-    both, _ = fit.fit_faults(*faults)
-    sides = 2.0 * np.array([-1.0, 1.0])
-    no_scale = scale @ np.linalg.solve(scale_spread, scale) <= _CHI_SQUARE_1
-    no_load = load @ np.linalg.solve(load_spread, load) <= _CHI_SQUARE_4
-    return MassAmbiguity(
-        scale_range=tuple((1.0 + scale[0] + sides * np.sqrt(scale_spread[0, 0])).tolist()),
-        load_range=tuple((load[0] + sides * np.sqrt(load_spread[0, 0])).tolist()),
-        likeliest_scale_and_load=(
-            1.0 + float(both[0]),
-            float(both[1] / (1.0 + both[0])),
-        ),
-        rules_out_faultless=not (no_scale and no_load),
-        published_set=f'{prior.reference.inertial_set} {hand_in_words(prior.reference.hand)}',
-        joint_ranges=tuple(fit.joint_fault_ranges()),
-    )
-
-
 class FitsNearMasses:
     """
     Fits of faults together with an arm whose masses are near those of a set, as `prior` says.
 
+    How far the real masses are from it follows from the torques (`starting_set_precision`), with a
+    common factor and a load free.
     The columns are those of `grams`, and five more, which are sums of base parameters' columns: a
     common factor of the set's torques, and the mass and first moments of a load.
     `fault_columns` are their numbers, by fault.
@@ -138,6 +113,7 @@ class FitsNearMasses:
     def __init__(self, grams: GramStack, prior: Prior) -> None:
         """Set up the normal equations, with the masses' precision estimated from torques."""
         self.grams = grams
+        self.prior = prior
         self.n = prior.model.n
         theta = least_squares.fit_theta(grams, prior)
         noise = least_squares.joint_noise(grams, theta)
@@ -151,7 +127,7 @@ class FitsNearMasses:
         known = np.diag(prior.std**-2.0)
         known[:b, :b] = np.linalg.inv(likely.covariance(prior))
         self.first_fault_column = last = grams.matrices.shape[-1]
-        wider = np.eye(last, last + free.shape[1])
+        self._wider = wider = np.eye(last, last + free.shape[1])
         wider[:b, last:] = free
         products = grams.gram_matrix(least_squares.residual_weights(noise))
         self.information = wider.T @ products @ wider
@@ -164,14 +140,48 @@ class FitsNearMasses:
 
     def fit_faults(self, *faults: Fault) -> tuple[Array, Array]:
         """Return values of `faults` fitted together with the arm, (k,), and their covariance."""
+        _, values, covariance = self._fit(*faults)
+        return values[self.p :], covariance[self.p :, self.p :]
+
+    def torque_error(self, *faults: Fault) -> float:
+        """Return E of the arm fitted together with `faults`, on the recordings [N m or %]."""
+        own, values, _ = self._fit(*faults)
+        residual = -self._wider[:, own] @ values
+        residual[TORQUE_COLUMN] += 1.0
+        squares = self.grams.sum_of_squares(residual) / self.grams.sample_count
+        factors = np.array(TorqueErrorUnit.for_arm(self.prior.reference).factors)
+        return float(np.sqrt(squares @ factors**2))
+
+    def _fit(self, *faults: Fault) -> tuple[list[int], Array, Array]:
+        """Return columns of the arm and of `faults`, their coefficients, and the covariance."""
         indices_of = self.grams.column_indices
         places_of = self.fault_columns.get
         places = (places_of(one) or indices_of(one.column_names) for one in faults)
         own = [*range(self.p), *(k for each in places for k in each)]
         known = np.diag(np.where(np.arange(len(own)) < self.p, 0.0, _FAULT_PRIOR_INFORMATION))
         covariance = np.linalg.inv(self.information[np.ix_(own, own)] + known)
-        values = covariance @ self.information[own, self.first_fault_column - 1]
-        return values[self.p :], covariance[self.p :, self.p :]
+        return own, covariance @ self.information[own, self.first_fault_column - 1], covariance
+
+    def mass_ambiguity(self) -> MassAmbiguity:
+        """Return ranges of effort scale, load and joint faults that torques and masses allow."""
+        faults = EffortGain(), UndeclaredLoad()
+        (scale, scale_spread), (load, load_spread) = map(self.fit_faults, faults)
+        both, _ = self.fit_faults(*faults)
+        sides = 2.0 * np.array([-1.0, 1.0])
+        no_scale = scale @ np.linalg.solve(scale_spread, scale) <= _CHI_SQUARE_1
+        no_load = load @ np.linalg.solve(load_spread, load) <= _CHI_SQUARE_4
+        published = self.prior.reference
+        return MassAmbiguity(
+            scale_range=tuple((1.0 + scale[0] + sides * np.sqrt(scale_spread[0, 0])).tolist()),
+            load_range=tuple((load[0] + sides * np.sqrt(load_spread[0, 0])).tolist()),
+            likeliest_scale_and_load=(
+                1.0 + float(both[0]),
+                float(both[1] / (1.0 + both[0])),
+            ),
+            rules_out_faultless=not (no_scale and no_load),
+            published_set=f'{published.inertial_set} {hand_in_words(published.hand)}',
+            joint_ranges=tuple(self.joint_fault_ranges()),
+        )
 
     def joint_fault_ranges(self) -> Iterator[JointFaultRange]:
         """Yield ranges, wider than 0.2, of joints' effort gains and inner encoder zeros [rad]."""

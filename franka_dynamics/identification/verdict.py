@@ -50,7 +50,7 @@ from .least_squares import GramStack
 from .options import DEFAULT_PRIOR_PRECISION, IdentificationOptions
 from .prior import Prior
 from .published_masses import (
-    mass_ambiguity,
+    FitsNearMasses,
     MassAmbiguity,
     state_fault_fits,
     StateFaultFit,
@@ -148,12 +148,12 @@ def diagnose_fits(
     """
     fits, tried, doubtful, harmless = _with_harmless_faults(fits)
     first = state_fits[0] if state_fits else None
-    # A fault of all of a recording looks like a change in it, or a change like such a fault: what
-    # explains more is named.
+    # A fault of all of a recording also looks like a change in it: that is named only if it
+    # explains much more.
     constant = [fit.diagnosis() for fit in doubtful[:1]]
     constant += [first.diagnosis()] if first else []
-    most = max(map(_improvement, constant), default=1.0)
-    if any(_improvement(one) > most for one in changes):
+    least = MIN_HARMFUL_ERROR_RATIO * max(map(_improvement, constant)) if constant else 1.0
+    if any(_improvement(one) > least for one in changes):
         return RecordingVerdict(tuple(changes)), fits
     likely = [fit.fault for fit in doubtful[:1]]
     # A harmless fault of another joint is a rival as well. One of the same joint is how a fault of
@@ -287,8 +287,11 @@ def judge_recordings(
     named = diagnosed.causes
     suspected = diagnosed.suspected_joints
     sets = [one for one in published if one.reference.hand == prior.reference.hand]
-    ranges = [mass_ambiguity(grams, one) for one in sets]
-    narrowest = min(ranges, key=lambda one: one.scale_range[1] - one.scale_range[0], default=None)
+    near_sets = [FitsNearMasses(grams, one) for one in sets]
+    ranges = [(one.mass_ambiguity(), one) for one in near_sets]
+    narrowest, near = min(
+        ranges, key=lambda one: float(np.ptp(one[0].scale_range)), default=(None, None)
+    )
 
     def check_diagnoses() -> Iterator[Sequence[Diagnosis]]:
         """Yield the diagnoses of each check, in the order in which one fault can cause another."""
@@ -300,8 +303,13 @@ def judge_recordings(
         yield [one.contact for one in summaries if one.contact is not None]
         # Ranges by masses hold only where the model fits.
         yield fault_checks.unexplained_efforts(fits.relative_to_effort(fits.baseline.test_error()))
-        if narrowest is not None:
-            yield fault_checks.wrong_unit_or_sign(narrowest.scale_range)
+        if narrowest is not None and near is not None:
+            wrong = fault_checks.wrong_unit_or_sign(narrowest.scale_range)
+            # Such a factor is named only if the arm, with it, explains the efforts.
+            if wrong:
+                error = near.torque_error(EffortGain())
+                yield fault_checks.unexplained_efforts(fits.relative_to_effort(error))
+            yield wrong
             yield fault_checks.unmeasured_efforts(narrowest.scale_range, bool(suspected))
         # Last, because wrong efforts of any cause also make friction and masses look wrong.
         if not suspected:
@@ -311,9 +319,14 @@ def judge_recordings(
             yield fault_checks.masses_at_bound(mass_ratios)
 
     causes = next((tuple(one) for one in check_diagnoses() if one), ())
+    questions = () if suspected or causes else tuple(_questions_to_user(fits))
+    if prior.reference.unmeasured:
+        # What contradicts them says nothing about efforts.
+        masses = (Diagnosis(fault_checks.UnmeasuredMasses.kind, (), ()),)
+        wrong = causes or suspected
+        return RecordingVerdict(masses) if wrong else RecordingVerdict((), (*masses, *questions))
     if causes:
         return RecordingVerdict(causes, mass_ambiguity=narrowest)
-    questions = () if suspected else tuple(_questions_to_user(fits))
     return RecordingVerdict((), questions, suspected, narrowest)
 
 

@@ -73,7 +73,8 @@ def import_urdf(
     -------
     ArmDescription
         The arm, its joints named as in the URDF. `torque_notes` are sentences on what changes
-        torques: a tilted mount, joints that are held, missing masses, links that are not physical.
+        torques: a tilted mount, joints that are held, missing masses, links that are not physical
+        or not measured.
         `notes` are these and those on joints that are left out, missing or doubtful limits, and
         deviations from the URDF format.
 
@@ -111,12 +112,15 @@ def _with_plausibility_notes(arm: ArmDescription, chain: SerialChain) -> ArmDesc
     values, _ = find_implausible_values(chain.document)
     doubts = [one for one in values if bodies.intersection(one.names)]
     refused = arm.inconsistencies()
-    impossible = [str(doubt) for doubt in doubts if doubt.impossible] or refused
+    doubts.sort(key=lambda one: not one.is_unmeasured)  # of which others follow
+    wrong = [str(doubt) for doubt in doubts if doubt.makes_torques_wrong]
+    if not any(doubt.impossible for doubt in doubts):
+        wrong += refused
     units = [question.sentence for question in questions if not question.fields_by_joint]
-    torque_notes = (*chain.torque_notes, *units, *impossible)
+    torque_notes = (*chain.torque_notes, *units, *wrong)
     if refused:
         torque_notes += ('simulator and node will refuse this arm.',)
-    notes = [str(doubt) for doubt in doubts if not doubt.impossible]
+    notes = [str(doubt) for doubt in doubts if not doubt.makes_torques_wrong]
     joints = {joint.name: joint for joint in arm.joints}
     unlimited = {'lower': -np.inf}
     for sentence, doubted in (one for one in questions if one.fields_by_joint):
@@ -129,7 +133,13 @@ def _with_plausibility_notes(arm: ArmDescription, chain: SerialChain) -> ArmDesc
     notes += [f'joint {name} has no limits; none are assumed.' for name in free]
     assert arm.urdf is not None
     all_notes = (*torque_notes, *arm.urdf.flange_notes, *notes, *chain.notes)
-    return replace(arm, joints=(*joints.values(),), notes=all_notes, torque_notes=torque_notes)
+    return replace(
+        arm,
+        joints=(*joints.values(),),
+        notes=all_notes,
+        torque_notes=torque_notes,
+        unmeasured=tuple(str(doubt) for doubt in doubts if doubt.is_unmeasured),
+    )
 
 
 def _with_simulation_values(arm: ArmDescription, document: UrdfDocument) -> ArmDescription:

@@ -42,6 +42,10 @@ _MAX_MASS_TO_OTHERS = 2.0  # a link's largest mass, relative to all other moving
 # Powers of ten by which a whole tensor is off that is in kg cm^2, kg mm^2, g cm^2 or g mm^2.
 _WHOLE_TENSOR_POWERS_OF_TEN = (-4, -6, -7, -9)
 _TENSOR_ENTRY_POWERS_OF_TEN = (-1, 1, -2, 2, -3, 3, -4, 4, -5, 5, -6, 6)
+# The published tensor of an FER's first link spreads by 1.8 times what its meshes allow; one in
+# another unit by 31 times or more.
+_MIN_GROSS_SPREAD = 5.0
+_MIN_EQUAL_MASS_COUNT = 4  # links; three of a wrist may weigh the same
 _MIN_TO_MAX_SPREAD = 0.1  # of a corrected tensor, relative to the largest spread that shapes allow
 
 
@@ -51,7 +55,8 @@ class ImplausibleValue(NamedTuple):
 
     `kind` is 'joint', or what the file calls a link, and `entry` what it calls the number; of two
     links, `kind` is the plural. `impossible` says that no real body has the number, not only that
-    an arm hardly has it.
+    an arm hardly has it; `is_unmeasured`, that files have it of bodies whose masses nobody knows;
+    `is_gross`, that it is so far from what the arm's shape allows that torques are wrong.
     """
 
     kind: str
@@ -59,6 +64,13 @@ class ImplausibleValue(NamedTuple):
     entry: str
     reason: str
     impossible: bool = False
+    is_unmeasured: bool = False
+    is_gross: bool = False
+
+    @property
+    def makes_torques_wrong(self) -> bool:
+        """Whether torques are surely wrong by it, so that whoever loads the arm is warned."""
+        return self.impossible or self.is_unmeasured or self.is_gross
 
     @property
     def owner_text(self) -> str:
@@ -95,9 +107,9 @@ class _MassLink(NamedTuple):
     center_to_joint_distance: float = 0.0
     reach: float = _FALLBACK_REACH_M
 
-    def finding(self, entry: str, reason: str, *, impossible: bool = False) -> ImplausibleValue:
-        """Return an ImplausibleValue for an entry of this link."""
-        return ImplausibleValue(self.wording.link, (self.name,), entry, reason, impossible)
+    def finding(self, entry: str, reason: str, **marks: bool) -> ImplausibleValue:
+        """Return an ImplausibleValue for an entry of this link, with any of its three marks."""
+        return ImplausibleValue(self.wording.link, (self.name,), entry, reason, **marks)
 
 
 def find_implausible_values(
@@ -132,11 +144,14 @@ def find_implausible_values(
                 found += _odd_density(heaviest, mass, [*map(np.vstack, solids)])
     moving = {link.name for link in links}
     for name, link in document.links.items():
+        still = _MassLink(name, document.inertial_words(name), 0, link.mass, link.tensor)
         if link.mass and name not in moving:
-            still = _MassLink(name, document.inertial_words(name), 0, link.mass, link.tensor)
             found += _implausible_link_values(still)
+        elif link.tensor.any() and not link.mass:
+            reason = 'a tensor beside a mass of 0, which no body has'
+            found.append(still.finding(still.wording.tensor, reason, impossible=True))
     found += (*_too_heavy_links(links), *_too_low_effort_limits(document, model))
-    found += _placeholder_tensors(document, model, links)
+    found += (*_placeholder_tensors(document, model, links), *_placeholder_masses(model, links))
     return tuple(found), tuple(dict.fromkeys(name for names in unread.values() for name in names))
 
 
@@ -192,31 +207,49 @@ def _too_heavy_links(links: Sequence[_MassLink]) -> Iterator[ImplausibleValue]:
             yield link.finding(link.wording.mass, f'{weighs}{total - link.mass:.3g} kg')
 
 
+def _named_distances(model: pin.Model, links: Sequence[_MassLink]) -> set[tuple[str, float]]:
+    """Return named distances [m] of links' centres of mass and next joints from their joints."""
+    found = set[tuple[str, float]]()
+    for link in links:
+        joints = (model.jointPlacements[k].translation for k in model.children[link.joint_id])
+        found |= {('length', round(float(np.linalg.norm(one)), 6)) for one in joints}
+        found.add(('distance', round(link.center_to_joint_distance, 6)))
+    return found
+
+
+def _placeholder_masses(
+    model: pin.Model, links: Sequence[_MassLink]
+) -> Iterator[ImplausibleValue]:
+    """Yield an ImplausibleValue if four or more links, all of unlike lengths, weigh the same."""
+    masses = {link.mass for link in links}
+    if len(links) < _MIN_EQUAL_MASS_COUNT or len(masses) > 1:
+        return
+    if len(_named_distances(model, links)) > 2:
+        words, names = links[0].wording, tuple(link.name for link in links)
+        reason = f'{links[0].mass:g} kg for every moving {words.link}, as if not known'
+        yield ImplausibleValue(words.links, names, words.mass, reason, is_unmeasured=True)
+
+
 def _placeholder_tensors(
     document: UrdfDocument, model: pin.Model, links: Sequence[_MassLink]
 ) -> Iterator[ImplausibleValue]:
     """Yield an ImplausibleValue for identity tensors, and for equal tensors of unlike links."""
     alike = dict[bytes, list[_MassLink]]()
-
-    def named_distances(link: _MassLink) -> list[tuple[str, float]]:
-        """Return named distances [m] of a link's centre of mass and next joints from its joint."""
-        joints = (model.jointPlacements[k].translation for k in model.children[link.joint_id])
-        lengths = [('length', round(float(np.linalg.norm(one)), 6)) for one in joints]
-        return [('distance', round(link.center_to_joint_distance, 6)), *lengths]
-
     for link in links:
         alike.setdefault((link.tensor + 0.0).tobytes(), []).append(link)
     for first, *others in alike.values():
         if np.array_equal(first.tensor, np.eye(3)):
             for link in (first, *others):
-                yield link.finding(link.wording.tensor, 'it is the identity, as if not known')
+                reason = 'it is the identity, as if not known'
+                yield link.finding(link.wording.tensor, reason, is_unmeasured=True)
         elif others and first.tensor.any():
             joints = {one.joint_id for one in (first, *others)}
             deepest = max(len(joints.intersection(model.supports[k])) for k in joints)
             ball = np.array_equal(first.tensor, first.tensor[0, 0] * np.eye(3))
-            found = {size for one in (first, *others) for size in named_distances(one)}
             source = document.tensor_sources.get(first.name)
-            modules = len(found) < 3 or source == TENSOR_FROM_GEOMS
+            modules = (
+                len(_named_distances(model, (first, *others))) < 3 or source == TENSOR_FROM_GEOMS
+            )
             # Links of one mass may be of one kind: two fingers or, one behind another, the two of
             # a wrist or modules of one size, but hardly balls or cubes.
             of_a_kind = deepest < 2 if ball else deepest < 3 or modules
@@ -225,7 +258,8 @@ def _placeholder_tensors(
             names = tuple(one.name for one in (first, *others))
             masses = list_text([f'{one.mass:g}' for one in (first, *others)])
             reason = f'the same tensor for masses of {masses} kg, as if not known'
-            yield ImplausibleValue(first.wording.links, names, first.wording.tensor, reason)
+            words = first.wording
+            yield ImplausibleValue(words.links, names, words.tensor, reason, is_unmeasured=True)
 
 
 def _odd_density(link: _MassLink, mass: float, points: list[Array]) -> Iterator[ImplausibleValue]:
@@ -272,9 +306,10 @@ def _implausible_link_values(link: _MassLink) -> Iterator[ImplausibleValue]:
         along = ', '.join(f'{one:.2f}' for one in axis)
         reason = (
             f'the mass spreads {spread:.2g} m (standard deviation) along ({along}), where '
-            f'{link.what_bounds_it} {most:.2g} m'
+            f'{link.what_bounds_it} {most:.2g} m{_power_of_ten_hint(link)}'
         )
-        yield link.finding(link.wording.tensor, reason + _power_of_ten_hint(link))
+        gross = bool(spread > _MIN_GROSS_SPREAD * most)
+        yield link.finding(link.wording.tensor, reason, is_gross=gross)
 
 
 def _mass_spread(link: _MassLink, tensor: Array) -> tuple[float, float, float, Array]:

@@ -118,7 +118,7 @@ def read_chain(
     torque_notes += _tilted_mount_note(document, arm[0].parent, poses)
     if positions:
         at = ', '.join(
-            f'{name} at {position:g}{" (taken for a gripper)" if name in gripper_joints else ""}'
+            f'{name} at {position:g}{_kind_of_held(document, name, gripper_joints)}'
             for name, position in positions.items()
         )
         torque_notes.append(
@@ -214,6 +214,14 @@ def _require_chain(
         arm.append(joint)
     path = document.moving_joints_to(joint_names[-1])
     moving = [name for name in path if name in joint_names or name not in held_positions]
+    first = moving.index(joint_names[0]) if joint_names[0] in moving else len(moving)
+    for name in moving[first:]:
+        if not document.joints[name].is_moving:
+            raise document.error(
+                f'joint {name!r}, on the way to {joint_names[-1]!r}, is '
+                f'{document.joint_type_text(document.joints[name])}; an arm has '
+                f'{document.wording.moving_joints} joints alone.'
+            )
     if tuple(moving[-len(arm) :]) != joint_names:
         raise document.error(
             f'on the way to {joint_names[-1]!r} are the moving joints '
@@ -237,6 +245,14 @@ def _require_chain(
             f'{below[-1].name!r}: the base of the arm moves, and torques depend on that. {fix}'
         )
     return arm
+
+
+def _kind_of_held(document: UrdfDocument, joint_name: str, gripper_joints: Collection[str]) -> str:
+    """Return, in brackets, of what kind a held joint is; '' if it could be an arm's."""
+    if joint_name in gripper_joints:
+        return ' (taken for a gripper)'
+    joint = document.joints[joint_name]
+    return '' if joint.is_moving else f' ({document.joint_type_text(joint)})'
 
 
 def require_moving_joints(document: UrdfDocument, held_joints: Collection[str]) -> None:

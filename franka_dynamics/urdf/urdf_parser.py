@@ -244,6 +244,14 @@ def _parse_inertial(link: _Element) -> UrdfInertial:
     mass = parts['mass'].number('value')
     if mass < 0.0:
         raise inertial.error(f' has a mass of {mass} kg; a mass cannot be negative.')
+    for upper in ('ixy', 'ixz', 'iyz'):
+        lower = f'i{upper[:0:-1]}'
+        stated = parts['inertia'].element.attrib
+        if lower in stated and parts['inertia'].number(lower) != parts['inertia'].number(upper):
+            raise parts['inertia'].error(
+                f' has {upper}="{stated[upper]}" and {lower}="{stated[lower]}"; a tensor is '
+                f'symmetric, and URDF knows {upper} alone. Leave {lower} out.'
+            )
     tensor = tensor_from_elements([parts['inertia'].number(f'i{axes}') for axes in TENSOR_ORDER])
     return UrdfInertial(mass, tensor, parts['origin'].pose() if 'origin' in parts else np.eye(4))
 

@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 import trimesh
 
+from franka_dynamics import load
+from franka_dynamics.errors import UrdfError, UrdfWarning
 from franka_dynamics.files import share_directory
 from franka_dynamics.urdf.plausibility import find_implausible_values
 from franka_dynamics.urdf.reading import parse_robot
 
 from .urdf_texts import edited
+from ..agreement import refuses
 
 SIZE, MASS = (0.1, 0.12, 0.4), 3.0  # of each link, a homogeneous box [m, kg]
 BOX = '<geometry><box size="0.1 0.12 0.4"/></geometry>'
@@ -264,3 +267,29 @@ def test_rotors_and_weightless_links_of_a_urdf_are_said(extra, said):
     links = '<link name="r"/>' + LINK.format('a', 1.0, BODY) + JOINT.format(*'ra', 2)
     notes = parse_robot(f'<robot name="r">{links}{extra}</robot>').notes
     assert len(notes) == bool(said) and said in ''.join(notes)
+
+
+@pytest.mark.parametrize(
+    ('element', 'values'),
+    [
+        ("link[@name='link2']/inertial/mass", {'value': '0'}),
+        (INERTIA, tensor_times(1e9)),
+        (INERTIA, {'ixx': '1', 'iyy': '1', 'izz': '1'}),
+    ],
+)
+def test_whoever_loads_an_arm_is_warned_of_what_makes_torques_wrong(element, values):
+    with pytest.warns(UrdfWarning) as caught:
+        arm = load(edited(ARM, element, **values))
+    assert any('link2' in one for one in arm.torque_notes)
+    assert [f'{one.message}' for one in caught] == [*arm.torque_notes]
+
+
+def test_a_tensor_with_unlike_halves_is_refused():
+    with refuses(UrdfError, 'link2', 'ixy', 'iyx'):
+        load(edited(ARM, INERTIA, iyx='0.5'))
+
+
+def test_a_planar_joint_is_named_as_such():
+    planar = edited(ARM, "joint[@name='joint2']", type='planar')
+    with refuses(UrdfError, 'joint2', 'planar'):
+        load(planar, joints=['joint1', 'joint3'])

@@ -95,6 +95,17 @@ class MassesAtBound(Fault):
     )
 
 
+class UnmeasuredMasses(Fault):
+    """Masses of the starting set that nobody has measured, which efforts cannot be judged by."""
+
+    kind, joint_counts = 'masses', ()
+    message = (
+        'Nobody has measured the masses of the starting set (the warning on loading the arm says '
+        'why): whether efforts are right cannot be told by them. Start from a file with masses '
+        'that somebody has measured.'
+    )
+
+
 class EffortsNotMeasured(Fault):
     """Efforts that may be no measured torques; the values bound the ratio of effort to torque."""
 

@@ -226,7 +226,7 @@ class Fault:
 
         `effort_scales` (n,) are the factors with which efforts were read.
         """
-        first = diagnosis.values[0]
+        first = diagnosis.values[0] if diagnosis.values else 0.0
         joints = [joints[joint] for joint in diagnosis.joints]
         return cls.message.format(
             *diagnosis.values,
