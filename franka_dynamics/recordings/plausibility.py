@@ -36,6 +36,7 @@ _MIN_SPEED_RAD_S = 0.02
 # as long as nine in ten others, while the joint's velocity adds up to _MAX_STUCK_RAD, then changes
 # by more than _OUTLIER_RATIO of the finest steps.
 _MIN_FROZEN_TIME_S = 0.25
+_ZERO_TEXT = 'that of a zero command or a dead zone'
 # Multiples of the torque and velocity limits.
 _MAX_EFFORT_TO_LIMIT = 1.5
 _MIN_JUMP_SPEED_TO_LIMIT = 3.0
@@ -102,9 +103,8 @@ def fatal_faults(recording: Recording, arm: ArmDescription) -> tuple[str, ...]:
     moving = _moving_mask(recording)
     return (
         *_constant_effort_faults(recording, moving),
-        *_clipping_faults(recording, moving),
-        *_freeze_faults(recording, 'effort', recording.effort),
-        *_freeze_faults(recording, 'position', recording.q),
+        *_plateau_faults(recording, 'effort', moving),
+        *_plateau_faults(recording, 'position', moving),
         *_effort_size_faults(recording, arm),
         *_position_faults(recording, arm),
         *_velocity_faults(recording, arm),
@@ -118,35 +118,28 @@ def _moving_mask(recording: Recording) -> NDArray[np.bool_]:
     return np.asarray(np.abs(q[2 * half :] - q[: -2 * half]) > _MIN_MOTION_RAD)
 
 
-def _clipping_faults(recording: Recording, moving: NDArray[np.bool_]) -> Iterator[str]:
-    """Yield a message for each extreme at which a joint's effort stays while the joint moves."""
-    for joint, name in enumerate(recording.joint_names):
-        there = moving[:, joint]
-        levels, counts = np.unique(recording.effort[there, joint], return_counts=True)
-        for order in (1, -1):
-            often = counts[::order][: _COMPARED_LEVELS + 1]
-            share = often[:1].sum() / max(1, len(there[there]))
-            alone = len(often) > _COMPARED_LEVELS and often[0] > _OUTLIER_RATIO * often[1:].max()
-            if alone and share > _MIN_CLIPPED_FRACTION:
-                yield (
-                    f'the effort of {name} is clipped: it is exactly {levels[::order][0]:.4g} in '
-                    f'{share:.0%} of the messages in which it moves; no model predicts that'
-                )
+def _plateau_faults(
+    recording: Recording, quantity: str, moving: NDArray[np.bool_]
+) -> Iterator[str]:
+    """
+    Yield a message for each joint whose values stay the same while it moves.
 
-
-def _freeze_faults(recording: Recording, quantity: str, values: Array) -> Iterator[str]:
-    """Yield a message for each joint whose `values` stay constant while it moves, then jump."""
+    They are frozen, clipped or, at zero, those of a zero command or a dead zone. A clipped effort
+    is at its extreme, and its neighbours in time are near: the held end of a log is none.
+    """
     time = recording.time
-    lag = int(np.searchsorted(recording.time, _MIN_TIME_STEP_S, 'right'))
+    values = recording.q if quantity == 'position' else recording.effort
+    lag = int(np.searchsorted(time, _MIN_TIME_STEP_S, 'right'))
     for joint, name in enumerate(recording.joint_names):
         column = values[:, joint]
         dq = recording.dq[:, joint]
-        end = np.flatnonzero(np.diff(column)) + 1  # of stretches with one value
+        change = np.abs(np.diff(column))
+        end = np.flatnonzero(change) + 1  # of stretches with one value
         first = np.append(0, end)[:-1]
         lasts = time[end - 1] - time[first]
         levels = np.unique(column)
         finest = np.diff(levels[np.diff(levels, prepend=-np.inf) > 1e-9 * np.ptp(levels)])
-        jump = np.abs(column[end] - column[end - 1]) > _OUTLIER_RATIO * finest.min(initial=np.inf)
+        jump = change[end - 1] > _OUTLIER_RATIO * finest.min(initial=np.inf)
         path = np.append(0.0, np.cumsum(np.abs(dq[1:]) * np.diff(time)))
         # Friction jumps where the joint turns back; an extreme value is clipped.
         onward = np.minimum(dq[end] * dq[(end - lag).clip(0)], dq[end] ** 2) > _MIN_SPEED_RAD_S**2
@@ -155,11 +148,30 @@ def _freeze_faults(recording: Recording, quantity: str, values: Array) -> Iterat
         stuck = lasts > max(_MIN_FROZEN_TIME_S, _OUTLIER_RATIO * usual)
         stuck &= (path[end] - path[first] > _MAX_STUCK_RAD) & jump & onward & inside
         for k in np.flatnonzero(stuck)[:1]:
+            what = 'frozen' if column[first[k]] or quantity == 'position' else _ZERO_TEXT
             yield (
-                f'the {quantity} of {name} is frozen: it is exactly {column[first[k]]:.4g} from '
+                f'the {quantity} of {name} is {what}: it is exactly {column[first[k]]:.4g} from '
                 f'{time[first[k]]:.2f} to {time[end[k] - 1]:.2f} s while the joint moves '
                 f'({np.count_nonzero(stuck)} such times); cut them out, or record again'
             )
+        if quantity == 'position':
+            continue
+        largest = np.maximum(np.append(np.inf, change)[first], change[end - 1])
+        usual = float(np.quantile(np.append(0.0, change[change > 0.0]), 0.9))
+        length = (end - first) * (largest < _OUTLIER_RATIO * usual)
+        levels, counts = np.unique(column[moving[:, joint]], return_counts=True)
+        for order in (1, -1):
+            often = counts[::order][: _COMPARED_LEVELS + 1]
+            level = levels[::order][:1]
+            share = often[:1].sum() / max(1, counts.sum())
+            alone = len(often) > _COMPARED_LEVELS and often[0] > _OUTLIER_RATIO * often[1:].max()
+            approached = 2 * length[column[first] == level].sum() > often[:1].sum()
+            if alone and share > _MIN_CLIPPED_FRACTION and (approached or not level.any()):
+                yield (
+                    f'the effort of {name} is {"clipped" if level.any() else _ZERO_TEXT}: it is '
+                    f'exactly {level[0]:.4g} in {share:.0%} of the messages in which it moves; no '
+                    'model predicts that'
+                )
 
 
 def _constant_effort_faults(recording: Recording, moving: NDArray[np.bool_]) -> Iterator[str]:

@@ -340,6 +340,19 @@ def test_an_effort_often_at_its_extreme_is_clipped(sound, part, clipped):
     assert fatal_faults(replace(sound, effort=0.2 * np.round(sound.effort / 0.2)), FER) == ()
 
 
+def test_efforts_at_zero_and_a_held_end_are_not_called_clipped(sound):
+    positive = sound.effort - sound.effort.min(axis=0) + 1.0
+    moving = np.arange(len(sound)) % 200 < 40  # a command that is zero for a while, in motion
+    (found,) = fatal_faults(
+        replace(sound, effort=np.where(moving[:, None] & (np.arange(7) == 1), 0.0, positive)), FER
+    )
+    assert FER.joint_names[1] in found and 'clipped' not in found and 'zero command' in found
+    # A log that is resampled beyond its end holds the last value.
+    held = sound.effort.copy()
+    held[-len(held) // 20 :] = held.max(axis=0) + 1.0
+    assert fatal_faults(replace(sound, effort=held), FER) == ()
+
+
 def test_rounded_stale_and_resting_efforts_are_sound(fer_recording, fer_1khz_recording):
     for log in (fer_recording, fer_1khz_recording):
         for step in (0.05, 0.2, 0.5):
