@@ -154,7 +154,7 @@ def _plateau_faults(
                 f'{time[first[k]]:.2f} to {time[end[k] - 1]:.2f} s while the joint moves '
                 f'({np.count_nonzero(stuck)} such times); cut them out, or record again'
             )
-        if quantity == 'position':
+        if quantity == 'position' or not moving[:, joint].any():
             continue
         largest = np.maximum(np.append(np.inf, change)[first], change[end - 1])
         usual = float(np.quantile(np.append(0.0, change[change > 0.0]), 0.9))
