@@ -173,7 +173,8 @@ class Session:
         self.factor = options.real_time_factor  # the requested one
         self._arm = load(options.robot_type)
         self._seconds = options.seconds
-        self._home, self._control = self._arm.home_position, options.control
+        self._home = self._arm.home_position
+        self._control = options.control
         self._node = rclpy.create_node('gazebo_check', namespace=SIMULATION_NAMESPACE)
         # It needs a fifth of the SingleThreadedExecutor's time per message.
         self._executor = Executor()

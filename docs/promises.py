@@ -134,7 +134,8 @@ def _promise(row: dict[str, Any]) -> Promise:
 
 def pattern(phrase: str) -> str:
     """Return the regular expression of a phrase with `{}` for numbers and `*` for any text."""
-    any_lines, any_text = (re.escape('**'), '(?s:.*?)'), (re.escape('*'), '.*?')
+    any_lines = (re.escape('**'), '(?s:.*?)')
+    any_text = (re.escape('*'), '.*?')
     parts = [re.escape(part).replace(*any_lines).replace(*any_text) for part in phrase.split('{}')]
     return f'({NUMBER})'.join(parts)
 
@@ -202,7 +203,8 @@ def rows_under(text: str, heads: str) -> list[list[str]] | None:
 
 def check_table(table: Table, page: str, output: str) -> Iterator[str]:
     """Yield a sentence for each cell printed that is not what the page promises."""
-    printed, promised = rows_under(output, table.heads), rows_under(page, table.heads)
+    printed = rows_under(output, table.heads)
+    promised = rows_under(page, table.heads)
     if printed is None or promised is None or not printed:
         where = 'the page' if promised is None else 'the output'
         yield f'{where} has no table {table.heads}'
@@ -236,7 +238,8 @@ def with_figure(page: str, figure: Figure, output: str) -> str:
 
 def with_table(page: str, table: Table, output: str) -> str:
     """Return a page with the rows of a table as they are printed; ValueError without them."""
-    printed, promised = rows_under(output, table.heads), rows_under(page, table.heads)
+    printed = rows_under(output, table.heads)
+    promised = rows_under(page, table.heads)
     if not printed or promised is None:
         raise ValueError(f'page or output has no table {table.heads}')
     if table.partial:
@@ -363,7 +366,8 @@ def main() -> int:
         listed(rows)
         return 0
     begun = time.monotonic()
-    failed, run_count = 0, 0
+    failed = 0
+    run_count = 0
     # Whole forms are timed and write into the same pages: one after another.
     with ThreadPoolExecutor(1 if given.write else given.jobs) as pool:
         results = []

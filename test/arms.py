@@ -32,7 +32,8 @@ def random_arm(rng, *, joints=None, convention=None, kinds=_KINDS):
     n = int(rng.integers(1, 9)) if joints is None else joints
     chosen = tuple(Convention)[int(rng.integers(2))] if convention is None else convention
     base = np.eye(4)
-    base[:3, :3], base[:3, 3] = exp3(rng.normal(size=3)), rng.uniform(-0.5, 0.5, 3)
+    base[:3, :3] = exp3(rng.normal(size=3))
+    base[:3, 3] = rng.uniform(-0.5, 0.5, 3)
     moving = tuple(_joint(rng, i, kinds) for i in range(n))
     return fd.ArmDescription(
         name='random',

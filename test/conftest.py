@@ -220,7 +220,8 @@ def remembered_regressors():
     """Compute the regressor of the same states once: most motions differ by efforts alone."""
     from franka_dynamics.identification import base_parameters
 
-    compute, remembered = base_parameters.torque_regressor, {}
+    compute = base_parameters.torque_regressor
+    remembered = {}
 
     def regressor(tree, *states, **options):
         arrays = tree.placements, tree.twists, *states

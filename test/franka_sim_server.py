@@ -42,7 +42,9 @@ def measure_gravity(simulation):
 
 def main():
     logging.basicConfig(level=logging.INFO, stream=sys.stdout)
-    address, record, measured = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+    address = sys.argv[1]
+    record = sys.argv[2]
+    measured = json.loads(sys.argv[3])
     # Its idle hold is tuned for more rotor inertia than ours has; at steps of 1 ms it would shake.
     mujoco_franka_sim.ARM_POSITION_KP /= 10.0
     mujoco_franka_sim.ARM_POSITION_KD /= 10.0

@@ -59,12 +59,12 @@ def smooth_motion(arm, seconds, rate, seed, widest=0.4):
 
 def least_jerk_work(rng, home, start, reach, rows, rate):
     """Return q, dq, ddq (3, rows, n) of least jerk from pose to pose near home, with pauses."""
-    motion, pose, row = np.zeros((3, rows, len(home))), start, 0
+    motion = np.zeros((3, rows, len(home)))
+    pose = start
+    row = 0
     while row < rows:
-        target, takes = (
-            home + reach * rng.uniform(-1.0, 1.0, len(home)),
-            rng.uniform(1.5, 4.0),
-        )
+        target = home + reach * rng.uniform(-1.0, 1.0, len(home))
+        takes = rng.uniform(1.5, 4.0)
         steps = min(round(takes * rate), rows - row)
         s = np.arange(steps)[:, None] / rate / takes
         least_jerk = (
@@ -77,7 +77,8 @@ def least_jerk_work(rng, home, start, reach, rows, rate):
         row += steps
         pause = round(rng.uniform(0.0, 0.8) * rate)
         motion[0, row : row + pause] = target
-        pose, row = target, row + pause
+        pose = target
+        row = row + pause
     return motion
 
 
@@ -89,7 +90,8 @@ def slow_work(arm, friction, seed, *, duration=40, rate=100.0, noise=0.15, reach
     drift, both scaled by the joints' torque limits.
     """
     rng = np.random.default_rng(seed)
-    home, time = np.array(arm.home), np.arange(round(duration * rate) + 1) / rate
+    home = np.array(arm.home)
+    time = np.arange(round(duration * rate) + 1) / rate
     share = np.full(arm.n, reach)
     share[list(resting)] /= 50.0
     start = home + share * rng.uniform(-1.0, 1.0, arm.n)

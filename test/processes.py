@@ -101,7 +101,8 @@ def take_charge():
 
 def descendants(of):
     """Return the command lines of a process's running descendants, by process number."""
-    parents, commands = {}, {}
+    parents = {}
+    commands = {}
     for entry in Path('/proc').iterdir():
         if not entry.name.isdecimal():
             continue
@@ -111,8 +112,10 @@ def descendants(of):
         except OSError:
             continue  # it has just ended
         if state != 'Z':
-            parents[int(entry.name)], commands[int(entry.name)] = int(parent), command
-    found, new = set(), {of}
+            parents[int(entry.name)] = int(parent)
+            commands[int(entry.name)] = command
+    found = set()
+    new = {of}
     while new := {number for number, parent in parents.items() if parent in new} - found:
         found |= new
     return {

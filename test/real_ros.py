@@ -138,7 +138,8 @@ def main() -> int:
     unknown = set(options.part) - set(PARTS)
     if unknown:
         parser.error(f'no part is called {", ".join(sorted(unknown))}')
-    statuses, absent = [], []
+    statuses = []
+    absent = []
     for part in options.part or PARTS:
         place = found(part, options.ros)
         if place is None:

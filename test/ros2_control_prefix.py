@@ -59,7 +59,8 @@ def made(source, build, install, *more):
         ],
         ['cmake', '--build', build, '--target', 'install', '--parallel', '2'],
     ):
-        words, streams = [*map(str, command)], {'capture_output': True, 'text': True}
+        words = [*map(str, command)]
+        streams = {'capture_output': True, 'text': True}
         done = subprocess.run(words, env=environment(install), **streams)
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-6000:]
 
@@ -71,7 +72,8 @@ def mock_urdf(arm, commands=('effort',), text=None):
     `text` is a URDF with the arm's joints; without it they turn about z, and links weigh nothing.
     """
     taken = ''.join(f'<command_interface name="{name}"/>' for name in commands)
-    joints, interfaces = '<link name="link0"/>', ''
+    joints = '<link name="link0"/>'
+    interfaces = ''
     for index, (name, start) in enumerate(zip(arm.joint_names, arm.home_position)):
         joints += (
             f'<link name="link{index + 1}"/><joint name="{name}" type="revolute">'

@@ -47,7 +47,8 @@ def commands(group=root_command, words=''):
 
 def parsed(words):
     """Return the context of a command, with its values; raise click.UsageError for wrong words."""
-    found, rest = root_command, list(words)
+    found = root_command
+    rest = list(words)
     while isinstance(found, click.Group):
         found = found.commands[rest.pop(0)]
     return found.make_context(found.name, rest)

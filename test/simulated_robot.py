@@ -42,7 +42,8 @@ def clean_environment(**more):
 
 def franka_sim_python():
     """Return the Python of franka-sim's environment; set it up on the first call, or skip."""
-    ready, required = ENVIRONMENT / 'ready', '\n'.join(PACKAGES)
+    ready = ENVIRONMENT / 'ready'
+    required = '\n'.join(PACKAGES)
     python = ENVIRONMENT / 'bin' / 'python'
     FOLDER.mkdir(exist_ok=True)
     with (FOLDER / 'lock').open('w') as lock:

@@ -35,8 +35,10 @@ WRONG += [[1, 'b'], {1: 2}, {1}, object(), np.zeros((2, 2))]
 @pytest.fixture(scope='module')
 def arguments(tmp_path_factory):
     """Return right arguments of functions, by their names."""
-    arm, folder = fd.load('fr3'), tmp_path_factory.mktemp('written')
-    faces, q = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]], arm.home
+    arm = fd.load('fr3')
+    folder = tmp_path_factory.mktemp('written')
+    faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
+    q = arm.home
     state = {'q': q, 'dq': q, 'ddq': q, 'gravity': (0.0, 0.0, -9.81)}
     return {
         'load': {

@@ -53,10 +53,8 @@ def colcon(source):
 @pytest.fixture(scope='module')
 def pip(source, tmp_path_factory):
     """Return the prefix pip installs the source archive into, offline, and an environment."""
-    prefix, archives = (
-        tmp_path_factory.mktemp('pip'),
-        tmp_path_factory.mktemp('archives'),
-    )
+    prefix = tmp_path_factory.mktemp('pip')
+    archives = tmp_path_factory.mktemp('archives')
     build = f'from setuptools import build_meta; build_meta.build_sdist({str(archives)!r})'
     succeed([sys.executable, '-c', build], cwd=source)
     (archive,) = archives.glob('*.tar.gz')
@@ -179,14 +177,16 @@ def make(*words, **environment):
     """Run make, unaffected by a `make PYTHON=... test` that runs this test."""
     made = ('PYTHON', 'MAKEFLAGS', 'MAKEOVERRIDES')
     kept = {name: value for name, value in os.environ.items() if name not in made}
-    command, given = ['make', *words], {**kept, **environment}
+    command = ['make', *words]
+    given = {**kept, **environment}
     return subprocess.run(command, cwd=SOURCE, env=given, capture_output=True, text=True)
 
 
 @pytest.mark.parametrize('works', [True, False])
 def test_an_environment_that_works_is_updated_and_never_removed(tmp_path, works):
     # Given programs that write down how they are called, in an environment made before.
-    programs, calls = tmp_path / 'venv' / 'bin', tmp_path / 'calls'
+    programs = tmp_path / 'venv' / 'bin'
+    calls = tmp_path / 'calls'
     programs.mkdir(parents=True)
     for path, status in (
         (programs / 'python', int(not works)),
@@ -195,7 +195,8 @@ def test_an_environment_that_works_is_updated_and_never_removed(tmp_path, works)
         path.write_text(f'#!/bin/sh\necho "{path.name} $*" >> {calls}\nexit {status}\n')
         path.chmod(0o755)
     shutil.copy(tmp_path / 'python3', programs / 'uv')
-    ready, python = tmp_path / 'venv' / 'demo-ready', tmp_path / 'python3'
+    ready = tmp_path / 'venv' / 'demo-ready'
+    python = tmp_path / 'python3'
     done = make(f'{ready}', f'VENV={tmp_path / "venv"}', f'PYTHON={python}')
     assert done.returncode == 0 and ready.exists(), done.stderr
     said = calls.read_text()

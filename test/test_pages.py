@@ -154,7 +154,8 @@ def test_the_code_of_a_page_runs(page, bag, tmp_path, monkeypatch):
     names = {'numpy': np, 'message': SimpleNamespace(effort=np.zeros(49))}
     exec(compile('\n'.join(blocks), page, 'exec'), names)
     if page == 'docs/howto/from-python.md':
-        mine, found = names['mine'], names['result'].arm
+        mine = names['mine']
+        found = names['result'].arm
         assert mine.hand == 'franka_hand'
         np.testing.assert_array_equal(mine.links[3].inertia, found.links[3].inertia)
 
@@ -197,7 +198,8 @@ def test_plots_and_views_name_topics_and_a_frame_that_exist():
     plots = [panel for name, panel in LAYOUT.items() if 'Plot' in name]
     paths = [path['value'] for plot in plots for path in plot['paths']]
     plotted = {re.fullmatch(r'(.+)\.effort\[[0-6]\]', path)[1] for path in paths}
-    arm, layer = LAYOUT['3D!arm'], LAYOUT['3D!arm']['layers']['arm']
+    arm = LAYOUT['3D!arm']
+    layer = LAYOUT['3D!arm']['layers']['arm']
     shown = {one[key]['Value'] for one in RVIZ['Displays'] for key in TOPIC_KEYS if key in one}
     shown |= {layer['topic'], layer['jointStatesTopic'], *arm['topics']}
     shown.add(LAYOUT['DiagnosticSummary!all']['topicToRender'])

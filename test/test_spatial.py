@@ -34,7 +34,9 @@ def test_exp6_of_a_stack_is_each_twists_matrix_exponential():
 
 def test_adjoint_inverses_and_bracket_are_those_of_the_matrices():
     pose, (a, b) = spatial.exp6(random_twist(8)), (random_twist(9), random_twist(13))
-    back, hat_a, hat_b = np.linalg.inv(pose), spatial.hat(a), spatial.hat(b)
+    back = np.linalg.inv(pose)
+    hat_a = spatial.hat(a)
+    hat_b = spatial.hat(b)
     for found, expected in (
         (spatial.hat(spatial.adjoint(pose) @ a), pose @ hat_a @ back),
         (spatial.adjoint_inverse(pose), np.linalg.inv(spatial.adjoint(pose))),

@@ -119,8 +119,10 @@ def pinocchio_least_squares(
     arm: fd.ArmDescription, motions: list[Motion], rotors: bool
 ) -> Predictor:
     """Solve for Pinocchio's regressor's parameters and friction by NumPy's least squares."""
-    motion, model = joined(motions), pin.buildModelFromXML(urdf_text(arm))
-    data, n = model.createData(), arm.n
+    motion = joined(motions)
+    model = pin.buildModelFromXML(urdf_text(arm))
+    data = model.createData()
+    n = arm.n
 
     def regressor(given: Motion) -> tuple[Array, Array]:
         states = zip(given.q, given.dq, given.ddq)
@@ -182,7 +184,8 @@ def figaroh(arm: fd.ArmDescription, motions: list[Motion], rotors: bool) -> Pred
             }
 
     with tempfile.TemporaryDirectory() as folder:
-        urdf, settings = Path(folder) / 'arm.urdf', Path(folder) / 'arm.yaml'
+        urdf = Path(folder) / 'arm.urdf'
+        settings = Path(folder) / 'arm.yaml'
         urdf.write_text(urdf_text(arm), encoding='utf-8')
         settings.write_text(yaml.safe_dump(config), encoding='utf-8')
         solved = Identification(Robot(str(urdf), package_dirs=folder), str(settings))
@@ -286,7 +289,10 @@ def _joint_parameter(sysid: Any, joint_name: str, field: str, most: float) -> An
 def _windows(sysid: Any, model: Any, spec: Any, motion: Motion) -> Any:
     """Return what mujoco.sysid takes: windows with initial states, torques and sensors."""
     per_window = round(WINDOW_S * motion.options.rate)
-    names, states, controls, sensors = [], [], [], []
+    names = []
+    states = []
+    controls = []
+    sensors = []
     for number, piece in enumerate(motion.pieces()):
         for start in range(0, len(piece) - per_window, per_window):
             part = piece.select(slice(start, start + per_window + 1))
@@ -306,18 +312,20 @@ def _windows(sysid: Any, model: Any, spec: Any, motion: Motion) -> Any:
 
 def _by_mujoco(model: Any, motion: Motion, *, friction: bool) -> Array:
     """Return the torques of a fitted MuJoCo model, its dry friction with a sign of its own."""
-    data, out = mujoco.MjData(model), np.zeros_like(motion.q)
-    damping, dry = model.dof_damping.copy(), model.dof_frictionloss.copy()
-    model.dof_damping[:], model.dof_frictionloss[:] = 0.0, 0.0
+    data = mujoco.MjData(model)
+    out = np.zeros_like(motion.q)
+    damping = model.dof_damping.copy()
+    dry = model.dof_frictionloss.copy()
+    model.dof_damping[:] = 0.0
+    model.dof_frictionloss[:] = 0.0
     for k in range(len(motion)):
-        data.qpos[:], data.qvel[:], data.qacc[:] = (
-            motion.q[k],
-            motion.dq[k],
-            motion.ddq[k],
-        )
+        data.qpos[:] = motion.q[k]
+        data.qvel[:] = motion.dq[k]
+        data.qacc[:] = motion.ddq[k]
         mujoco.mj_inverse(model, data)
         out[k] = data.qfrc_inverse
-    model.dof_damping[:], model.dof_frictionloss[:] = damping, dry
+    model.dof_damping[:] = damping
+    model.dof_frictionloss[:] = dry
     if friction:
         out += damping * motion.dq + dry * np.tanh(motion.dq / WIDTH_RAD_S)
     return out

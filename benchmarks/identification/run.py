@@ -158,12 +158,14 @@ class Score:
 def score(log: Log, arm: fd.ArmDescription, recordings: list[Recording], method: Method) -> Score:
     """Return the figures of a method on a log."""
     kp = KP_TO_LIMIT * arm.limit('effort')
-    residuals, rigid = [], []
+    residuals = []
+    rigid = []
     for left_out, others in parts(log, recordings):
         found = method(arm, others, log.rotor_inertia)
         residuals.append(left_out.effort - found.torque(left_out))
         rigid.append(left_out.effort - found.rigid(left_out))
-    whole, bodies = np.concatenate(residuals), np.concatenate(rigid)
+    whole = np.concatenate(residuals)
+    bodies = np.concatenate(rigid)
     return Score(norm(whole), norm(bodies), norm(whole / kp))
 
 

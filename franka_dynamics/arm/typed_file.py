@@ -65,7 +65,8 @@ class Rule:
 
     def __init__(self, word: str, check: Callable[[Any], str]) -> None:
         """Take the word by which signatures name the rule, and its function."""
-        self._word, self._check = word, check
+        self._word = word
+        self._check = check
 
     def __call__(self, value: Any) -> str:
         """Return '' for a value that keeps the rule, else what is wrong."""

@@ -84,7 +84,8 @@ def _with_deviation(
     seconds = sum(note.sample_count for note in used.notes) / used.signal.rate
     quantile = t.ppf(0.5 + 0.5 * _COVERED_SHARE, max(seconds - 1.0, 1.0))
     factor = float(quantile) / _KNOWN_STD_COUNT
-    left_out, fitted = np.square(errors.test.per_joint), np.square(errors.train.per_joint)
+    left_out = np.square(errors.test.per_joint)
+    fitted = np.square(errors.train.per_joint)
     rows = [observed_torque(arm, one, result.options.gravity) for one in recordings]
     # The observer sees motion that the arm was fitted to: what is left more without it is added.
     seen = np.mean(np.square(np.concatenate(rows)), axis=0) + np.maximum(left_out - fitted, 0.0)

@@ -40,18 +40,19 @@ class ControlCycle:
 
     def __init__(self, node: Any, reports: FeedforwardDiagnostics, terms: TermPublishers) -> None:
         """Make a node's cycle; `set_joints` must be called before the first joint state."""
-        self._command_publisher, self._clock = node.command_publisher, node.get_clock()
+        self._command_publisher = node.command_publisher
+        self._clock = node.get_clock()
         self._receivers: ReceiverCheck = node.receivers
-        self._diagnostics, self._term_publishers, self.lock = (
-            reports,
-            terms,
-            threading.Lock(),
-        )
+        self._diagnostics = reports
+        self._term_publishers = terms
+        self.lock = threading.Lock()
         self.arrival_clock_time = 0.0  # the node's time when the latest joint state came [s]
         # The steady times between its latest steps, as far as joint states show them [s].
-        self._clock_steps, self._clock_step_time = deque[float](maxlen=5), np.nan
+        self._clock_steps = deque[float](maxlen=5)
+        self._clock_step_time = np.nan
         self.last_stamp = np.nan  # of the latest joint state [s]
-        self.has_new_state, self._publish_time = False, 0.0
+        self.has_new_state = False
+        self._publish_time = 0.0
 
     def set_joints(self, joint_names: Sequence[str], *, measures_velocity: bool) -> None:
         """Set the joints to read, in the torques' order, and whether states have velocities."""
@@ -72,7 +73,9 @@ class ControlCycle:
 
     def _run_cycle(self, controller: Feedforward, data: bytes, message_number: int | None) -> None:
         """Answer, reject or skip a joint state of an active node; the caller must hold `lock`."""
-        now, clock, wrong = time.monotonic(), self.node_time(), ''
+        now = time.monotonic()
+        clock = self.node_time()
+        wrong = ''
         try:
             reading = self._reader.read(data)
         except NoArmJointsError as error:
@@ -92,9 +95,12 @@ class ControlCycle:
         if clock != self.arrival_clock_time:
             if not np.isnan(self._clock_step_time):
                 self._clock_steps.append(now - self._clock_step_time)
-            self.arrival_clock_time, self._clock_step_time = clock, now
-        self.has_new_state, self._diagnostics.status_log.state_arrival_time = True, now
-        acts, is_numbered = controller.state in ACTIVE_STATES, message_number is not None
+            self.arrival_clock_time = clock
+            self._clock_step_time = now
+        self.has_new_state = True
+        self._diagnostics.status_log.state_arrival_time = now
+        acts = controller.state in ACTIVE_STATES
+        is_numbered = message_number is not None
         second = self._receivers.check_sequence_number(message_number, acts=acts)
         if second and (acts or not controller.faulty):
             # Of two nodes' states one may be another arm's. Without numbers the other one may be a
@@ -110,7 +116,9 @@ class ControlCycle:
         # While a deactivation or shutdown brakes the arm, no thread receives simulated time, so
         # the ages of states are unknown.
         age = None if self.uses_simulated_time and self.is_ending else clock - reading.stamp
-        q, dq, effort = reading.position, reading.velocity, reading.effort
+        q = reading.position
+        dq = reading.velocity
+        effort = reading.effort
         torque = controller.step(q, dq, reading.stamp, effort=effort, age=age, now=now)
         if controller.sends:
             self._diagnostics.latencies.append(self._publish_time - self._begin_time)

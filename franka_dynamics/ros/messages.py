@@ -29,7 +29,8 @@ from ..errors import (
 __getattr__ = former_names.of_module(__name__, '0.3', STATE_QOS='.topics.STATE_QOS')
 
 # A header's stamp follows the encapsulation header of serialized bytes.
-STAMP_STRUCT, STAMP_OFFSET = struct.Struct('<iI'), 4
+STAMP_STRUCT = struct.Struct('<iI')
+STAMP_OFFSET = 4
 _MAX_STAMP_NANOSECONDS = 10**9 - 1
 # The first bytes of a message from a little-endian computer.
 _LITTLE_ENDIAN_HEADER = b'\x00\x01'
@@ -147,10 +148,8 @@ def _joint_state_pattern(message: JointState, data: bytes) -> re.Pattern[bytes] 
     `data` is an example. In OMG's XCDR, version 1, a number stands at a multiple of its size after
     the encapsulation header of four bytes. The pattern is None for bytes in another form.
     """
-    parts, at = (
-        [re.escape(data[:STAMP_OFFSET]), b'(.{8})'],
-        STAMP_OFFSET + STAMP_STRUCT.size,
-    )
+    parts = [re.escape(data[:STAMP_OFFSET]), b'(.{8})']
+    at = STAMP_OFFSET + STAMP_STRUCT.size
 
     def add_constant(size: int) -> None:
         """Add the data's next field, a count of four bytes and `size` bytes, to the pattern."""
@@ -159,13 +158,15 @@ def _joint_state_pattern(message: JointState, data: bytes) -> re.Pattern[bytes] 
         parts.append(b'.{%d}' % (start - at) + re.escape(data[start : start + 4 + size]))
         at = start + 4 + size
 
-    texts, fields = message.name, (message.position, message.velocity, message.effort)
+    texts = message.name
+    fields = (message.position, message.velocity, message.effort)
     add_constant(len(message.header.frame_id.encode()) + 1)
     for size in (0, *(len(text.encode()) + 1 for text in texts)):
         add_constant(size)
     for values in fields:
         add_constant(0)
-        padding, size = (4 - at) % 8 if values else 0, 8 * len(values)
+        padding = (4 - at) % 8 if values else 0
+        size = 8 * len(values)
         parts.append(b'.{%d}(.{%d})' % (padding, size))
         at += padding + size
     pattern = re.compile(b'%s.{%d}' % (b''.join(parts), max(0, len(data) - at)), re.DOTALL)
@@ -191,7 +192,8 @@ class JointStateReader:
 
     def __init__(self, joint_names: Sequence[str], *, derive_velocity: bool = False) -> None:
         """Store the names of the joints to read, in the order of the arrays."""
-        self._joint_names, self._derive_velocity = tuple(joint_names), derive_velocity
+        self._joint_names = tuple(joint_names)
+        self._derive_velocity = derive_velocity
         # Stamp, position and derived velocity.
         self._last_reading: tuple[float, Array, Array] = (
             math.inf,
@@ -216,7 +218,8 @@ class JointStateReader:
             rows = [np.frombuffer(one, '<f8') for one in fields]
         else:
             message = self._parse_message(data)
-            sec, nanosec = message.header.stamp.sec, message.header.stamp.nanosec
+            sec = message.header.stamp.sec
+            nanosec = message.header.stamp.nanosec
             rows = [*map(np.asarray, (message.position, message.velocity, message.effort))]
         if nanosec > _MAX_STAMP_NANOSECONDS:
             raise JointStateError(f'The joint state has a stamp of {nanosec} nanoseconds.')
@@ -245,10 +248,8 @@ class JointStateReader:
                 f'The joint state has {n} names but {q} values of position, {dq} of velocity and '
                 f'{effort} of effort; give one for every joint, or no effort{without}.'
             )
-        self._order, self._pattern = (
-            np.array(order),
-            _joint_state_pattern(message, data),
-        )
+        self._order = np.array(order)
+        self._pattern = _joint_state_pattern(message, data)
         return message
 
     def _mean_velocity(self, stamp: float, q: Array) -> Array:

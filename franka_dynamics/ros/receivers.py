@@ -129,7 +129,8 @@ def refusal_reason(target: str, topic: str, receivers: Mapping[str, Receiver]) -
 
     `receivers` has a topic's subscribers by their full names.
     """
-    expected, wrong = EXPECTED_KINDS[target], wrong_receivers(target, receivers)
+    expected = EXPECTED_KINDS[target]
+    wrong = wrong_receivers(target, receivers)
     if not wrong:
         return ''
     kinds = {receiver.kind for receiver in wrong.values()}
@@ -248,7 +249,9 @@ class ControllerManagerClient:
 
     def __init__(self, node: Any, manager_name: str) -> None:
         """Make the client of the manager with a full name, if it can be asked; ask nothing yet."""
-        self.name, self.client, self.process = manager_name, None, b''
+        self.name = manager_name
+        self.client = None
+        self.process = b''
         self.problem = f'{manager_name} {_NOT_INSTALLED_TEXT}'
         if ListControllers is not None:
             self.problem = f'{self.name}/{_LIST_CONTROLLERS} has not answered yet'
@@ -267,9 +270,11 @@ class ControllerManagerClient:
         """Store a new answer, or why none came; request anew once `poll_period` [s] is over."""
         now = time.monotonic()
         if self.has_new_answer:
-            answer, self._request = self._request.result(), None
+            answer = self._request.result()
+            self._request = None
             self.controllers = {found.name: found for found in answer.controller}
-            self._wait_start, self.problem = now, ''
+            self._wait_start = now
+            self.problem = ''
         if self.client is None:
             return
         if now > self._wait_start + poll_period + _ANSWER_TIMEOUT_S:
@@ -278,10 +283,8 @@ class ControllerManagerClient:
         if now >= self._asked_at + (poll_period if self._request is None else _ANSWER_TIMEOUT_S):
             if self._request is not None:
                 self.client.remove_pending_request(self._request)
-            self._request, self._asked_at = (
-                self.client.call_async(ListControllers.Request()),
-                now,
-            )
+            self._request = self.client.call_async(ListControllers.Request())
+            self._asked_at = now
 
 
 def controller_idle_reason(controller: Any) -> str:
@@ -321,7 +324,8 @@ class ReceiverFinder:
 
     def __init__(self, node: Any, torque_publisher: Any) -> None:
         """Store the node that queries the ROS graph, and its publisher of torques."""
-        self._node, self._publisher = node, torque_publisher
+        self._node = node
+        self._publisher = torque_publisher
         self._topic: str = torque_publisher.topic_name
         self._managers = dict[str, ControllerManagerClient]()
         self._last_names: Set[str] = set()  # names of the nodes that were found last
@@ -334,7 +338,8 @@ class ReceiverFinder:
 
         Managers are asked more often if `ask_often`, and if the nodes are not those found before.
         """
-        node, topic = self._node, self._topic
+        node = self._node
+        topic = self._topic
         matched = self._publisher.get_subscription_count()
         endpoints = node.get_subscriptions_info_by_topic(topic)
         taking = [one for one in endpoints if one.topic_type == TORQUE_TYPE]
@@ -344,13 +349,12 @@ class ReceiverFinder:
         own_count = sum(one.topic_name == topic for one in node.subscriptions)
         if nodes[own] <= 1 or sum(node_name_of(one) == own for one in taking) <= own_count:
             listed.pop(own, None)  # else it is another node of this name
-        ask_often, self._last_names = (
-            ask_often or listed.keys() != self._last_names,
-            listed.keys(),
-        )
+        ask_often = ask_often or listed.keys() != self._last_names
+        self._last_names = listed.keys()
         self._update_managers(listed.values(), ask_often)
         simulated = self._nodes_in_simulated_time()
-        before, self._since = self._since, {}
+        before = self._since
+        self._since = {}
         found = dict[str, Receiver]()
         for name, endpoint in listed.items():
             services = self._services_of(endpoint)
@@ -370,7 +374,8 @@ class ReceiverFinder:
                 why = f'{name} is watched for {WATCHING_TIME_S:g} s: whether it is a controller'
                 found[name] = found[name]._replace(uncertainty=why)
         if matched > len(endpoints):
-            others, seen = matched - own_count, len(endpoints) - own_count
+            others = matched - own_count
+            seen = len(endpoints) - own_count
             why = f'{others} receive {topic}, of which {seen} are listed; {_GRAPH_ADVICE}'
             found['somebody'] = Receiver(ReceiverKind.UNSEEN, uncertainty=why)
         return found
@@ -384,7 +389,8 @@ class ReceiverFinder:
 
     def _services_of(self, endpoint: Any) -> ServiceTypes | None:
         """Return an endpoint's node's services, types by name; None unless it is discovered."""
-        name, space = endpoint.node_name, endpoint.node_namespace
+        name = endpoint.node_name
+        space = endpoint.node_namespace
         if name in (UNKNOWN_NODE_NAME, NO_NODE_NAME):
             return None
         try:
@@ -403,7 +409,8 @@ class ReceiverFinder:
         """Return the Receiver that node `name` is; `name_counts` says how many have a name."""
         if why := unseen_reason(name, services):
             return Receiver(ReceiverKind.UNSEEN, uncertainty=why)
-        receiver, manager = Receiver(declared_kind(name, services)), ''
+        receiver = Receiver(declared_kind(name, services))
+        manager = ''
         if receiver.kind is ReceiverKind.UNRECOGNISED:
             receiver, manager = self._classify_by_managers(name, endpoint, services, sim_nodes)
         twice = next((source for source in (name, manager) if name_counts[source] > 1), '')
@@ -469,7 +476,8 @@ class ReceiverFinder:
         A manager is known by the type of its service, whatever its name.
         """
         spaces = {one.node_namespace.rstrip('/') for one in endpoints}
-        processes, seen = {process_of(one) for one in endpoints}, dict[str, bytes]()
+        processes = {process_of(one) for one in endpoints}
+        seen = dict[str, bytes]()
         for service, kinds in self._node.get_service_names_and_types():
             name, _, last = service.rpartition('/')
             if _LIST_CONTROLLERS_TYPE not in kinds or last != _LIST_CONTROLLERS:
@@ -540,19 +548,19 @@ class SecondPublisherDetector:
 
     def __init__(self) -> None:
         """Begin with no sequence number received."""
-        self._last_number, self._count_since_drop = 0, _MAX_MESSAGES_BETWEEN_DROPS
+        self._last_number = 0
+        self._count_since_drop = _MAX_MESSAGES_BETWEEN_DROPS
         self.has_dropped = False
 
     def add_sequence_number(self, sequence_number: int) -> bool:
         """Add a message's sequence number; return whether the latest ones show two publishers."""
-        self.has_dropped, self._last_number = (
-            sequence_number <= self._last_number,
-            sequence_number,
-        )
+        self.has_dropped = sequence_number <= self._last_number
+        self._last_number = sequence_number
         self._count_since_drop += 1
         if not self.has_dropped:
             return False
-        since, self._count_since_drop = self._count_since_drop, 0
+        since = self._count_since_drop
+        self._count_since_drop = 0
         return since <= _MAX_MESSAGES_BETWEEN_DROPS
 
 
@@ -596,7 +604,8 @@ class StatePublisherCounter:
         _SHOW_JOINTS_TIME_S.
         """
         if publisher_count != self._count:
-            self._count, self._since = publisher_count, now
+            self._count = publisher_count
+            self._since = now
         is_settled = now >= self._since + _SHOW_JOINTS_TIME_S
         if is_settled:
             # Whoever was heard before may have left.
@@ -642,35 +651,45 @@ class ReceiverCheck:
 
     def __init__(self, node: Any, torque_publisher: Any) -> None:
         """Store the node and its publisher of torques; `on_activation` begins the check."""
-        self._node, self._publisher = node, torque_publisher
+        self._node = node
+        self._publisher = torque_publisher
         self.topic: str = torque_publisher.topic_name
         self._finder = ReceiverFinder(node, torque_publisher)
         self._subscription: Any = None
-        self.permission, self.reason = TorquePermission.CHECKING, ''
+        self.permission = TorquePermission.CHECKING
+        self.reason = ''
         self.receivers: dict[str, Receiver] = {}
-        self.delivery_problem, self.has_receiver = '', False
+        self.delivery_problem = ''
+        self.has_receiver = False
 
     def on_activation(self, target: str, state_topic: str, joint_names: Sequence[str]) -> None:
         """Begin to check who sends and receives torques for a target, a state topic and joints."""
         self.close()
-        self._target, self._state_topic = target, state_topic
-        self._finder.target, self._finder.joint_names = target, joint_names
+        self._target = target
+        self._state_topic = state_topic
+        self._finder.target = target
+        self._finder.joint_names = joint_names
         self.permission = TorquePermission.CHECKING
         seconds = f'{MIN_LISTENING_TIME_S:g} s'
         self.reason = f'looking for {seconds} who else sends on {self.topic}, and who receives it'
-        self._detector, self._state_count = SecondPublisherDetector(), 0
+        self._detector = SecondPublisherDetector()
+        self._state_count = 0
         self._state_publishers = StatePublisherCounter()
-        self._next_naming, self._two_sources = 0.0, ''
+        self._next_naming = 0.0
+        self._two_sources = ''
         self._listen_until = 0.0
         self._heard_time = 0.0  # when a torque of another sender came
         # Whether the receivers that were found last are all known, and since when one is wrong.
-        self._are_known, self._wrong_since = True, 0.0
+        self._are_known = True
+        self._wrong_since = 0.0
         self._subscriber_count = -1
-        self._next_check, self.delivery_problem = 0.0, ''
+        self._next_check = 0.0
+        self.delivery_problem = ''
         # Without rclpy's handlers of events: when they are destroyed with their subscription, a
         # MultiThreadedExecutor that waits for them raises an error (rclpy, issue 1206).
         without = SubscriptionEventCallbacks(use_default_callbacks=False)
-        kind, topic = Float64MultiArray, self.topic
+        kind = Float64MultiArray
+        topic = self.topic
         self._subscription = self._node.create_subscription(
             kind, topic, self._on_torque, STATE_QOS, raw=True, event_callbacks=without
         )
@@ -721,13 +740,15 @@ class ReceiverCheck:
 
     def update_permission(self) -> None:
         """Unless REFUSED, when due update permission, reason, receivers and delivery problem."""
-        now, waits = time.monotonic(), self.permission is TorquePermission.CHECKING
+        now = time.monotonic()
+        waits = self.permission is TorquePermission.CHECKING
         if self.permission is TorquePermission.REFUSED:
             return
         if waits and self._must_keep_listening(now):
             self._finder.find_receivers()  # which are watched meanwhile
             return
-        count, due = self._publisher.get_subscription_count(), now >= self._next_check
+        count = self._publisher.get_subscription_count()
+        due = now >= self._next_check
         changed = count != self._subscriber_count or self._finder.has_new_answer
         if not (waits or due or changed or self._wrong_since or not self._are_known):
             return
@@ -744,7 +765,8 @@ class ReceiverCheck:
             else:
                 self._set_permission(TorquePermission.CHECKING, unsure)
             return
-        self._subscriber_count, self.receivers = count, found
+        self._subscriber_count = count
+        self.receivers = found
         wrong = refusal_reason(self._target, self.topic, found)
         if wrong:
             self._wrong_since = self._wrong_since or now
@@ -812,7 +834,8 @@ class ReceiverCheck:
         # As the middleware knows it, with its defaults.
         publisher = next((endpoint for endpoint in listed if node_name_of(endpoint) == own), None)
         for endpoint in self._node.get_subscriptions_info_by_topic(self.topic):
-            name, kind = node_name_of(endpoint), endpoint.topic_type
+            name = node_name_of(endpoint)
+            kind = endpoint.topic_type
             if name == own:
                 continue
             if kind != TORQUE_TYPE:
@@ -835,7 +858,8 @@ class ReceiverCheck:
     def _set_permission(self, permission: TorquePermission, reason: str) -> None:
         """Set `permission` and `reason`, and stop listening for other senders."""
         self.stop_listening()
-        self.permission, self.reason = permission, reason
+        self.permission = permission
+        self.reason = reason
 
     def stop_listening(self) -> None:
         """Destroy the subscription, if there is one, that detects other senders of torques."""

@@ -225,7 +225,8 @@ def _placeholder_masses(
     if len(links) < _MIN_EQUAL_MASS_COUNT or len(masses) > 1:
         return
     if len(_named_distances(model, links)) > 2:
-        words, names = links[0].wording, tuple(link.name for link in links)
+        words = links[0].wording
+        names = tuple(link.name for link in links)
         reason = f'{links[0].mass:g} kg for every moving {words.link}, as if not known'
         yield ImplausibleValue(words.links, names, words.mass, reason, is_unmeasured=True)
 

@@ -69,10 +69,8 @@ REMOVED = object()
 def changed(path, value=REMOVED):
     """Return a copy of VALID with the field at a dotted path set to a value, or removed."""
     content = deepcopy(VALID)
-    place, keys = (
-        content,
-        path.replace('LINK', 'inertial_sets.guess.links.0').split('.'),
-    )
+    place = content
+    keys = path.replace('LINK', 'inertial_sets.guess.links.0').split('.')
     for key in keys[:-1]:
         place = place[int(key) if key.isdigit() else key]
     last = int(keys[-1]) if keys[-1].isdigit() else keys[-1]
@@ -178,10 +176,8 @@ def test_a_shipped_arms_limits_are_frankas(arm, published):
 @pytest.mark.parametrize('arm', ['fer', 'fr3'])
 def test_states_fill_an_arms_limits_and_stay_within(arm):
     description = fd.load(arm)
-    velocity, acceleration = (
-        description.limit('velocity'),
-        description.limit('acceleration'),
-    )
+    velocity = description.limit('velocity')
+    acceleration = description.limit('acceleration')
     low = [description.limit('lower'), -velocity, -acceleration]
     high = [description.limit('upper'), velocity, acceleration]
     states = np.swapaxes(fd.sample_states(description, 2000, 0), 0, 1)
@@ -489,7 +485,8 @@ def friction_of_ones(**more):
 
 
 KNOWN = 'use sigmoid, viscous_coulomb, maxwell_slip'
-SCALED, LOPSIDED = np.diag([1.0, 1.0, 2.0, 1.0]), [[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]
+SCALED = np.diag([1.0, 1.0, 2.0, 1.0])
+LOPSIDED = [[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]
 NO_NUMBERS = ('1', 'heavy', '1,2,3,nan', '1_0,0,0,0', '1' * 5000)
 NUMBERS = ('A payload, mass, x, y, z, xx, ', 'must be finite')
 CALLS = {

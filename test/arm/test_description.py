@@ -57,7 +57,8 @@ def test_a_heavy_ball_of_more_than_osmiums_density_is_named(mass, density, count
 
 @pytest.mark.parametrize('name', ['fer', 'fr3', 'stanford'])
 def test_arms_are_equal_by_value_and_hash_alike(name):
-    arm, again = fd.load(name), fd.load(name)
+    arm = fd.load(name)
+    again = fd.load(name)
     assert arm == again and hash(arm) == hash(again) and len({arm, again}) == 1
     other = with_link(arm, 0, arm.links[1])
     assert arm != other and arm != replace(arm, name='another') and arm != name
@@ -262,7 +263,9 @@ def positions(time):
 def test_work_of_a_closed_loop_is_the_hysteresis_area():
     # A spring of stiffness a/d that slips beyond its reach d loses 4 a (A - d) in a cycle between
     # -A and A: the area of a parallelogram.
-    amplitude, slip, reach = 0.02, 0.3, 0.004
+    amplitude = 0.02
+    slip = 0.3
+    reach = 0.004
     cycle = amplitude * np.concatenate([np.linspace(-1, 1, 4000), np.linspace(1, -1, 4000)])
     q = np.concatenate([cycle, cycle])  # the second cycle is periodic
     z = slip_state_bounds(q[:, None], [reach])[0, :, 0, 0]
@@ -274,7 +277,8 @@ def test_a_motion_followed_in_steps_is_evaluated_as_at_once():
     time = np.arange(0.0, 2.0, 1e-3)
     q = positions(time)
     dq = np.gradient(q, time, axis=0)
-    state, followed = FrictionState(MODEL), []
+    state = FrictionState(MODEL)
+    followed = []
     for stamp, position, velocity in zip(time, q, dq):
         state.update(stamp, position)
         followed.append(state.torque(velocity))
@@ -283,7 +287,8 @@ def test_a_motion_followed_in_steps_is_evaluated_as_at_once():
 
 def test_friction_coefficients_times_terms_are_the_torque():
     rng = np.random.default_rng(0)
-    dq, z = rng.uniform(-1.0, 1.0, (5, 2)), rng.uniform(-1.0, 1.0, (5, 2, 2))
+    dq = rng.uniform(-1.0, 1.0, (5, 2))
+    z = rng.uniform(-1.0, 1.0, (5, 2, 2))
     viscous, coulomb, offset = MODEL.coefficients[:3]
     turned = np.tanh(dq / MODEL.width)
     known = viscous * dq + coulomb * turned + offset
@@ -336,7 +341,8 @@ def test_a_hand_files_hand_adds_its_weight_to_gravity(hand):
     # The hand's centre of mass is 0.1 m in front of the flange. The gravity torque is the
     # derivative of its height times its weight, by central differences.
     bare, held = map(fd.NewtonEulerModel, (fd.load('fr3'), fd.load('fr3', hand=hand)))
-    q, step = bare.description.home, 1e-6
+    q = bare.description.home
+    step = 1e-6
     steps = step * np.stack((np.eye(7), -np.eye(7)))
     up, down = (bare.frames(q + steps)[:, :, -1] @ [0.0, 0.0, 0.1, 1.0])[..., 2]
     expected = 0.5 * 9.81 * (up - down) / (2.0 * step)
@@ -345,9 +351,11 @@ def test_a_hand_files_hand_adds_its_weight_to_gravity(hand):
 
 @pytest.mark.parametrize('own', [True, False])
 def test_a_hand_of_a_saved_arm_comes_off_or_counts_once(own, hand, tmp_path):
-    name, path = hand if own else 'franka_hand', tmp_path / 'arm.yaml'
+    name = hand if own else 'franka_hand'
+    path = tmp_path / 'arm.yaml'
     path.write_text(arm_file_text(fd.load('fer', hand=name)))
-    bare, held = fd.load('fer').links[-1].mass, fd.load('fer', hand=name).links[-1].mass
+    bare = fd.load('fer').links[-1].mass
+    held = fd.load('fer', hand=name).links[-1].mass
     assert held > bare + 0.4
     assert fd.load(path, hand='none').links[-1].mass == pytest.approx(bare, abs=1e-12)
     # Putting the hand on a second time must not add its mass twice.
@@ -364,13 +372,15 @@ def test_a_hand_of_a_saved_arm_comes_off_or_counts_once(own, hand, tmp_path):
     ],
 )
 def test_an_arm_is_found_however_its_name_is_spelled(spelled, name, joint):
-    arm, expected = fd.load(spelled, prefix='left_'), fd.load(name)
+    arm = fd.load(spelled, prefix='left_')
+    expected = fd.load(name)
     assert arm.joint_names[0] == f'left_{joint}' and arm.links == expected.links
 
 
 def test_given_a_payload_when_read_back_then_it_is_the_same_body(tmp_path):
     # The hand's centre of mass has only positive coordinates.
-    hand, center = fd.load_hand('franka_hand'), np.array([-0.01, 0.02, -0.03])
+    hand = fd.load_hand('franka_hand')
+    center = np.array([-0.01, 0.02, -0.03])
     body = fd.LinkInertia.from_center_of_mass(0.2, center, np.zeros(6))
     np.testing.assert_allclose(payload.payload_array(body)[1:4], center, rtol=1e-12)
     numbers = payload.payload_array(hand)
@@ -428,7 +438,8 @@ def test_it_is_read_as_a_hand_and_as_a_payload(desk_file):
     expected = fd.LinkInertia.from_center_of_mass(0.9, (0, 0, 0.057), tensor)
     path = desk_file()
     assert fd.load_hand(path) == payload.read_payload(path) == expected
-    bare, carrying = fd.load('fr3', hand='none'), fd.load('fr3', hand=path)
+    bare = fd.load('fr3', hand='none')
+    carrying = fd.load('fr3', hand=path)
     assert carrying.links[-1] == bare.with_payload(expected).links[-1]
     assert carrying.hand == path
     # Desk accepts a point mass, and files with only mass, centerOfMass and inertia.
@@ -444,7 +455,8 @@ def test_an_inertia_may_be_unsymmetric_by_rounding(desk_file):
 
 
 # Sums of some twenty products of numbers near one: measured below 1e-14 of the largest entry.
-RTOL, SUM_ATOL = 1e-12, 1e-13
+RTOL = 1e-12
+SUM_ATOL = 1e-13
 
 
 def point_masses(seed, count=20):
@@ -463,7 +475,8 @@ def test_parameters_moved_are_those_of_the_moved_point_masses(seed):
 
 def test_central_inertia_and_pseudo_inertia_are_sums():
     masses, points = point_masses(3)
-    body, center = of_points(masses, points), masses @ points / masses.sum()
+    body = of_points(masses, points)
+    center = masses @ points / masses.sum()
     np.testing.assert_allclose(body.center_of_mass, center, rtol=RTOL, atol=SUM_ATOL)
     central = of_points(masses, points - center).inertia
     np.testing.assert_allclose(body.inertia_at_center_of_mass, central, rtol=RTOL, atol=1e-12)
@@ -493,14 +506,17 @@ BOX = (1.0 - np.eye(3)) / 12.0  # of a mass and squared sides
 
 @pytest.mark.parametrize('axis', range(3))
 def test_solids_have_the_textbooks_inertias(axis):
-    radius, length, density = 0.03, 0.2, 2710.0
+    radius = 0.03
+    length = 0.2
+    density = 2710.0
     given = {'center': (center := (0.1, 0.2, -0.3)), 'density': density}
     solid = Cylinder(radius=radius, length=length, axis='xyz'[axis], **given)
     mass = density * np.pi * radius**2 * length
     moments = np.full(3, mass * (3.0 * radius**2 + length**2) / 12.0)
     moments[axis] = 0.5 * mass * radius**2
     size = np.roll((0.3, 0.05, 0.06), axis)
-    box, heavy = Box(size=size, **given), density * size.prod()
+    box = Box(size=size, **given)
+    heavy = density * size.prod()
     for found, expected in (
         (solid, fd.LinkInertia.from_center_of_mass(mass, center, np.diag(moments))),
         (
@@ -538,7 +554,8 @@ def test_the_repaired_link_2_is_the_nearest_physical_one():
     moves = (moved.parameters() - link.parameters()) / ROUNDING
     assert 0.1 < np.abs(moves).max() < 1.0  # another bound, the rounding, does not act
     steps = np.array([fd.LinkInertia.from_parameters(x).pseudo_inertia() for x in np.eye(10)])
-    upper, multiplier = np.triu_indices(4), np.zeros((4, 4))
+    upper = np.triu_indices(4)
+    multiplier = np.zeros((4, 4))
     multiplier[upper] = np.linalg.solve(steps[:, *upper], moves)
     multiplier += multiplier.T
     slack = moved.pseudo_inertia() / ROUNDING - 1e-3 * np.eye(4)
@@ -604,10 +621,8 @@ TWISTS = (
 
 
 def test_gazs_links_and_a_hand_are_those_of_the_table_of_2021():
-    gaz, table = (
-        fd.load('fer', 'gaz2019', hand='none').links,
-        fd.load('fer', 'ledezma2021').links,
-    )
+    gaz = fd.load('fer', 'gaz2019', hand='none').links
+    table = fd.load('fer', 'ledezma2021').links
     flange = np.eye(4)
     flange[2, 3] = 0.107
     last = gaz[6] + fd.load_hand('hand_ledezma2021').expressed_in(flange)

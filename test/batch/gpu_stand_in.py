@@ -23,7 +23,9 @@ class Core(ModuleType):
 
     def __init__(self):
         super().__init__('cuda.core')
-        self.compiled, self.launched, self.current = [], [], 0
+        self.compiled = []
+        self.launched = []
+        self.current = 0
 
     def Device(self, number=None):
         number = self.current if number is None else number
@@ -95,7 +97,8 @@ def cupy_module(core):
 
     @contextmanager
     def device(number):
-        before, core.current = core.current, number
+        before = core.current
+        core.current = number
         yield
         core.current = before
 
@@ -110,7 +113,9 @@ def cupy_module(core):
         found.number = core.current
         return found
 
-    module.ndarray, module.asarray, module.empty = ndarray, asarray, empty
+    module.ndarray = ndarray
+    module.asarray = asarray
+    module.empty = empty
     module.from_dlpack = lambda values: np.asarray(values.held).view(ndarray)
     module.broadcast_to = functools.partial(np.broadcast_to, subok=True)
     module.isfinite = np.isfinite

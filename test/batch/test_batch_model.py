@@ -89,7 +89,8 @@ METHODS['forward_dynamics'] = 3, 1e-9
 def test_every_method_of_any_arm_agrees_with_pinocchio(name, kind, engine):
     description = ARMS[name]
     states = fd.sample_states(description, COUNT, seed=2)
-    own, model = kind(description, gravity=TILTED), fd.Model(description, TILTED)
+    own = kind(description, gravity=TILTED)
+    model = fd.Model(description, TILTED)
     for method, (count, bound) in METHODS.items():
         found, expected = (np.asarray(getattr(x, method)(*states[:count])) for x in (own, model))
         assert_close(found, expected, bound)
@@ -146,7 +147,8 @@ def test_a_value_not_finite_makes_only_its_torques_nan(bad, engine):
 
 
 def test_a_wrench_that_is_not_finite_makes_its_torques_nan_alone(fer):
-    states, wrench = fd.sample_states(fer.description, 4, seed=1), np.ones((4, 6))
+    states = fd.sample_states(fer.description, 4, seed=1)
+    wrench = np.ones((4, 6))
     wrench[2, 1] = np.inf
     for method in ('inverse_dynamics', 'forward_dynamics'):
         found = getattr(fer, method)(*states, wrench)
@@ -185,8 +187,10 @@ def test_positions_beyond_the_reduction_of_angles_give_nan_there(kind, far):
     arm = ARMS['fer']
     q = np.full((9, 7), far / 10, kind)  # the sum over the joints is bounded
     q[1, 4] = 0.3 * far
-    q[3, 2], q[5, 6] = 1.3 * far, -np.finfo(kind).max
-    found, beyond = fd.BatchModel(arm).flange_pose(q), [3, 5]
+    q[3, 2] = 1.3 * far
+    q[5, 6] = -np.finfo(kind).max
+    found = fd.BatchModel(arm).flange_pose(q)
+    beyond = [3, 5]
     assert np.isnan(found[beyond]).all()
     expected = fd.Model(arm).flange_pose(q.astype(float))
     bound = 50 * np.finfo(kind).eps
@@ -198,10 +202,8 @@ class Exchanged:
     """An array of a library that NumPy reads by DLPack alone."""
 
     def __init__(self, held):
-        self.__dlpack__, self.__dlpack_device__ = (
-            held.__dlpack__,
-            held.__dlpack_device__,
-        )
+        self.__dlpack__ = held.__dlpack__
+        self.__dlpack_device__ = held.__dlpack_device__
 
 
 def test_memory_layout_and_real_type_do_not_change_the_result(fer):
@@ -213,7 +215,8 @@ def test_memory_layout_and_real_type_do_not_change_the_result(fer):
     frozen = [np.array(x) for x in (q, dq, ddq)]
     for array in frozen:
         array.flags.writeable = False
-    columns, others = np.asfortranarray(q), (q.astype('>f8'), Exchanged(dq), ddq)
+    columns = np.asfortranarray(q)
+    others = (q.astype('>f8'), Exchanged(dq), ddq)
     for states in ((columns, strided[::2, 1:8], turned), others, frozen):
         np.testing.assert_array_equal(fer.inverse_dynamics(*states), expected)
     single = np.float32(dq)  # computed in float64, because the other two are
@@ -341,7 +344,8 @@ def test_float32_stays_float32_within_the_pages_bounds(quantity):
     arm = ARMS['fer']
     arrays = fd.sample_states(arm, 1003)[: len(INPUT_NAMES[quantity])]
     given = [array.astype(np.float32) for array in arrays]
-    bounds, model = float32_bounds(quantity.value), fd.BatchModel(arm)
+    bounds = float32_bounds(quantity.value)
+    model = fd.BatchModel(arm)
     for bound, sloped in zip(bounds, (False,) if quantity in SLOW_SLOPES else (False, True)):
         found = model.evaluate(quantity, *given, derivatives=sloped)
         expected = model.evaluate(quantity, *(x.astype(float) for x in given), derivatives=sloped)
@@ -351,10 +355,8 @@ def test_float32_stays_float32_within_the_pages_bounds(quantity):
 
 
 def test_operational_space_inertia_in_float32_is_accurate():
-    model, q = (
-        fd.BatchModel('fr3'),
-        fd.sample_states(fd.load('fr3'), 1000).q.astype(np.float32),
-    )
+    model = fd.BatchModel('fr3')
+    q = fd.sample_states(fd.load('fr3'), 1000).q.astype(np.float32)
     found, expected = (model.operational_space_inertia(x) for x in (q, q.astype(float)))
     error = np.abs(found - expected).max(axis=(1, 2)) / np.abs(expected).max(axis=(1, 2))
     # Measured 1.4e-5 and 3e-4: the mobility's condition times half a unit in the last place.
@@ -387,7 +389,8 @@ def test_a_frame_that_an_arm_does_not_have_is_refused_by_name(kind, frame):
 @pytest.mark.parametrize('frame', ['flange', 'fr3_hand_tcp', 7])
 def test_operational_space_inertia_is_nan_at_a_singular_posture(engine, frame):
     arm = fd.load('fr3', hand='franka_hand')
-    model, q = fd.BatchModel(arm), fd.sample_states(arm, COUNT, seed=3).q.copy()
+    model = fd.BatchModel(arm)
+    q = fd.sample_states(arm, COUNT, seed=3).q.copy()
     expected = fd.Model(arm).operational_space_inertia(q, frame)
     q[3] = 0.0  # stretched out, in which PinocchioModel raises
     found = model.operational_space_inertia(q, frame)
@@ -430,7 +433,8 @@ def test_a_tree_of_bodies_has_the_methods_of_an_arm():
     tree = random_tree_of_rows(105, special=0.9)
     assert tree.parents == (-1, 0, 0)
     q, dq, ddq = np.random.default_rng(2).uniform(-2.0, 2.0, (3, 35, tree.n))
-    model, poses = fd.BatchModel(tree), tree.poses(q)
+    model = fd.BatchModel(tree)
+    poses = tree.poses(q)
     moving = fd.dynamics_derivatives(tree, q, dq, ddq)
     assert_close(model.inverse_dynamics(q, dq, ddq), moving.motion.tau)
     assert_close(model.forward_dynamics(q, dq, moving.motion.tau), ddq)  # the condition is 6

@@ -41,7 +41,9 @@ class Torch:
     def __init__(self):
         import torch
 
-        self.torch, self.model, self.tensor = torch, fd.BatchModel(ARM), torch.tensor
+        self.torch = torch
+        self.model = fd.BatchModel(ARM)
+        self.tensor = torch.tensor
         self.kind = torch.Tensor
 
     def slopes(self, *states):
@@ -68,7 +70,9 @@ class Jax:
         import jax
 
         jax.config.update('jax_enable_x64', True)
-        self.jax, self.model, self.tensor = jax, fd.BatchModel(ARM), jax.numpy.asarray
+        self.jax = jax
+        self.model = fd.BatchModel(ARM)
+        self.tensor = jax.numpy.asarray
         self.kind = jax.Array
 
     def slopes(self, *states):
@@ -106,8 +110,10 @@ def test_tensors_have_pinocchios_values(library, name):
 
 
 def test_tensors_take_wrenches_and_columns(library):
-    states, wrench = fd.sample_states(ARM, 3), np.arange(1.0, 7.0)
-    model, given = fd.Model(ARM), [*map(library.tensor, states)]
+    states = fd.sample_states(ARM, 3)
+    wrench = np.arange(1.0, 7.0)
+    model = fd.Model(ARM)
+    given = [*map(library.tensor, states)]
     found = library.model.inverse_dynamics(*given, library.tensor(wrench))
     expected = model.inverse_dynamics(*states, wrench)
     np.testing.assert_allclose(np.asarray(found), expected, rtol=0.0, atol=ATOL)
@@ -148,10 +154,8 @@ def test_float32_is_computed_in_float32_within_bounds(library, name):
 
 
 def test_rows_that_are_not_finite_are_nan_alone(library):
-    states, others = (
-        [np.array(x) for x in fd.sample_states(ARM, 40)],
-        np.arange(40) != 3,
-    )
+    states = [np.array(x) for x in fd.sample_states(ARM, 40)]
+    others = np.arange(40) != 3
 
     def pulled_back():
         given = [*map(library.tensor, states)]
@@ -167,13 +171,15 @@ def test_rows_that_are_not_finite_are_nan_alone(library):
 
 
 def test_arguments_of_another_shape_are_refused(library):
-    q, dq = library.tensor(np.zeros((3, 7))), library.tensor(np.zeros((3, 6)))
+    q = library.tensor(np.zeros((3, 7)))
+    dq = library.tensor(np.zeros((3, 6)))
     with refuses(JointVectorError, 'dq', '(3, 6)', '(..., 7)'):
         library.model.coriolis(q, dq)
 
 
 def test_jax_second_derivatives_are_refused_unless_traced():
-    library, rpr = Jax(), fd.load('rpr')
+    library = Jax()
+    rpr = fd.load('rpr')
     q = fd.sample_states(rpr, 1).q[0]
     with refuses(JointVectorError, 'first derivatives', 'jax.numpy'):
         library.jax.hessian(lambda x: fd.BatchModel(rpr).gravity(x)[2])(q)
@@ -212,7 +218,8 @@ def on_gpu(values, number=0):
 
 
 def test_cupy_arrays_stay_on_their_gpu_and_stream(core):
-    model, pinocchio = fd.BatchModel(RPR), fd.Model(RPR)
+    model = fd.BatchModel(RPR)
+    pinocchio = fd.Model(RPR)
     found = model.inverse_dynamics(*(on_gpu(x, 1) for x in STATES))
     assert type(found) is gpu_stand_in.ndarray and found.number == 1
     assert_close(np.asarray(found), pinocchio.inverse_dynamics(*STATES), 1e-11)
@@ -232,11 +239,13 @@ def test_cupy_arrays_have_the_methods_of_a_model(core, method):
 
 
 def test_layouts_types_and_leading_axes_of_gpu_arrays(core):
-    model, expected = fd.BatchModel(RPR), fd.Model(RPR).coriolis(*STATES[:2])
+    model = fd.BatchModel(RPR)
+    expected = fd.Model(RPR).coriolis(*STATES[:2])
     q, dq = map(on_gpu, STATES[:2])
     strided = on_gpu(np.full((140, 5), np.nan))
     strided[::2, 1:4] = dq
-    columns, backwards = on_gpu(np.asfortranarray(q)), q[::-1].copy()[::-1]
+    columns = on_gpu(np.asfortranarray(q))
+    backwards = q[::-1].copy()[::-1]
     for given in ((columns, strided[::2, 1:4]), (backwards, dq.astype('>f8'))):
         assert_close(np.asarray(model.coriolis(*given)), expected, 1e-11)
     stacked = model.coriolis(q.reshape(7, 10, 3), dq[:10])
@@ -335,7 +344,8 @@ def test_gpu_buffers_of_jax_are_used_on_jaxs_stream(core, monkeypatch):
 
     class Buffer:
         def __init__(self, values):
-            self.held, self.shape = values, values.shape
+            self.held = values
+            self.shape = values.shape
             self.__cuda_array_interface__ = values.__array_interface__
 
         def __dlpack_device__(self):

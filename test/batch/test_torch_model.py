@@ -19,7 +19,8 @@ def torch_model():
 
 
 def test_second_derivatives_are_refused_and_traced_ones_exist(torch_model):
-    torch, model = torch_model.torch, torch_model.model
+    torch = torch_model.torch
+    model = torch_model.model
     q = torch.tensor(sample_states(ARM, 1).q, requires_grad=True)
     (first,) = torch.autograd.grad(model.gravity(q).square().sum(), q, create_graph=True)
     with refuses(JointVectorError, 'first derivatives'):
@@ -28,7 +29,8 @@ def test_second_derivatives_are_refused_and_traced_ones_exist(torch_model):
 
 
 def test_mixed_precision_gives_the_wider_one(torch_model):
-    torch, run = torch_model.torch, torch_model.model.inverse_dynamics
+    torch = torch_model.torch
+    run = torch_model.model.inverse_dynamics
     q, dq, ddq = map(torch.tensor, sample_states(ARM, 5))
     expected = run(q.float().double(), dq, ddq)
     torch.testing.assert_close(run(q.float(), dq, ddq), expected, rtol=0.0, atol=0.0)
@@ -39,7 +41,8 @@ def test_mixed_precision_gives_the_wider_one(torch_model):
 
 @pytest.mark.parametrize('name', ['gravity', 'mass_matrix'])
 def test_forward_derivatives_are_the_backward_ones(torch_model, name):
-    torch, function = torch_model.torch, getattr(torch_model.model, name)
+    torch = torch_model.torch
+    function = getattr(torch_model.model, name)
     q = torch.tensor(sample_states(ARM, 3).q)
     expected = torch.func.vmap(torch.func.jacrev(function))(q)
     found = torch.func.vmap(torch.func.jacfwd(function))(q)
@@ -47,7 +50,8 @@ def test_forward_derivatives_are_the_backward_ones(torch_model, name):
 
 
 def test_wrenches_rates_and_signs_of_another_kind_are_taken(torch_model):
-    torch, model = torch_model.torch, torch_model.model
+    torch = torch_model.torch
+    model = torch_model.model
     q, dq, ddq = map(torch.tensor, sample_states(ARM, 3))
     wrench = torch.arange(6, dtype=torch.float32)
     for states in ((q, dq, ddq), (q.float(), dq.float(), ddq.float())):
@@ -80,7 +84,8 @@ def test_traced_methods_are_one_graph_to_compile(torch_model, name):
 # Dynamo looks at .grad of what it traces.
 @pytest.mark.filterwarnings('ignore:The .grad attribute')
 def test_compiled_functions_call_a_batch_between_their_graphs(torch_model):
-    torch, model = torch_model.torch, torch_model.model
+    torch = torch_model.torch
+    model = torch_model.model
     q = torch.tensor(sample_states(ARM, 4).q, requires_grad=True)
 
     def moved(q):
@@ -102,7 +107,8 @@ def test_no_states_give_no_rows(torch_model):
 
 @pytest.mark.parametrize('kind', [None, 'int64', 'complex128'])
 def test_what_is_not_a_tensor_of_states_is_refused(torch_model, kind):
-    torch, q = torch_model.torch, np.zeros((3, 7))
+    torch = torch_model.torch
+    q = np.zeros((3, 7))
     wrong = torch.tensor(q).to(getattr(torch, kind)) if kind else q
     with refuses(JointVectorError, 'q ', kind or 'ndarray'):
         torch_model.model.coriolis(wrong, torch.tensor(q))

@@ -68,7 +68,8 @@ def test_80_columns_show_an_arm_with_every_cell_on_one_line(name, monkeypatch, c
 def test_json_holds_the_pose(name, convention, given, q, figures):
     data = figures(f'arm show --arm {name} --q', given)
     assert (data['q'], data['convention']) == (q, convention)
-    arm, centers = load(name), [link['center_of_mass'] for link in data['links']]
+    arm = load(name)
+    centers = [link['center_of_mass'] for link in data['links']]
     frames = fd.NewtonEulerModel(arm).frames(q)
     expected = [(pose @ [*link.center_of_mass, 1.0])[:3] for pose, link in zip(frames, arm.links)]
     np.testing.assert_allclose(centers, expected, rtol=0.0, atol=1e-12)
@@ -142,10 +143,8 @@ def test_a_urdf_is_checked_as_an_arm_file_is(urdf, tmp_path, answered):
 
 def test_two_arms_are_compared_of_whichever_files(urdf, tmp_path, answered):
     # Given an FR3 whose elbow is 1 cm too wide.
-    wide, sound = (
-        urdf(with_row_shifted(load('fr3'), 3, a=0.01)),
-        urdf(load('fr3'), 'sound.urdf'),
-    )
+    wide = urdf(with_row_shifted(load('fr3'), 3, a=0.01))
+    sound = urdf(load('fr3'), 'sound.urdf')
     for words in (('fr3', wide), (wide, 'fr3'), (sound, wide)):
         status, said = answered('arm compare', *words)
         assert status == 1 and all(one in said for one in ('fr3_joint4', '0.0925', '0.0825'))
@@ -204,7 +203,8 @@ def test_a_written_arm_and_hand_are_recognised_by_the_check(tmp_path, answered):
 
 
 def test_an_exported_mjcf_is_the_shipped_one(tmp_path, capsys, refused):
-    file, shipped = tmp_path / 'arm.mjcf', generated_files()['rpr.xml']
+    file = tmp_path / 'arm.mjcf'
+    shipped = generated_files()['rpr.xml']
     assert main('arm export --arm rpr --format mjcf'.split()) == 0
     assert capsys.readouterr().out == shipped
     assert main(f'arm export --arm rpr --output {file}'.split()) == 0
@@ -220,7 +220,8 @@ def test_an_arm_of_ones_own_keeps_its_masses(form, tmp_path, urdf, answered):
     status, said = answered('arm export --format', form, '--arm', tmp_path / 'my--arm.yaml')
     assert status == 0
     ElementTree.fromstring(said)
-    given, copy = urdf(load('fr3'), 'a.urdf'), tmp_path / f'copy.{form}'
+    given = urdf(load('fr3'), 'a.urdf')
+    copy = tmp_path / f'copy.{form}'
     assert answered(*('arm export --payload 1.5,0,0,0 --arm', given, '--output', copy))[0] == 0
     build = pin.buildModelFromUrdf if form == 'urdf' else pin.buildModelFromMJCF
     mass = sum(inertia.mass for inertia in build(str(copy)).inertias[1:])
@@ -268,7 +269,8 @@ def test_another_makers_arm_moves_and_weighs_as_in_pinocchio(convention, importe
     assert 'pass: ' in said and all(one in said for one in ('axis1', 'axis6', 'tool0'))
     assert arm.convention.value == convention
     assert_as_in_file(arm, text)
-    model, q = pin.buildModelFromXML(text), np.linspace(-2.0, 2.0, 6)
+    model = pin.buildModelFromXML(text)
+    q = np.linspace(-2.0, 2.0, 6)
     data = model.createData()
     pin.framesForwardKinematics(model, data, q)
     pose = data.oMf[model.getFrameId('tool0')].homogeneous
@@ -276,7 +278,8 @@ def test_another_makers_arm_moves_and_weighs_as_in_pinocchio(convention, importe
 
 
 def test_a_mismatch_leaves_no_file_unless_it_is_forced(tmp_path, answered, monkeypatch):
-    urdf, file = tmp_path / 'a.urdf', tmp_path / 'a.yaml'
+    urdf = tmp_path / 'a.urdf'
+    file = tmp_path / 'a.yaml'
     urdf.write_text(six_axes().replace('0.43" rpy="0 0 0"', '0.43" rpy="3.14159 0 0"'), 'utf-8')
     assert answered('arm import', urdf, '--output', file)[0] == 0  # nearly parallel axes are exact
     file.unlink()
@@ -338,7 +341,8 @@ def test_of_two_arms_the_prefix_chooses_one_and_is_taken_off(tmp_path, imported,
 
 
 def test_joints_and_a_tip_choose_the_part_of_the_chain(imported):
-    text, names = six_axes(extra=TOOL), [f'axis{i}' for i in range(1, 7)]
+    text = six_axes(extra=TOOL)
+    names = [f'axis{i}' for i in range(1, 7)]
     part, _ = imported(text, '--joints', ','.join(names), '--tip', 'link6')
     whole, _ = imported(text)
     tip, tool = (fd.NewtonEulerModel(arm).frames(np.zeros(6))[-1, :3, 3] for arm in (part, whole))
@@ -462,7 +466,8 @@ def test_commands_take_a_xacro_files_arguments_as_words(tmp_path, told):
     pytest.importorskip('xacro')
     head = '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" name="own"><xacro:arg name="m" '
     text = edited(OWN, f'{LINK3}/mass', value='$(arg m)')
-    file, output = tmp_path / 'own.urdf.xacro', tmp_path / 'arm.yaml'
+    file = tmp_path / 'own.urdf.xacro'
+    output = tmp_path / 'arm.yaml'
     file.write_text(text.replace('<robot name="fr3">', f'{head}default="2"/>'), 'utf-8')
     assert told('arm show', file, 'm:=3')[2]['links'][2]['mass'] == 3.0
     assert run('arm import m:=4', file, '--output', output) == 0

@@ -115,7 +115,8 @@ def test_nothing_moves_while_the_states_are_of_another_arm(heard, has_arm_state,
     times = []
 
     def hear(present):
-        present.first_state_age, present.state_count = heard, 2100
+        present.first_state_age = heard
+        present.state_count = 2100
         present.has_arm_state = has_arm_state
         times.append(present.elapsed)
         if len(times) > 2:
@@ -130,7 +131,8 @@ def test_nothing_moves_while_the_states_are_of_another_arm(heard, has_arm_state,
 
 def test_an_error_of_the_program_is_no_failed_motion(run):
     def hear(present):
-        present.state_count, present.has_arm_state = 100, True
+        present.state_count = 100
+        present.has_arm_state = True
 
     with pytest.raises(ZeroDivisionError):
         run(hear, player=lambda _: 1 / 0, motion=True)
@@ -146,7 +148,8 @@ def recorded(monkeypatch, run):
     def record_and_check(recording, **more):
         def record(path, names, *arguments):
             fd.write_recording(replace(recording, joint_names=tuple(names)), path)
-            play, problems = arguments[-1], [PROBLEM]
+            play = arguments[-1]
+            problems = [PROBLEM]
             more = {
                 'problems': problems,
                 'motion_end_text': play(print) if play else '',
@@ -187,10 +190,8 @@ COLUMNS = '--stamp t --position q{} --velocity dq{} --effort tau{}'
 def log(simulate, tmp_path):
     """Return the CSV of an arm with friction."""
     made = simulate(FER, duration=3.0, rate=100.0, friction=FER.friction)
-    path, rows = (
-        tmp_path / 'log.csv',
-        np.column_stack([made.time, made.q, made.dq, made.effort]),
-    )
+    path = tmp_path / 'log.csv'
+    rows = np.column_stack([made.time, made.q, made.dq, made.effort])
     np.savetxt(path, rows, fmt='%.17e', delimiter=',', header=HEADER_STAMP, comments='')
     return path
 
@@ -255,7 +256,8 @@ def test_columns_of_a_log_are_listed_with_first_row_and_range(log, tmp_path, ans
 
 def test_a_log_of_droid_takes_no_more_than_its_layout(tmp_path, answered):
     h5py = pytest.importorskip('h5py')
-    path, state = tmp_path / 'trajectory.h5', 'observation/robot_state'
+    path = tmp_path / 'trajectory.h5'
+    state = 'observation/robot_state'
     time = np.arange(60) / 15.0
     q = FER.home + 0.1 * np.sin(time)[:, None]
     with h5py.File(path, 'w') as opened:
@@ -350,7 +352,8 @@ def test_the_tracking_error_of_gains_is_in_table_plot_and_json(simulate, write, 
     bag = write(simulate(FER, rate=100.0, friction=FER.friction, noise=0.05))
     words = 'bag replay --arm fer --set gaz2019 --hand none --gains 300'
     status, said, data = told(words, bag, '--output', tmp_path)
-    found, expected = data['tracking'], fd.predict_tracking(bag, FER, 300.0)
+    found = data['tracking']
+    expected = fd.predict_tracking(bag, FER, 300.0)
     np.testing.assert_allclose(found['errors'], expected.errors, rtol=1e-9)
     assert status == 0 and 'A prediction' in said and (tmp_path / 'tracking.png').is_file()
     for name in expected.feedforward_names:

@@ -70,7 +70,8 @@ def test_commands_do_linear_algebra_on_one_thread(monkeypatch):
 
 
 def test_no_traceback_follows_a_reader_that_stops(tmp_path):
-    file, tool = tmp_path / 'file', tmp_path / 'tool.obj'
+    file = tmp_path / 'file'
+    tool = tmp_path / 'tool.obj'
     tool.write_text('v 0 0 0\nv 90 0 0\nv 0 90 0\nv 0 0 90\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n')
     for words in (
         f'identify plan --draws 1 --iterations 1 --repetitions 10 --output {file}',
@@ -338,7 +339,8 @@ payload-from-mesh tool.stl --mass 1 --density 2700
 @pytest.fixture(scope='module')
 def folder(tmp_path_factory, simulate):
     """Return a folder with logs, bags and descriptions, sound and unsound."""
-    folder, fer = tmp_path_factory.mktemp('here'), fd.load('fer')
+    folder = tmp_path_factory.mktemp('here')
+    fer = fd.load('fer')
     (folder / 'fr3.urdf').write_text(urdf_text(fd.load('fr3')))
     time = np.arange(0.0, 12.0, 0.01)
     angle = 20.0 * np.sin(time)[:, None] * np.ones(7) + [0, -45, 0, -135, 0, 90, 45]

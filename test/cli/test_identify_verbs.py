@@ -28,7 +28,8 @@ from ..arms import drawn_around
 from ..urdf.urdf_texts import six_axes
 
 pytestmark = pytest.mark.usefixtures('remembered_regressors')
-FER, DRAWN = fd.load('fer'), drawn_around(fd.load('fer'), 0)
+FER = fd.load('fer')
+DRAWN = drawn_around(fd.load('fer'), 0)
 FRICTION = ViscousCoulombFriction(np.full(7, 0.2), np.full(7, 0.3), np.full(7, 0.01))
 # For tests that do not concern friction.
 SIMPLE = '--friction viscous_coulomb'
@@ -112,7 +113,8 @@ def test_friction_is_written_beside_published_inertias(record, out, tmp_path, ve
     for own, link in zip(arm.links, published.links):
         np.testing.assert_allclose(own.parameters(), link.parameters(), rtol=1e-9, atol=1e-12)
     speeds = np.linspace(-1.0, 1.0, 21)[:, None] * np.ones(7)
-    found, true = arm.friction.torque(speeds), FRICTION.torque(speeds)
+    found = arm.friction.torque(speeds)
+    true = FRICTION.torque(speeds)
     errors = np.sqrt(np.mean((found - true) ** 2, axis=0))
     assert errors.max() < 0.1 < np.sqrt(np.mean(true**2))
     # A deviation that covers the error, and is no more than some times as large.
@@ -182,7 +184,9 @@ def test_a_hand_is_the_arm_files_own_and_added_once(record, out, tmp_path, verb,
 
 def test_e_of_an_arm_with_a_prismatic_joint_is_in_percent(simulate, tmp_path, verb):
     limit = np.array([50.0, 50.0, 200.0, 10.0, 10.0, 10.0])  # N m, and N of the third joint
-    stanford, arm, bag = fd.load('stanford'), tmp_path / 'arm.yaml', tmp_path / 'bag'
+    stanford = fd.load('stanford')
+    arm = tmp_path / 'arm.yaml'
+    bag = tmp_path / 'bag'
     limits = (replace(x.limits, effort=most) for x, most in zip(stanford.joints, limit.tolist()))
     joints = (replace(joint, limits=one) for joint, one in zip(stanford.joints, limits))
     fd.save(replace(stanford, joints=tuple(joints)), arm)
@@ -226,7 +230,8 @@ def test_exchanged_velocities_get_one_verdict(bag, tmp_path, verb, figures, refu
 ROTORS = np.array([1.0, 1.0, 0.9, 0.15, 0.12, 0.1])  # behind the gears [kg m^2]
 SCALE = np.array([12.5, 12.5, 11.0, 9.0, 9.4, 8.7])  # [N m/A]
 AMPERES = 0.05  # of noise
-VISCOUS, COULOMB = [10.0, 9.0, 6.0, 1.2, 1.0, 1.1], [8.0, 9.0, 5.0, 1.5, 1.4, 1.2]
+VISCOUS = [10.0, 9.0, 6.0, 1.2, 1.0, 1.1]
+COULOMB = [8.0, 9.0, 5.0, 1.5, 1.4, 1.2]
 
 
 def test_a_urdfs_currents_give_a_better_model(simulate, tmp_path, monkeypatch, answered, figures):
@@ -268,7 +273,8 @@ LOAD = '0.5,0,0,0.05,1e-3,0,0,1e-3,0,1e-3'
 @pytest.fixture(scope='module')
 def planned(tmp_path_factory):
     """Return the file of a planned motion, and what was printed."""
-    file, said = tmp_path_factory.mktemp('planned') / 'excitation.yaml', StringIO()
+    file = tmp_path_factory.mktemp('planned') / 'excitation.yaml'
+    said = StringIO()
     arm = f'--arm fer --set ledezma2021 --payload {LOAD} --gravity 4.9,0,-8.5'
     with redirect_stdout(said):
         assert main(f'{OFTEN} {arm} --output {file}'.split()) == 0
@@ -414,15 +420,14 @@ def test_a_bar_on_the_flange_prints_the_textbook_payload(payload, weight):
 
 
 def test_a_mount_on_the_hand_adds_its_turn_and_its_length(payload):
-    center, half = (
-        payload('--mass 1 --mount hand_tcp --xyz 0.1,0,0')[1:4],
-        0.1 * np.sqrt(0.5),
-    )
+    center = payload('--mass 1 --mount hand_tcp --xyz 0.1,0,0')[1:4]
+    half = 0.1 * np.sqrt(0.5)
     np.testing.assert_allclose(center, [half, -half, 0.1034], rtol=0.0, atol=1e-8)
 
 
 def test_the_output_file_sets_the_nodes_parameter(bar, tmp_path, answered):
-    output, picture = tmp_path / 'payload.yaml', tmp_path / 'payload.png'
+    output = tmp_path / 'payload.yaml'
+    picture = tmp_path / 'payload.png'
     assert answered(f'{bar} --density 2700 --output {output} --plot {picture}')[0] == 0
     numbers = yaml.safe_load(output.read_text())['/**']['ros__parameters']['payload']
     assert [type(number) for number in numbers] == [float] * 10

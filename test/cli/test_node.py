@@ -59,7 +59,8 @@ def test_a_payload_is_taken_as_the_other_verbs_take_it(given, sent):
 
 
 def test_play_leads_the_arm_to_the_beginning_of_a_motion():
-    plain, led = Client(), Client()
+    plain = Client()
+    led = Client()
     send_motion('fr3', 0.0, plain)
     send_motion('fr3', 2.5, led)
     assert plain.times[0] == 0.0
@@ -136,7 +137,8 @@ def test_every_torque_and_fault_is_drawn_in_full_at_any_width(width):
     assert '…' not in text
 
 
-SIMULATOR, NODE = '/simulation/simulator', '/simulation/feedforward'
+SIMULATOR = '/simulation/simulator'
+NODE = '/simulation/feedforward'
 HELD = {SIMULATOR: NodeStatus('', SIMULATOR, 'OK', 'following', {'held': 'True'})}
 FAULT = NodeStatus('', NODE, 'ERROR', 'the arm moves away', {'state': 'braking'})
 CLEARED = NodeStatus('', NODE, 'OK', 'commanding', {'state': 'running'})

@@ -66,7 +66,8 @@ def test_the_equations_of_an_arm_give_pinocchios_quantities(name, quantity, para
 def point_mass_on_last_axis(arm):
     # In the last link's frame the last joint's axis is z of modified rows; standard rows have
     # their z axis one step Tx(a) Rx(alpha) before.
-    row, along = arm.joints[-1].row, 0.13
+    row = arm.joints[-1].row
+    along = 0.13
     center = (0.0, 0.0, along)
     if arm.convention is Convention.STANDARD:
         center = (-row.a, along * np.sin(row.alpha), along * np.cos(row.alpha))
@@ -106,20 +107,24 @@ def test_mass_matrices_of_shipped_arms_are_far_from_singular(name):
 
 @pytest.mark.parametrize('name', ['fer', 'rpr (standard rows)', 'skew twists', 'two joints'])
 def test_a_wrench_at_the_flange_acts_as_in_the_model(name):
-    description, rng = ARMS[name], np.random.default_rng(3)
+    description = ARMS[name]
+    rng = np.random.default_rng(3)
     function = runnable(fd.customised_equations(description, gravity=TILTED, wrench=True))
     model = fd.Model(description, TILTED)
     for q, dq, ddq in zip(*fd.sample_states(description, 3, seed=0)):
-        wrench, out = rng.uniform(-20.0, 20.0, 6), np.empty(description.n)
+        wrench = rng.uniform(-20.0, 20.0, 6)
+        out = np.empty(description.n)
         function['inverse_dynamics'](q, dq, ddq, wrench, out)
         assert_close(out, model.inverse_dynamics(q, dq, ddq, wrench=wrench), RTOL)
 
 
 @pytest.mark.parametrize('seed', [1, 4])
 def test_a_trees_wrench_acts_on_the_body_that_carries_the_tool(seed):
-    tree, rng = random_tree_of_rows(seed), np.random.default_rng(seed)
+    tree = random_tree_of_rows(seed)
+    rng = np.random.default_rng(seed)
     q, dq, ddq = rng.uniform(-2.0, 2.0, (3, tree.n))
-    wrench, out = rng.uniform(-5.0, 5.0, 6), np.empty(tree.n)
+    wrench = rng.uniform(-5.0, 5.0, 6)
+    out = np.empty(tree.n)
     for body in range(tree.n):
         carrying = replace(tree, tool_body=body)
         # The tree's recursion has its wrench in the tool's axes.
@@ -222,7 +227,8 @@ def test_counts_are_as_documented_and_in_sum_below_printed(robot, inertia, class
 
 def with_wrench_on_the_last_link(arm, classical):
     """Return inverse dynamics with a wrench as the table has it, about the last link's origin."""
-    graph, chain = Graph(), chains.build_chain(arm, np.array([0.0, 0.0, -9.81]))
+    graph = Graph()
+    chain = chains.build_chain(arm, np.array([0.0, 0.0, -9.81]))
     if not classical:
         moved = chains.with_origins_nearest_parent(chain)
         np.testing.assert_array_equal(moved.tip_pose, chain.tip_pose)  # it is that origin still
@@ -241,7 +247,8 @@ def table_arm(robot, inertia):
     if robot in ('stanford', 'scemi'):
         arm = fd.load(robot, inertia)
         return with_rotors(arm) if inertia == 'simplified' else arm
-    rng, kinds = np.random.default_rng(0), (JointKind.REVOLUTE,)
+    rng = np.random.default_rng(0)
+    kinds = (JointKind.REVOLUTE,)
     arm = random_arm(rng, joints=6, convention=Convention.MODIFIED, kinds=kinds)
     joints = [replace(joint, rotor_inertia=0.0) for joint in arm.joints]
     if robot == 'any 6R, g along axis 1':

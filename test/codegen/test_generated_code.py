@@ -50,21 +50,21 @@ def compiled(folder, source, *options):
 
 
 def test_written_c_and_python_give_all_pinocchios_quantities(tmp_path):
-    description, gravity = fd.load('fer'), ('--gravity', ','.join(map(str, TILTED)))
+    description = fd.load('fer')
+    gravity = ('--gravity', ','.join(map(str, TILTED)))
     run = compiled(tmp_path, BAKED, *gravity)
     run.argtypes = [ctypes.c_int, *[DOUBLES] * 7]
     states = fd.sample_states(description, STATES, seed=0)
     outputs = [np.full((STATES, *shape), np.nan) for shape in ((7,), (7,), (7,), (7, 7))]
     run(STATES, *states, *outputs)
-    names, model = (
-        ('inverse_dynamics', 'gravity', 'coriolis'),
-        fd.Model(description, TILTED),
-    )
+    names = ('inverse_dynamics', 'gravity', 'coriolis')
+    model = fd.Model(description, TILTED)
     expected = [getattr(model, name)(*states[:count]) for name, count in zip(names, (3, 1, 2))]
     for found, reference in zip(outputs, [*expected, model.mass_matrix(states.q)]):
         np.testing.assert_allclose(found, reference, rtol=0.0, atol=ATOL)
     assert main([*COMMAND, '--language', 'python', '--output', str(tmp_path), *gravity]) == 0
-    module, out = runpy.run_path(str(tmp_path / 'fer_dynamics.py')), np.full(7, np.nan)
+    module = runpy.run_path(str(tmp_path / 'fer_dynamics.py'))
+    out = np.full(7, np.nan)
     module['gravity'](states.q[0], out)
     np.testing.assert_allclose(out, outputs[1][0], rtol=0.0, atol=ATOL)
 
@@ -93,7 +93,8 @@ void run(const float *q, const float *dq, const float *ddq, const float *X, floa
     subprocess.run([COMPILER, *options, '-o', 'run.so', 'run.c', '-lm'], check=True, cwd=tmp_path)
     run = ctypes.CDLL(str(tmp_path / 'run.so')).run
     run.argtypes = [np.ctypeslib.ndpointer(dtype=np.float32, flags='C_CONTIGUOUS')] * 5
-    arm, states = fd.load('fer'), fd.sample_states(fd.load('fer'), 200, seed=0)
+    arm = fd.load('fer')
+    states = fd.sample_states(fd.load('fer'), 200, seed=0)
     X = standard_parameters(arm, (0.0, 0.0, -9.81)).astype(np.float32)
     found = np.zeros((200, 7), np.float32)
     for *state, tau in zip(*(one.astype(np.float32) for one in states), found):

@@ -11,8 +11,10 @@ import franka_dynamics as fd
 sp = pytest.importorskip('sympy', reason='equations in symbols need sympy')
 
 # Three links of these lengths [m], uniform rods with these masses [kg], from base to tip.
-LENGTHS, MASSES = (sp.Integer(1), sp.Rational(4, 5), sp.Rational(1, 2)), (3, 2, 1)
-PLANAR, ANTHROPOMORPHIC = (0.0, 0.0, 0.0), (0.0, np.pi / 2, 0.0)
+LENGTHS = (sp.Integer(1), sp.Rational(4, 5), sp.Rational(1, 2))
+MASSES = (3, 2, 1)
+PLANAR = (0.0, 0.0, 0.0)
+ANTHROPOMORPHIC = (0.0, np.pi / 2, 0.0)
 
 
 def rods(alphas, path):
@@ -47,8 +49,10 @@ def rods(alphas, path):
 
 def lagrange(alphas, gravity):
     """Return symbols, M, C dq and g of the rods, from their kinetic and potential energies."""
-    q, dq = sp.symbols('q_1:4', real=True), sp.symbols('dq_1:4', real=True)
-    turn, origin = sp.eye(3), sp.zeros(3, 1)
+    q = sp.symbols('q_1:4', real=True)
+    dq = sp.symbols('dq_1:4', real=True)
+    turn = sp.eye(3)
+    origin = sp.zeros(3, 1)
     kinetic = potential = sp.Integer(0)
     rate = sp.zeros(3, 1)
     for k in range(3):
@@ -56,9 +60,11 @@ def lagrange(alphas, gravity):
         if k:
             along = 0 if alphas[k] else LENGTHS[k - 1]
             origin = origin + turn * sp.Matrix([along, 0, 0])
-        c, s = sp.cos(alpha), sp.sin(alpha)
+        c = sp.cos(alpha)
+        s = sp.sin(alpha)
         turn = turn * sp.Matrix([[1, 0, 0], [0, c, -s], [0, s, c]])
-        c, s = sp.cos(q[k]), sp.sin(q[k])
+        c = sp.cos(q[k])
+        s = sp.sin(q[k])
         turn = turn * sp.Matrix([[c, -s, 0], [s, c, 0], [0, 0, 1]])
         rate = rate + turn[:, 2] * dq[k]
         center = origin + turn * sp.Matrix([LENGTHS[k] / 2, 0, 0])
@@ -102,7 +108,8 @@ def test_the_textbooks_two_link_arm_is_printed_as_in_the_book(tmp_path):
 
 
 def test_symbols_of_parameters_are_those_of_parameter_names():
-    arm, q_3 = fd.load('rpr'), sp.Symbol('q_3', real=True)
+    arm = fd.load('rpr')
+    q_3 = sp.Symbol('q_3', real=True)
     equations = fd.customised_equations(arm, 'mass_matrix', parameters='run_time')
     M = fd.sympy_expressions(equations)
     x, y, m = sp.symbols('mX_3 mY_3 m_3', real=True)

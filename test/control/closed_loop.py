@@ -16,9 +16,11 @@ from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationS
 FER = load('fer')
 MUJOCO = Settings(target='mujoco')
 # Gains of a weak PD [N m/rad, N m s/rad].
-KP, KD = (60.0, 60.0, 60.0, 60.0, 15.0, 15.0, 10.0), (6.0, 6.0, 6.0, 6.0, 1.0, 1.0, 0.5)
+KP = (60.0, 60.0, 60.0, 60.0, 15.0, 15.0, 10.0)
+KD = (6.0, 6.0, 6.0, 6.0, 1.0, 1.0, 0.5)
 PD = Settings(target='mujoco', kp=KP, kd=KD)
-STILL, HOME = np.zeros(7), np.array(FER.home)
+STILL = np.zeros(7)
+HOME = np.array(FER.home)
 MOVING = 0.3 * np.eye(7)[0]
 GRAVITY = NewtonEulerModel(FER).gravity(HOME)
 
@@ -68,7 +70,10 @@ class Script:
 
     def __init__(self, settings=PD, **options):
         self.core = core(settings, **options)
-        self.time, self.q, self.sent, self.noise = 1.0, HOME.copy(), [], 1e-13
+        self.time = 1.0
+        self.q = HOME.copy()
+        self.sent = []
+        self.noise = 1e-13
 
     def give(self, count=1, dq=STILL, impossible=None, **more):
         for _ in range(count):
@@ -146,7 +151,8 @@ class Loop:
         self.arm = ArmSimulation(description, SimulationSettings(**simulation))
         self.controller = core(settings, arm=description, **(controller or {}))
         self.measures = measures  # whether the states carry an effort
-        self.command, self.published = None, []
+        self.command = None
+        self.published = []
         self.fastest = 0.0  # largest speed of a joint so far [rad/s]
 
     @property
@@ -188,7 +194,8 @@ class Loop:
     def tick(self, count):
         """Let time pass without states; return the last torque."""
         for _ in range(count):
-            torque, sends = self.controller.tick(self.arm.time), self.controller.sends
+            torque = self.controller.tick(self.arm.time)
+            sends = self.controller.sends
             self.command = torque if sends else self.command
             self.arm.step(torque, is_new=sends)
             self.fastest = max(self.fastest, self.speed)

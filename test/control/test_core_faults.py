@@ -27,7 +27,8 @@ CARRIED = {'gravity_compensation': True, 'friction': True}
 FCI = Settings(target='fci', payload_known_to_robot=False)
 GENTLE = {'kp': KP, 'kd': KD}
 FIRM = {'kp': (600.0,) * 4 + (150.0, 150.0, 50.0), 'kd': (40.0,) * 4 + (1.5, 1.5, 0.5)}
-NOTHING, EFFORT = np.zeros(7), FER.limit('effort')
+NOTHING = np.zeros(7)
+EFFORT = FER.limit('effort')
 
 
 def body(mass):
@@ -60,10 +61,8 @@ def pushed(force, seconds):
 
 
 NO_EFFORT = {'measures': False, 'friction': True}
-BARE, LOADED = (
-    {**NO_EFFORT, 'gravity_compensation': True},
-    {**NO_EFFORT, 'payload': body(3.0)},
-)
+BARE = {**NO_EFFORT, 'gravity_compensation': True}
+LOADED = {**NO_EFFORT, 'payload': body(3.0)}
 
 
 # The last number is the peak speed [rad/s].
@@ -125,10 +124,8 @@ def test_an_effort_missing_or_one_of_late_commands_stops_nothing(effort):
 
 @pytest.mark.parametrize('bumps', [0, 10])
 def test_only_a_lasting_unexplained_torque_stops_the_arm(bumps):
-    controller, stamp = (
-        core(FCI, limits=StateLimits(max_state_age=0.0, state_timeout=0.2)),
-        1.0,
-    )
+    controller = core(FCI, limits=StateLimits(max_state_age=0.0, state_timeout=0.2))
+    stamp = 1.0
 
     def give(gap, more=0.0):
         nonlocal stamp
@@ -150,7 +147,9 @@ def test_only_a_lasting_unexplained_torque_stops_the_arm(bumps):
 
 def make_late(loop, states):
     """Give the controller the state of `states(k)` cycles ago in the k-th cycle."""
-    read, kept, step = loop.arm.read, [], loop.controller.step
+    read = loop.arm.read
+    kept = []
+    step = loop.controller.step
 
     def late():
         kept.append(read())
@@ -160,7 +159,8 @@ def make_late(loop, states):
         now = kept[-1].time
         return step(q, dq, time, age=now - time, now=now, **more)
 
-    loop.arm.read, loop.controller.step = late, aged
+    loop.arm.read = late
+    loop.controller.step = aged
 
 
 @pytest.mark.parametrize(('share', 'late'), [(7.0, 0), (15.0, 5), (25.0, 0), (25.0, 5)])
@@ -188,7 +188,8 @@ def test_a_fast_reference_is_followed():
 
 @pytest.mark.parametrize(('share', 'stopped'), [(0.58, False), (0.65, True)])
 def test_without_a_reference_a_joint_over_its_share_is_stopped(share, stopped):
-    controller, q = core(Settings(target='fci')), np.array(FER.home)
+    controller = core(Settings(target='fci'))
+    q = np.array(FER.home)
     dq = share * FER.limit('velocity') * np.eye(7)[6]
     for step in range(60):
         speed = dq * min(1.0, max(0.0, (step - 25) / 20))
@@ -295,7 +296,8 @@ def test_velocities_too_old_do_not_drive_the_arm():
 @pytest.mark.parametrize('rate', [0.03, 3.0])
 def test_old_states_leave_no_joint_to_a_kd_that_hardly_damps_it(rate):
     kd = tuple(low_gains(FER, rate)[1])
-    core_options, arm = {'limits': StateLimits()}, {'gravity_compensation': True}
+    core_options = {'limits': StateLimits()}
+    arm = {'gravity_compensation': True}
     loop = Loop(Settings(target='fci', kd=kd), controller=core_options, **arm)
     make_late(loop, lambda k: 10)
     loop.run(0.4)
@@ -308,9 +310,11 @@ def test_old_states_leave_no_joint_to_a_kd_that_hardly_damps_it(rate):
 
 
 def test_a_brake_takes_energy_from_the_first_cycle_on():
-    terms, rng = core(MUJOCO).requested_law.terms, np.random.default_rng(3)
+    terms = core(MUJOCO).requested_law.terms
+    rng = np.random.default_rng(3)
     for _ in range(50):
-        q, dq = np.array(FER.home) + rng.normal(0, 0.3, 7), rng.normal(0, 0.5, 7)
+        q = np.array(FER.home) + rng.normal(0, 0.3, 7)
+        dq = rng.normal(0, 0.5, 7)
         brake = stopping.BrakingController(FER)
         torque = brake.torque(terms.terms_at(0.0, q, dq, None), terms, NOTHING, 1e-3)
         acceleration = NewtonEulerModel(FER).forward_dynamics(q, dq, torque)
@@ -328,8 +332,12 @@ def test_a_brake_takes_energy_from_the_first_cycle_on():
 )
 def test_a_receiver_may_take_the_first_torque_late_on_brakes(taken, falls, state):
     # Given an arm that measures only noise until its receiver takes torques.
-    controller, draw = core(replace(MUJOCO, **GENTLE)), np.random.default_rng(1).normal
-    effort, speed, seen, q = draw(0.0, 0.2, 7), NOTHING, set(), np.array(FER.home)
+    controller = core(replace(MUJOCO, **GENTLE))
+    draw = np.random.default_rng(1).normal
+    effort = draw(0.0, 0.2, 7)
+    speed = NOTHING
+    seen = set()
+    q = np.array(FER.home)
     for step in range(1500):
         time = 1e-3 * step
         torque = controller.step(q, speed, time, effort=effort)

@@ -243,9 +243,11 @@ def test_an_arm_is_held_again_if_its_states_may_recover(name, begun):
 
 
 def test_a_joint_that_moves_with_all_velocities_zero_is_stopped():
-    script, states = Script().running(), 0
+    script = Script().running()
+    states = 0
     while not script.core.faulty and states < 20:
-        script.q, states = script.q + 0.5e-3 * LAST, states + 1
+        script.q = script.q + 0.5e-3 * LAST
+        states = states + 1
         script.give()
     assert 8 < states < 15
     assert script.core.ending.first_reason.code is ReasonCode.ZERO_VELOCITIES
@@ -254,7 +256,8 @@ def test_a_joint_that_moves_with_all_velocities_zero_is_stopped():
 def test_velocities_that_are_reversed_do_not_drive_the_arm():
     loop = Loop(PD, controller={'applied_when_silent': True}, armature=True).run(0.4)
     loop.swing(speed=0.6)
-    read, begun = loop.arm.read, loop.fastest
+    read = loop.arm.read
+    begun = loop.fastest
     loop.arm.read = lambda: replace(one := read(), velocity=-one.velocity)
     loop.run(1.0)
     # The law without the guard reaches 30 rad/s.
@@ -395,7 +398,8 @@ def test_slow_states_give_terms_and_no_torque():
     ],
 )
 def test_the_least_rate_is_the_nodes_or_of_the_stated_period(stated, real, runs):
-    loop, ran = Feedforward(FER, 'mujoco', period=stated), False
+    loop = Feedforward(FER, 'mujoco', period=stated)
+    ran = False
     for k in range(60):
         loop.step(HOME, STILL, real * k)
         ran |= loop.state is State.RUNNING  # no torque goes out by the law before it is stopped
@@ -499,7 +503,8 @@ def test_after_a_reset_an_episode_is_bit_equal():
 @pytest.mark.parametrize('speed', [0.0, 2.0])
 @pytest.mark.parametrize('wrong', [HOME, [math.nan] * 7, [9.0] * 7])
 def test_a_receiver_gets_no_torque_until_it_is_known_again(wrong, speed):
-    loop, falls = core(MUJOCO, applied_when_silent=True), -speed * np.eye(7)[3]
+    loop = core(MUJOCO, applied_when_silent=True)
+    falls = -speed * np.eye(7)[3]
 
     def torques(begin):
         places = [wrong if k == 155 else HOME + 1e-3 * k * falls for k in range(300)]
@@ -508,7 +513,9 @@ def test_a_receiver_gets_no_torque_until_it_is_known_again(wrong, speed):
     loop.blocked = 'the receiver is not known'
     loop.stop(loop.blocked, Stop.PAUSE)
     assert not np.any(torques(0.0))
-    loop.blocked, wrong, falls = '', HOME, STILL
+    loop.blocked = ''
+    wrong = HOME
+    falls = STILL
     loop.start()
     np.testing.assert_allclose(torques(1.0)[-1], GRAVITY, rtol=1e-9, atol=1e-12)
     assert loop.state is State.RUNNING
@@ -694,10 +701,12 @@ def test_a_stop_lets_go_of_a_held_arm_and_leaves_its_fault():
 
 
 def test_a_stop_lets_go_of_an_arm_that_presses_against_a_wall():
-    loop, wall = Loop(PD, friction=True).run(0.5), []
+    loop = Loop(PD, friction=True).run(0.5)
+    wall = []
 
     def pressed(reading):
-        depth, speed = reading.position[0] - 0.2, reading.velocity[0]
+        depth = reading.position[0] - 0.2
+        speed = reading.velocity[0]
         wall.append(max(0.0, 3e3 * depth + 20.0 * speed) * (depth > 0.0))
         loop.arm.push = Push(STILL[:3], reading.time, 1.0, (0.0, 0.0, -wall[-1]), link=1)
 
@@ -733,7 +742,8 @@ def test_a_node_begins_anew_at_a_receiver_that_adds_gravity(before, after):
 def test_an_infinite_position_without_limits_is_unusable(infinite, number):
     endless = replace(FER.joints[6].limits, lower=-np.inf, upper=np.inf)
     arm = replace(FER, joints=(*FER.joints[:6], replace(FER.joints[6], limits=endless)))
-    loop, torques = Feedforward(arm, 'mujoco'), []
+    loop = Feedforward(arm, 'mujoco')
+    torques = []
     for k in range(80):
         given = np.where(np.arange(7) == 6, infinite, HOME) if k == number else HOME
         torques.append(loop.step(given, STILL, 1e-3 * k))
@@ -742,7 +752,8 @@ def test_an_infinite_position_without_limits_is_unusable(infinite, number):
 
 
 def test_states_that_stand_still_end_torques_at_any_age(clock):
-    loop, q = Feedforward(FER, 'mujoco'), np.array(FER.home)
+    loop = Feedforward(FER, 'mujoco')
+    q = np.array(FER.home)
     closed_loop.sent_at_rest(loop, 30, begin=0.0, age=0.002)
     assert loop.state is State.RUNNING
     for wait, state in ((0.5, State.RUNNING), (1.5, State.SILENT)):
@@ -785,7 +796,8 @@ def test_a_payload_told_while_the_arm_is_held_changes_no_torque():
 @pytest.mark.parametrize('masses', [(3.0,), (3.0, 2.9)])
 @pytest.mark.parametrize('held', [False, True])
 def test_a_payload_declared_before_it_is_lifted_is_no_fault(masses, held):
-    script, carries = Script(MUJOCO).running(), {'effort': GRAVITY}
+    script = Script(MUJOCO).running()
+    carries = {'effort': GRAVITY}
     if held:
         script.stop(Stop.HOLD)
     script.give(100, **carries)
@@ -800,7 +812,8 @@ def test_a_payload_declared_before_it_is_lifted_is_no_fault(masses, held):
 
 def test_the_target_stays_while_torques_are_sent():
     script = Script(MUJOCO)
-    prepare, script.core.changed_law = script.core.changed_law, lambda **_: prepared()
+    prepare = script.core.changed_law
+    script.core.changed_law = lambda **_: prepared()
 
     def prepared():
         law = prepare(target='fci')
@@ -875,7 +888,8 @@ def test_an_undeclared_load_is_carried_again_after_braking():
 
 
 def test_a_loop_with_rare_states_gets_gravity_of_where_it_is():
-    loop, gravity = Feedforward(FER, 'mujoco'), NewtonEulerModel(FER).gravity
+    loop = Feedforward(FER, 'mujoco')
+    gravity = NewtonEulerModel(FER).gravity
     for k in range(200):
         q = HOME + 1e-3 * k * np.eye(7)[1]
         torque = loop.step(q, 0.125 * np.eye(7)[1], 8e-3 * k)
@@ -973,7 +987,8 @@ def test_forgotten_states_have_the_assumed_age_and_period():
 @pytest.mark.parametrize('value', [np.inf, -np.inf, np.nan, 1e300])
 def test_no_number_after_a_gap_is_refused_without_a_warning(value, quantity):
     core = Feedforward('fr3', 'mujoco', applied_when_silent=False)
-    q, dq = load('fr3').home_position, np.zeros(7)
+    q = load('fr3').home_position
+    dq = np.zeros(7)
     core.step(q, dq, 0.0)
     if quantity == 'position':
         core.step(q, dq, 0.1)

@@ -46,7 +46,8 @@ def test_an_arm_whose_states_cease_in_motion_comes_to_rest(target):
     torque = loop.tick(1000)
     assert before > 0.5 and loop.fastest < 1.5 * before and loop.controller.state is State.SILENT
     # What a node leaves is the resting torque, not the last one of those that slowed the arm.
-    core, factor = loop.controller, float(target == 'mujoco')
+    core = loop.controller
+    factor = float(target == 'mujoco')
     rest = factor * core.acting_terms.gravity(core.open_loop_stop.probable_state(np.inf)[0])
     near = 0.0 if target == 'fci' else 0.2  # [N m], of the way after the stop
     np.testing.assert_allclose(torque, rest, rtol=0.0, atol=near)
@@ -58,7 +59,8 @@ def test_an_arm_under_an_undeclared_load_stays_without_states(mass, friction):
     loop = Loop(Settings(target='mujoco', **GENTLE), payload=carried, friction=friction).run(0.3)
     loop.controller.stop('test', Stop.HOLD)
     loop.until(State.HOLDING, 1.5).run(0.3)
-    loop.fastest, held = 0.0, loop.arm.position
+    loop.fastest = 0.0
+    held = loop.arm.position
     loop.tick(500)
     assert loop.controller.state is State.SILENT and np.abs(loop.arm.position - held).max() < 0.02
     loop.run(0.6)  # it is held again
@@ -77,7 +79,9 @@ def test_an_arm_with_a_massless_link_stops_without_states():
     joints = joint.format('j1', 'a', 'b', '0 1 0') + joint.format('j2', 'b', 'c', '0 0 1')
     with pytest.warns(UrdfWarning, match='no|neither'):
         arm = fd.load(f'<robot name="r"><link name="a"/>{link}{joints}<link name="c"/></robot>')
-    node, q, dq = core(arm=arm), np.array([0.1, 0.2]), np.array([0.3, 0.0])
+    node = core(arm=arm)
+    q = np.array([0.1, 0.2])
+    dq = np.array([0.3, 0.0])
     for k in range(120):
         q = q + 1e-3 * dq + [0.0, 1e-9]
         node.step(q, dq, 1e-3 * k)

@@ -38,7 +38,8 @@ PUSH = Push((0.0, 6.0, -8.0), 0.1, 9.0)  # 10 N at the flange
 def states_of(arm, seconds, law, **settings):
     """Move an arm by torques law(simulation, reading); pair its states as a driver does."""
     simulation = ArmSimulation(arm, SimulationSettings(brake_release_after=0.0, **settings))
-    reading, states = simulation.read(), []
+    reading = simulation.read()
+    states = []
     while reading.time < seconds:
         # The effort of this step is paired with the state before the step.
         before = reading
@@ -49,7 +50,8 @@ def states_of(arm, seconds, law, **settings):
 
 
 def test_a_flange_push_is_observed_as_minus_j_transpose_force():
-    model, before = fd.Model(FER), []
+    model = fd.Model(FER)
+    before = []
     observer = MomentumObserver(model)
 
     def law(_, at):  # the arm is held by gravity torque and damping
@@ -66,7 +68,8 @@ def test_a_flange_push_is_observed_as_minus_j_transpose_force():
 
 
 def test_a_gap_in_the_states_starts_the_observer_over():
-    observer, dq = MomentumObserver(fd.Model(FER)), np.zeros(7)
+    observer = MomentumObserver(fd.Model(FER))
+    dq = np.zeros(7)
     for k in range(100):
         observer.update(1e-3 * k, FER.home, dq, np.full(7, 10.0))
     # The observer restarts as if the arm were still: without effort something else carries g.
@@ -76,7 +79,8 @@ def test_a_gap_in_the_states_starts_the_observer_over():
 
 
 def test_a_forgotten_torque_leaves_nothing_that_grows_again():
-    observer, still = MomentumObserver(fd.Model(FER)), np.zeros(7)
+    observer = MomentumObserver(fd.Model(FER))
+    still = np.zeros(7)
     gravity = fd.NewtonEulerModel(FER).gravity(FER.home)
     for k in range(5):  # 10 N m begin to act: the estimate still rises
         observer.update(1e-3 * k, FER.home, still, gravity + 10.0 * (k > 0))
@@ -92,7 +96,8 @@ SLIP = MaxwellSlipFriction(*np.zeros((3, 7)), np.array([[0.4] * 7, [0.2] * 7]), 
 @functools.cache
 def swing(friction):
     """Swing joints 4 and 5 by computed torque; return the states as a driver would pair them."""
-    model, joints = fd.Model(FER), np.isin(np.arange(7), (3, 4))
+    model = fd.Model(FER)
+    joints = np.isin(np.arange(7), (3, 4))
 
     def law(_, at):
         desired = 3.0 * np.cos(6.0 * at.time) * joints
@@ -105,11 +110,9 @@ STEADY = ViscousCoulombFriction(np.zeros(7), np.full(7, 0.6), np.zeros(7), width
 
 
 def largest_residual(friction, states):
-    followed, observer, largest = (
-        FrictionState(friction),
-        MomentumObserver(fd.Model(FER)),
-        0.0,
-    )
+    followed = FrictionState(friction)
+    observer = MomentumObserver(fd.Model(FER))
+    largest = 0.0
     for time, q, dq, effort in states:
         followed.update(time, q)
         external = observer.update(time, q, dq, effort - followed.torque(dq))
@@ -172,25 +175,24 @@ def acting(time):
 
 def test_known_wrenches_in_mujoco_are_told_along_a_motion():
     # Given an arm that moves about home, and a wrench on its flange that turns.
-    arm, w = fd.load('fr3v2'), SWING_RATES
-    model, lag = (
-        fd.Model(arm),
-        2.0 * external_torque.OBSERVER_DAMPING_RATIO / external_torque.OBSERVER_BANDWIDTH_RAD_S,
-    )
-    observer, estimator = (
-        MomentumObserver(model),
-        external_torque.WrenchEstimator(model),
-    )
+    arm = fd.load('fr3v2')
+    w = SWING_RATES
+    model = fd.Model(arm)
+    lag = 2.0 * external_torque.OBSERVER_DAMPING_RATIO / external_torque.OBSERVER_BANDWIDTH_RAD_S
+    observer = MomentumObserver(model)
+    estimator = external_torque.WrenchEstimator(model)
 
     def law(simulation, at):
-        s, c = 0.4 * np.sin(w * at.time), 0.4 * np.cos(w * at.time)
+        s = 0.4 * np.sin(w * at.time)
+        c = 0.4 * np.cos(w * at.time)
         wrench = tuple(acting(at.time))
         simulation.push = Push(wrench[:3], 0.0, 1e9, wrench[3:])
         torque = model.inverse_dynamics(at.position, at.velocity, -w * w * s)
         return torque + KP * (arm.home + s - at.position) + KD * (w * c - at.velocity)
 
     # When the wrench is estimated from the simulated sensors.
-    found, expected = [], []
+    found = []
+    expected = []
     for time, q, dq, effort in states_of(arm, 3.0, law):
         external = observer.update(time, q, dq, effort)
         if time > 0.2:
@@ -277,7 +279,8 @@ def test_a_tool_center_that_is_no_point_is_refused(offset):
 @pytest.fixture
 def received_torques(monkeypatch):
     """Return what cores take for the torque of the receiver, (n,) [N m], state by state."""
-    torques, update = [], MomentumObserver.update
+    torques = []
+    update = MomentumObserver.update
 
     def kept(observer, stamp, q, dq, torque, gravity):
         torques.append(torque[0])
@@ -289,7 +292,8 @@ def received_torques(monkeypatch):
 
 @pytest.mark.parametrize('late', [0, 4])
 def test_a_state_shows_the_torque_that_was_sent_before_its_age(late, received_torques):
-    weak, still = Settings(target='mujoco', kp=WEAK_KP, kd=WEAK_KD), np.zeros(7)
+    weak = Settings(target='mujoco', kp=WEAK_KP, kd=WEAK_KD)
+    still = np.zeros(7)
     controller = core(weak, limits=StateLimits())
     count = MIN_GOOD_STATE_COUNT
     sent_at_rest(controller, count, begin=2.0 - 1e-3 * count, age=1e-3 * late)
@@ -315,7 +319,9 @@ SAID = re.compile(r'([\d.]+) \+- ([\d.]+) kg at the flange that nobody declared'
 
 def monitored(recording, more=0.0):
     """Return, after each state, the reported load and the largest torque as share of its bound."""
-    monitor, said, shares = DisturbanceMonitor(FER, StateLimits(), TERMS), [], []
+    monitor = DisturbanceMonitor(FER, StateLimits(), TERMS)
+    said = []
+    shares = []
     states = recording.time.tolist(), recording.q, recording.dq, recording.effort + more
     for time, q, dq, effort in zip(*states):
         monitor.update(TERMS.terms_at(time, q, dq, None), effort, [], 0, silent=True)
@@ -333,7 +339,8 @@ def test_real_bare_arms_show_no_load_and_come_near_no_bound(fer_recording, fer_1
 
 def test_a_load_is_seen_on_recordings_of_real_arms(fer_recording, fer_1khz_recording):
     # Both arms are bare: the torque of the load is added to what was measured.
-    kg, bare = 0.71, fd.Model(FER)
+    kg = 0.71
+    bare = fd.Model(FER)
     loaded = fd.Model(fd.load('fer', payload=[kg, 0.01, 0.0, 0.07]))
     for recording in (fer_recording, fer_1khz_recording):
         one = recording.select(recording.time < recording.time[0] + 12.0)

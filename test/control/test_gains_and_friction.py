@@ -56,7 +56,8 @@ def path(rng, count=400):
 
 def commanded(known, q, dq, held=True):
     """Return the friction feedforward at each state of a motion, (k, n)."""
-    feedforward, torques = terms.FrictionFeedforward(known, held), []
+    feedforward = terms.FrictionFeedforward(known, held)
+    torques = []
     for step, (position, velocity) in enumerate(zip(q, dq)):
         feedforward.update(1e-3 * step, position)
         torques.append(feedforward.torque(velocity))
@@ -74,7 +75,8 @@ def test_no_arm_within_two_deviations_is_overcompensated(seed, uncertain):
     errors = (np.linalg.cholesky(known.covariance) @ errors)[..., 0].T
     true = maxwell(known.coefficients + errors)
     # When a motion is followed from an unknown state of the slip elements.
-    q, dq = (1 + 9 * uncertain) * path(rng), rng.uniform(-1.0, 1.0, (400, N))
+    q = (1 + 9 * uncertain) * path(rng)
+    dq = rng.uniform(-1.0, 1.0, (400, N))
     z = slip_states(q, REACH, rng.uniform(-1.0, 1.0, (2, N)))
     found = commanded(known if uncertain else true, q, dq)
     # Then the command but for the offset acts along the motion, and never exceeds the friction.
@@ -135,12 +137,14 @@ def test_after_a_turn_the_elements_are_followed():
 def test_along_a_trajectory_is_what_the_cycles_give():
     rng = np.random.default_rng(3)
     friction = random_friction(rng)
-    q, dq = path(rng), rng.uniform(-1.0, 1.0, (400, N))
+    q = path(rng)
+    dq = rng.uniform(-1.0, 1.0, (400, N))
     along = terms.FrictionFeedforward(friction).torque_along(q, dq)
     np.testing.assert_allclose(along, commanded(friction, q, dq), rtol=0.0, atol=ROUNDING_NM)
 
 
-FER, ONES = load('fer'), np.ones(7)
+FER = load('fer')
+ONES = np.ones(7)
 DQ = np.linspace(-1.0, 1.0, 401)[:, None] * ONES
 
 
@@ -188,7 +192,8 @@ def test_the_error_is_stated_and_the_margin_kept(written, monkeypatch):
     rows = re.findall(r'\[([^]]*)\] N m', text)
     error, size = (np.array(one.split(','), dtype=float) for one in rows)
     assert (0.02 < error).all() and (error < 0.4 * size).all()
-    crisp, sliding = written is friction_export.crisp_text, rubbing.torque(DQ)
+    crisp = written is friction_export.crisp_text
+    sliding = rubbing.torque(DQ)
     found = crisp_torque(text, DQ) if crisp else franky_torque(text, DQ, monkeypatch)
     assert (np.abs(found[[0, -1]]) < np.abs(sliding[[0, -1]]) - 0.04).all()
 
@@ -261,7 +266,9 @@ def run(make, gains, factor, wrong=None, moves=swing):
     arm = plant(make)
     known = replace(ARM, friction=friction(factor, wrong))
     core = Feedforward(known, terms=Terms(friction=factor > 0.0), **GAINS[gains])
-    speeds, places, errors = [], [], []
+    speeds = []
+    places = []
+    errors = []
     for step in range(round(1000 * DURATION_S[moves])):
         reading = arm.read()
         torque = core.step(reading.position, reading.velocity, reading.time, effort=reading.effort)
@@ -310,9 +317,11 @@ def test_friction_of_the_wrong_sign_at_one_joint_does_not_drive(make, gains):
 @pytest.mark.parametrize('gains', ['none', 'gentle'])
 def test_at_rest_and_led_by_hand_nothing_is_added(gains):
     """Without a motion and without kp there is no reference; a held arm's stands still."""
-    arm, options = replace(ARM, friction=friction(1.3)), GAINS[gains]
+    arm = replace(ARM, friction=friction(1.3))
+    options = GAINS[gains]
     cores = [Feedforward(arm, terms=one, **options) for one in (Terms(), Terms(friction=True))]
-    rng, q = np.random.default_rng(0), np.array(ARM.home)
+    rng = np.random.default_rng(0)
+    q = np.array(ARM.home)
     for step in range(400):
         led = 0.3 * np.sin(0.02 * step) * (gains == 'none') * (step > 200)
         q = q + 1e-3 * led
@@ -338,17 +347,16 @@ def hold_radius(linear, kp, kd, period, age=0.0):
     the last one (Astrom, Wittenmark 1997, Computer-Controlled Systems, section 2.3).
     """
     n = len(linear.ddq)
-    by_q, per_torque = linear.A[n:, :n], linear.B[n:]
+    by_q = linear.A[n:, :n]
+    per_torque = linear.B[n:]
     # g(q) is part of the feedback, and A_qq = -M^-1 dg/dq at rest.
     gain = np.hstack((np.diag(kp) + np.linalg.solve(per_torque, by_q), np.diag(kd)))
 
     def flow(time):
         """Return the effect of a state and of a constant feedback after a time."""
         rates = np.zeros((4 * n, 4 * n))
-        rates[: 2 * n, : 2 * n], rates[n : 2 * n, 2 * n :] = (
-            linear.A,
-            -per_torque @ gain,
-        )
+        rates[: 2 * n, : 2 * n] = linear.A
+        rates[n : 2 * n, 2 * n :] = -per_torque @ gain
         whole = expm(rates * time)
         return whole[: 2 * n, : 2 * n], whole[: 2 * n, 2 * n :]
 
@@ -379,7 +387,9 @@ def test_states_of_any_age_held_as_long_as_allowed_are_stable(name, hand):
     oldest, silent = limits('gz_ros2_control')
     assert 0.0 < oldest < silent and limits('franka_gazebo') == (oldest, silent)
     arm = load(name, hand=hand)
-    model, home, gains = NewtonEulerModel(arm), arm.home_position, default_gains(arm)
+    model = NewtonEulerModel(arm)
+    home = arm.home_position
+    gains = default_gains(arm)
     linear = linearize(BodyTree.from_description(arm), home, np.zeros(arm.n), model.gravity(home))
     for age in oldest * np.linspace(0.0, 0.8, 5):
         for period in (silent * (1.0 - age / oldest)) * np.linspace(0.125, 1.0, 4):
@@ -390,7 +400,8 @@ def test_states_of_any_age_held_as_long_as_allowed_are_stable(name, hand):
 
 def test_default_gains_decay_one_joint_alone_at_the_stated_rate():
     arm = load('fer')
-    kd, model = default_gains(arm)[1], NewtonEulerModel(arm, (0.0, 0.0, 0.0))
+    kd = default_gains(arm)[1]
+    model = NewtonEulerModel(arm, (0.0, 0.0, 0.0))
     # The torque of each joint alone at 1 rad/s
     ddq = [model.forward_dynamics(arm.home, np.zeros(7), torque) for torque in -np.diag(kd)]
     np.testing.assert_allclose(np.diag(ddq), -4.0, rtol=1e-12)
@@ -400,11 +411,9 @@ def test_default_gains_decay_one_joint_alone_at_the_stated_rate():
 @pytest.mark.parametrize('held', [0.05, 0.1])
 def test_firmer_gains_bear_torques_held_as_long_as_stated(held, name, hand):
     arm = load(name, hand=hand)
-    model, home, gains = (
-        NewtonEulerModel(arm),
-        arm.home_position,
-        default_gains(arm, held),
-    )
+    model = NewtonEulerModel(arm)
+    home = arm.home_position
+    gains = default_gains(arm, held)
     linear = linearize(BodyTree.from_description(arm), home, np.zeros(arm.n), model.gravity(home))
     for share in (0.1, 0.5, 1.0):
         assert hold_radius(linear, *gains, share * held) < 1.0
@@ -421,10 +430,8 @@ def test_gains_scaled_by_the_inertia_suit_every_arm(arm):
     assert np.linalg.eigvals(inverse * kd).real.max() * 1e-3 < 0.5 and (kp > 0.0).all()
 
 
-KP, KD = (
-    np.array([600.0] * 4 + [250.0, 150.0, 50.0]),
-    np.array([30.0] * 4 + [10.0, 10.0, 5.0]),
-)
+KP = np.array([600.0] * 4 + [250.0, 150.0, 50.0])
+KD = np.array([30.0] * 4 + [10.0, 10.0, 5.0])
 
 
 def halves(recording):
@@ -446,7 +453,8 @@ def independent(recording, arm):
     ddq = np.gradient(dq, 1.0 / rate, axis=0)
     inner = slice(round(0.3 * rate), -round(0.3 * rate))
     model = pin.buildModelFromXML(urdf_text(arm))
-    data, rests = model.createData(), []
+    data = model.createData()
+    rests = []
     for state in zip(q[inner], dq[inner], ddq[inner], effort[inner]):
         left = state[3] - pin.computeGeneralizedGravity(model, data, state[0])
         rests.append([left + KD * state[1], left, (state[3] - pin.rnea(model, data, *state[:3]))])

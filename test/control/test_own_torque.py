@@ -17,7 +17,8 @@ from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationS
 from .closed_loop import core, HOME, STILL
 from ..arms import random_covariance
 
-VISCOUS, COULOMB = np.full(7, 0.4), np.array([1.1, 1.1, 1.1, 1.1, 0.7, 0.4, 0.25])
+VISCOUS = np.full(7, 0.4)
+COULOMB = np.array([1.1, 1.1, 1.1, 1.1, 0.7, 0.4, 0.25])
 RUBBING = replace(fd.load('fr3'), friction=ViscousCoulombFriction(VISCOUS, COULOMB, STILL))
 FRICTION = Settings(target='mujoco', terms=fd.Terms(friction=True))
 VELOCITY = np.array([0.3, -0.2, 0.25, -0.3, 0.2, -0.25, 0.3])
@@ -70,7 +71,8 @@ def test_friction_leaves_the_torques_of_a_law_never_as_they_are():
 
 
 def test_the_limits_hold_for_the_sum():
-    sent, limit = [], RUBBING.limit('effort')
+    sent = []
+    limit = RUBBING.limit('effort')
     controller = unguarded(FRICTION, send=lambda torque: sent.append(np.array(torque)))
     rng = np.random.default_rng(0)
     for k in range(600):
@@ -113,11 +115,14 @@ def swept(terms, arm):
     """Return the rms error [mrad] of a caller's soft PD on a simulated arm with friction."""
     simulation = ArmSimulation(arm, SimulationSettings(friction=True))
     controller = fd.Feedforward(arm, target='mujoco', terms=terms)
-    kp, kd = np.array([60.0] * 4 + [20.0] * 3), np.array([8.0] * 4 + [2.0] * 3)
-    home, errors = simulation.position.copy(), []
+    kp = np.array([60.0] * 4 + [20.0] * 3)
+    kd = np.array([8.0] * 4 + [2.0] * 3)
+    home = simulation.position.copy()
+    errors = []
     for k in range(4000):
         reading = simulation.read()
-        q, dq = reading.position, reading.velocity
+        q = reading.position
+        dq = reading.velocity
         q_d = home + 0.2 * min(1.0, 1e-3 * k) ** 2 * np.sin(2e-3 * k)
         own = kp * (q_d - q) - kd * dq
         torque = controller.step(q, dq, reading.time, effort=reading.effort, torque=own)
@@ -134,5 +139,6 @@ def test_a_law_of_the_callers_follows_better_with_friction():
     arm = replace(
         RUBBING, friction=ViscousCoulombFriction(VISCOUS, COULOMB, STILL, covariance=covariance)
     )
-    without, with_friction = swept(fd.Terms(), arm), swept(fd.Terms(friction=True), arm)
+    without = swept(fd.Terms(), arm)
+    with_friction = swept(fd.Terms(friction=True), arm)
     assert with_friction < 0.7 * without

@@ -28,7 +28,8 @@ from .closed_loop import (
 
 LOOP = {'applied_when_silent': True}
 CARRIED = {'gravity_compensation': True, 'friction': True}
-SINK, HALF = 9.81 * np.sqrt(0.5), {'kp': KP, 'kd': KD}
+SINK = 9.81 * np.sqrt(0.5)
+HALF = {'kp': KP, 'kd': KD}
 
 
 def applied_loop(settings, channel=None, **options):
@@ -155,7 +156,8 @@ FIRM = {'kp': (600.0,) * 4 + (250.0, 100.0, 10.0), 'kd': (50.0,) * 4 + (6.0, 3.0
 
 def repeating(joints, since, velocity):
     """Return a channel that repeats positions, and velocities if asked, from a time on [s]."""
-    kept, of = [], np.isin(np.arange(7), joints)
+    kept = []
+    of = np.isin(np.arange(7), joints)
 
     def passed(reading):
         if reading.time < since:
@@ -181,7 +183,8 @@ def spoilt(reading, bad):
 def test_an_arm_comes_to_rest_after_states_that_cannot_be_used(kind, times, target, bad):
     simulation = {'gravity_compensation': target == 'fci', 'armature': True}
     loop = kind(Settings(target=target, **HALF), **simulation).run(0.4).swing(speed=0.6)
-    read, begun = loop.arm.read, loop.arm.position
+    read = loop.arm.read
+    begun = loop.arm.position
     for _ in range(times):
         loop.arm.read = lambda: spoilt(read(), bad)
         loop.run(1e-3)
@@ -193,7 +196,8 @@ def test_an_arm_comes_to_rest_after_states_that_cannot_be_used(kind, times, targ
     assert loop.controller.state is (State.RUNNING if bad is np.nan else State.SILENT)
 
 
-REST_S, MOTION_S = 0.45, 0.9
+REST_S = 0.45
+MOTION_S = 0.9
 
 
 @pytest.mark.parametrize('velocity', [True, False])
@@ -254,7 +258,8 @@ def test_a_joint_that_sticks_under_steady_torque_stays_running():
 def test_a_change_of_load_leaves_the_torque_of_a_held_arm(
     push,
 ):
-    terms, brake = core(MUJOCO).requested_law.terms, BrakingController(FER)
+    terms = core(MUJOCO).requested_law.terms
+    brake = BrakingController(FER)
     brake.begin(push * np.eye(7)[1])
     state = terms.terms_at(0.0, HOME, STILL, None)
     loaded = core(replace(MUJOCO, payload=payload(2.0))).requested_law.terms
@@ -271,7 +276,8 @@ def test_a_change_of_load_leaves_the_torque_of_a_held_arm(
 
 
 def test_after_an_unusable_state_the_rate_counts_from_its_torque():
-    loop, turned = core(MUJOCO, **LOOP), HOME + 0.5 * np.eye(7)[1]
+    loop = core(MUJOCO, **LOOP)
+    turned = HOME + 0.5 * np.eye(7)[1]
     sent_at_rest(loop, 100, begin=6.0)
     states = (
         (HOME, 1.0),
@@ -294,9 +300,12 @@ def test_after_a_reset_a_motion_before_it_allows_no_speed():
                 loop.follow(HOME + np.outer([0.0, 0.05], np.eye(7)[0]), [0.1, 1.0])
         loop.reset()
         loop.blocked = 'the user waits'
-        q, speed, k = HOME.copy(), 0.0, 0
+        q = HOME.copy()
+        speed = 0.0
+        k = 0
         while not loop.faulty and speed < 3.0:
-            speed, k = max(0.0, 2e-3 * (k - 50)), k + 1
+            speed = max(0.0, 2e-3 * (k - 50))
+            k = k + 1
             q = q + 1e-3 * speed * np.eye(7)[0]
             loop.step(q + 1e-6 * (k % 2), speed * np.eye(7)[0], 1e-3 * k)
         stopped.append(speed)

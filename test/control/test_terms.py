@@ -77,7 +77,8 @@ def test_each_term_is_that_of_the_independent_model(payload, gravity):
 
 def test_scale_leaves_gravity_whole():
     settings = Settings('mujoco', payload=LOAD, scale=0.5)
-    law, independent = ControlLaw(FER, settings), models(payload=LOAD)[1]
+    law = ControlLaw(FER, settings)
+    independent = models(payload=LOAD)[1]
     weightless = fd.NewtonEulerModel(independent.description, (0.0, 0.0, 0.0))
     (q, other), (dq, other_dq), (_, ddq) = (rows[:2] for rows in STATES)
     reference = ReferencePoint(other, other_dq, ddq)
@@ -87,10 +88,8 @@ def test_scale_leaves_gravity_whole():
 
 
 def test_torques_along_a_motion_are_those_of_its_states():
-    law, independent = (
-        ControlLaw(FER, Settings('mujoco', payload=LOAD)),
-        models(payload=LOAD)[1],
-    )
+    law = ControlLaw(FER, Settings('mujoco', payload=LOAD))
+    independent = models(payload=LOAD)[1]
     motion = Trajectory(np.arange(50.0), np.stack([0.1 * rows for rows in STATES], axis=1))
     expected = independent.inverse_dynamics(*(0.1 * rows for rows in STATES))
     limit = FER.limit('effort')
@@ -117,12 +116,11 @@ def test_fci_on_a_tilted_base_leaves_true_minus_assumed_gravity():
 def test_the_load_of_the_model_is_commanded_unless_robot_knows(
     added,
 ):
-    arm, more = (
-        fd.load('fer', payload=(0.5, 0.0, 0.01, 0.1)),
-        (added, 0.0, 0.0, added and 0.1),
-    )
+    arm = fd.load('fer', payload=(0.5, 0.0, 0.01, 0.1))
+    more = (added, 0.0, 0.0, added and 0.1)
     settings = Settings(payload=more, payload_known_to_robot=False)
-    law, bare = ControlLaw(arm, settings), fd.NewtonEulerModel(FER)
+    law = ControlLaw(arm, settings)
+    bare = fd.NewtonEulerModel(FER)
     whole = fd.NewtonEulerModel(arm.with_payload(payload_from_array(np.array([*more, *[0] * 6]))))
     q = STATES.q[0]
     found = law.terms.gravity_to_command(q, law.terms.gravity(q))
@@ -370,7 +368,8 @@ def test_given_a_value_at_fault_when_validated_then_it_is_named(changes, sentenc
 def test_a_base_rotated_by_the_arm_file_is_a_mount(axis, changes, down):
     base = np.eye(4)
     base[:3, :3] = Rotation.from_euler(axis, 0.3).as_matrix()
-    arm, settings = replace(FER, base=base), replace(Settings(), **changes)
+    arm = replace(FER, base=base)
+    settings = replace(Settings(), **changes)
     if down is None:
         with pytest.raises(SettingsError, match='mounts the arm'):
             settings.validate(arm)
@@ -431,17 +430,16 @@ def test_gains_are_one_number_or_one_for_each_joint(gain):
 @pytest.mark.parametrize(('gain', 'refused'), [(1e4, False), (1.1e4, True), (1e300, True)])
 def test_a_gain_is_bounded_also_where_no_torque_limit_is_known(gain, refused):
     joints = tuple(replace(one, limits=replace(one.limits, effort=np.inf)) for one in FER.joints)
-    unlimited, settings = (
-        replace(FER, joints=joints),
-        Settings(target='mujoco', kp=(gain,)),
-    )
+    unlimited = replace(FER, joints=joints)
+    settings = Settings(target='mujoco', kp=(gain,))
     if not refused:
         return settings.validate(unlimited)
     with pytest.raises(SettingsError, match='kp must be within 0 and 10000 at fer_joint1'):
         settings.validate(unlimited)
 
 
-EFFORT, RATE = np.array([87.0, 12.0]), np.array([1000.0, 1000.0])
+EFFORT = np.array([87.0, 12.0])
+RATE = np.array([1000.0, 1000.0])
 
 INFINITE = np.full(2, np.inf)
 
@@ -484,7 +482,8 @@ def test_a_torque_step_passes_at_most_one_ms_of_a_finite_rate(limits, torque, el
     ],
 )
 def test_a_joint_may_be_as_fast_as_its_reference_allows(share, since, exceeds):
-    watcher, speed = SpeedWatcher(FER), share * FER.limit('velocity')[5] * np.eye(7)[5]
+    watcher = SpeedWatcher(FER)
+    speed = share * FER.limit('velocity')[5] * np.eye(7)[5]
     motion = ReferencePoint(HOME, np.ones(7), STILL)
 
     def reason(stamp, dq, reference):
@@ -531,11 +530,13 @@ def test_feedforward_leaves_a_weak_pd_1_percent_of_the_error():
     def error_of(terms):
         loop = Loop(replace(MUJOCO, terms=terms, **GAINS)).run(0.3)
         loop.follow(multisine(FER, 2.0, 0.4))
-        desired, errors = loop.controller.reference.at, []
+        desired = loop.controller.reference.at
+        errors = []
         loop.run(1.2, lambda one: errors.append(desired(one.time).q - one.position))
         return np.sqrt(np.mean(np.square(errors)))
 
-    with_feedforward, without = error_of(fd.Terms()), error_of(fd.Terms(False, False))
+    with_feedforward = error_of(fd.Terms())
+    without = error_of(fd.Terms(False, False))
     # The remaining error comes from the delay of one cycle; a wrong M or C would leave percents.
     assert with_feedforward < 0.01 * without and without > 0.01
 
@@ -612,7 +613,8 @@ def replace_mass(link, factor):
 def test_a_live_payload_change_ramps():
     # The brakes stay closed, or the arm would rise under a load it does not carry.
     loop = Loop(MUJOCO, measures=False, brake_release_after=60.0).run(0.5)
-    before, count = loop.command, len(loop.published)
+    before = loop.command
+    count = len(loop.published)
     loop.controller.change(payload=ONE_KG)
     loop.run(0.4)
     target = fd.NewtonEulerModel(FER.with_payload(Settings(payload=ONE_KG).payload_inertia()))
@@ -657,7 +659,8 @@ def test_a_loop_of_any_period_never_drops_the_arm(period):
 
 
 def test_default_gains_follow_better_at_shorter_hold_times():
-    arm, errors = fd.load('fr3'), []
+    arm = fd.load('fr3')
+    errors = []
     for held in (0.21, 0.05):
         gains = dict(zip(('kp', 'kd'), map(tuple, default_gains(arm, held))))
         loop = Loop(replace(MUJOCO, **gains), description=arm, friction=True).run(0.2)
@@ -677,7 +680,8 @@ def test_default_gains_follow_better_at_shorter_hold_times():
 def test_gains_against_friction_end_a_slow_motion_at_its_goal():
     arm = fd.load('fr3')
     real = replace(arm.with_armature(), simulated_armature=None, friction=arm.simulated_friction)
-    weak, errors = default_gains(real, 0.05), []
+    weak = default_gains(real, 0.05)
+    errors = []
     for kp, kd in (weak, gains_against_friction(real, weak)):
         settings = replace(MUJOCO, kp=tuple(kp), kd=tuple(kd), terms=fd.Terms(friction=True))
         loop = Loop(description=arm, friction=True, armature=True)
@@ -696,7 +700,8 @@ def test_gains_against_friction_end_a_slow_motion_at_its_goal():
 
 def test_a_loop_of_10_ms_follows_a_motion_with_firm_gains():
     """Each of its torques may change by what a rate of 1000 N m/s allows in 10 ms."""
-    arm, period = fd.load('fr3'), 0.01
+    arm = fd.load('fr3')
+    period = 0.01
     model = mujoco.MjModel.from_xml_string(mjcf_text(arm))  # with drives: armature and friction
     model.opt.timestep, data = period, mujoco.MjData(model)
     mujoco.mj_resetDataKeyframe(model, data, 0)
@@ -708,7 +713,8 @@ def test_a_loop_of_10_ms_follows_a_motion_with_firm_gains():
         kd=(10.0,) * 4 + (3.0,) * 3,
         terms=fd.Terms(friction=True),
     )
-    farthest, due = 0.0, 0.0
+    farthest = 0.0
+    due = 0.0
     for _ in range(300):
         data.ctrl[:] = loop.step(data.qpos, data.qvel, data.time)
         if loop.state is State.RUNNING and data.time >= due:

@@ -52,7 +52,9 @@ def compiled(folder):
     built = folder / 'caller.so'
     options = (*STRICT, '-O1', '-fPIC', '-shared', '-I', str(PACKAGE / 'include'))
     subprocess.run([COMPILER, *options, '-o', built, HERE / 'core_caller.cpp'], check=True)
-    library, number, made = ctypes.CDLL(str(built)), ctypes.c_int, ctypes.c_void_p
+    library = ctypes.CDLL(str(built))
+    number = ctypes.c_int
+    made = ctypes.c_void_p
     for name in ('refusal', 'refusal_of_arm', 'configure', 'receive', 'cycle'):
         getattr(library, name).restype = ctypes.c_char_p
     library.receiver.restype = library.read_arm.restype = made
@@ -83,7 +85,8 @@ class Core:
     """The compiled core with one arm."""
 
     def __init__(self, library, arm, folder):
-        self.library, self.arm = library, arm
+        self.library = library
+        self.arm = arm
         path = folder / f'{arm.name}.yaml'
         path.write_text(controller_arm_text(arm), encoding='utf-8')
         self.made = read(library, path)
@@ -110,7 +113,8 @@ class Core:
     def played(self, text, folder):
         """Return 0 if vectors agree, the number of cycles, and the largest difference [N m]."""
         (folder / 'vectors.csv').write_text(text)
-        cycles, largest = ctypes.c_int(), ctypes.c_double()
+        cycles = ctypes.c_int()
+        largest = ctypes.c_double()
         path = str(folder / 'vectors.csv').encode()
         return (
             self.library.vectors(self.made, path, cycles, largest),
@@ -148,7 +152,8 @@ class Receiver:
     """A compiled core with an inbox: `receive` what a publisher sent, then `cycle`."""
 
     def __init__(self, core, settings, command='total_torque', timeout=0.05):
-        self._library, self._command = core.library, COMMANDS.index(command)
+        self._library = core.library
+        self._command = COMMANDS.index(command)
         self._n = core.arm.n
         given = packed(settings, self._n)
         self._made = self._library.receiver(core.made, given, self._command, timeout)

@@ -106,8 +106,10 @@ class Senders:
     """A receiver in a controller manager on mock hardware, and processes that send it torques."""
 
     def __init__(self, arm, folder, timeout=0.05):
-        self._held, self.said = PinocchioModel(arm).gravity(arm.home), []
-        self._processes, self._open = {}, ExitStack()
+        self._held = PinocchioModel(arm).gravity(arm.home)
+        self.said = []
+        self._processes = {}
+        self._open = ExitStack()
         files = ((folder / name).open('w+') for name in ('out', 'errors'))
         self._output, self._errors = map(self._open.enter_context, files)
         parameters = received(timeout)
@@ -119,7 +121,8 @@ class Senders:
         }
         self._manager = subprocess.Popen(command, env=env, **streams)
         self._probe = self._open.enter_context(closing(Probe('listener')))
-        kind, topic = DiagnosticStatus, '/receiver/status'
+        kind = DiagnosticStatus
+        topic = '/receiver/status'
         self._probe.create_subscription(kind, topic, self._hear, DESCRIPTION_QOS)
 
     def __enter__(self):
@@ -161,7 +164,8 @@ class Senders:
 
     def _follows(self, seconds):
         """Wait until a sender was followed for some seconds without a time-out."""
-        end, before = time.monotonic() + 60.0, None
+        end = time.monotonic() + 60.0
+        before = None
         while before != self._time_outs():
             assert time.monotonic() < end, f'never followed for {seconds} s: {self.said}'
             self._until('following')
@@ -225,7 +229,8 @@ class Senders:
             self._follows(0.5)
         rows = self._ended()
         first = int(np.flatnonzero(rows[:, 1:].any(axis=1))[0])  # before it nothing is commanded
-        times, away = rows[first:, 0], rows[first:, 1:] - self._held
+        times = rows[first:, 0]
+        away = rows[first:, 1:] - self._held
         change = np.abs(np.diff(away, axis=0)).max(axis=1)
         still = (change == 0.0) & (np.abs(away[1:]).max(axis=1) > 0.1) & (times[1:] > since)
         edges = np.flatnonzero(np.diff([False, *still, False]))

@@ -131,7 +131,8 @@ def test_the_constants_are_those_of_the_python_controller():
 @pytest.mark.parametrize('seed', range(12))
 def test_drawn_arms_have_the_terms_of_pinocchio(library, tmp_path, seed):
     arm = limited(random_arm(np.random.default_rng(seed), joints=seed + 1), effort=100.0)
-    core, states = Core(library, arm, tmp_path), fd.sample_states(arm, 20, seed=seed)
+    core = Core(library, arm, tmp_path)
+    states = fd.sample_states(arm, 20, seed=seed)
     found, mass = core.terms(Settings(target='mujoco'), *states)
     model = fd.Model(arm)
     matrices = model.mass_matrix(states.q)
@@ -168,7 +169,8 @@ BESIDE_A_LOAD = [
     [*product(ARMS.values(), SETTINGS.values()), *product((LOADED,), BESIDE_A_LOAD)],
 )
 def test_the_compiled_controller_has_the_terms_of_the_node(library, tmp_path, arm, settings):
-    core, states = Core(library, arm, tmp_path), fd.sample_states(arm, 200, seed=3)
+    core = Core(library, arm, tmp_path)
+    states = fd.sample_states(arm, 200, seed=3)
     found, _ = core.terms(settings, *states)
     model = TermModel(arm, settings)
     for row, (q, dq, ddq) in zip(np.moveaxis(found, 1, 0), zip(*states)):
@@ -183,9 +185,11 @@ def test_the_compiled_controller_has_the_terms_of_the_node(library, tmp_path, ar
 @pytest.mark.parametrize('name', {**ARMS, **OTHERS})
 def test_it_has_the_python_controllers_torques_and_states(core, name, tmp_path):
     core = core(name)
-    n, text = core.arm.n, controller_test_vectors(core.arm)
+    n = core.arm.n
+    text = controller_test_vectors(core.arm)
     rows = [line.split(',') for line in text.splitlines()]
-    state, cycles = 2 + 2 * n, [row for row in rows if row[0] == 'cycle']
+    state = 2 + 2 * n
+    cycles = [row for row in rows if row[0] == 'cycle']
     states = [row[state] for row in cycles]
     if name in ARMS:
         assert set(states) == {state.status_word for state in ReceiverState} - {'waiting'}
@@ -210,11 +214,9 @@ def test_it_has_the_python_controllers_torques_and_states(core, name, tmp_path):
 
 
 def test_an_infinite_position_without_limits_is_a_fault(core):
-    settings, still, q = (
-        Settings(target='mujoco'),
-        np.zeros(7),
-        OTHERS['turned'].home_position,
-    )
+    settings = Settings(target='mujoco')
+    still = np.zeros(7)
+    q = OTHERS['turned'].home_position
     controller = Receiver(core('turned'), settings, 'motion')
     assert controller.cycle(q, still)[1] == 'following'
     for _ in range(50):
@@ -228,11 +230,11 @@ def test_an_infinite_position_without_limits_is_a_fault(core):
 @pytest.mark.parametrize('bad', [np.nan, 9.0])
 def test_a_moving_arm_seen_again_is_slowed_until_it_rests(built, target, bad):
     arm, core = built
-    q, still, dq = np.array(arm.home), np.zeros(arm.n), np.full(arm.n, 0.3)
-    controller, gravity = (
-        Receiver(core, Settings(target=target), 'motion'),
-        target == 'mujoco',
-    )
+    q = np.array(arm.home)
+    still = np.zeros(arm.n)
+    dq = np.full(arm.n, 0.3)
+    controller = Receiver(core, Settings(target=target), 'motion')
+    gravity = target == 'mujoco'
     controller.cycle(q, dq)
     controller.cycle(np.where(np.arange(arm.n) == 1, bad, q), dq)
     for _ in range(18):  # torques change at their rate
@@ -251,7 +253,8 @@ def test_gains_that_change_while_holding_begin_by_a_ramp(
     built,
 ):
     arm, core = built
-    still, effort = np.zeros(arm.n), arm.limit('effort')
+    still = np.zeros(arm.n)
+    effort = arm.limit('effort')
     stiff = Settings(target='fci', kp=tuple(0.5 * effort), kd=tuple(0.02 * effort))
     receiver = Receiver(core, stiff, 'motion')
 
@@ -271,9 +274,11 @@ def test_gains_that_change_while_holding_begin_by_a_ramp(
 
 def test_a_held_arm_keeps_the_gains_with_which_it_was_braked(built):
     arm, core = built
-    still, effort = np.zeros(arm.n), arm.limit('effort')
+    still = np.zeros(arm.n)
+    effort = arm.limit('effort')
     soft = Settings(target='mujoco', kp=tuple(0.5 * effort), kd=tuple(0.02 * effort))
-    receiver, q = Receiver(core, soft, 'motion'), np.array(arm.home)
+    receiver = Receiver(core, soft, 'motion')
+    q = np.array(arm.home)
     for given in (q, q * np.nan, *[q] * 50):
         receiver.cycle(given, still)
     sagged = q + 0.02  # under a load that nobody told
@@ -285,10 +290,8 @@ def test_a_held_arm_keeps_the_gains_with_which_it_was_braked(built):
 
 
 def test_a_pushed_wrist_that_hardly_brakes_is_not_let_go(core):
-    receiver, q = (
-        Receiver(core('bare'), Settings(target='mujoco'), 'motion'),
-        ARMS['bare'].home,
-    )
+    receiver = Receiver(core('bare'), Settings(target='mujoco'), 'motion')
+    q = ARMS['bare'].home
     states = []
     for k in range(600):
         dq = min(0.01 * max(0, k - 20), 4.0) * np.eye(7)[6]
@@ -297,7 +300,8 @@ def test_a_pushed_wrist_that_hardly_brakes_is_not_let_go(core):
     assert 'braking' in states and 'fault' not in states[states.index('braking') :]
 
 
-MUJOCO, TURN = {'target': 'mujoco'}, {'gravity_vector': INCLINED}
+MUJOCO = {'target': 'mujoco'}
+TURN = {'gravity_vector': INCLINED}
 ROBOT, NODE = ({'mount_tilt_compensated_by': who} for who in ('robot', 'node'))
 DOWN_IN_BASE = {'gravity_vector': tuple(OTHERS['inclined'].base[:3, :3].T @ (0.0, 0.0, -9.81))}
 
@@ -360,7 +364,8 @@ def test_impossible_settings_are_refused_by_name_as_in_the_node(core, arm, chang
 
 @pytest.mark.parametrize('change', [MUJOCO, ROBOT, NODE])
 def test_gravity_of_a_tilted_mount_is_that_of_the_urdf(core, change):
-    states, settings = fd.sample_states(OTHERS['wall'], 20, seed=3), Settings(**change)
+    states = fd.sample_states(OTHERS['wall'], 20, seed=3)
+    settings = Settings(**change)
     found, _ = core('wall').terms(settings, *states)
     model = pin.buildModelFromXML(WALL)
     data = model.createData()
@@ -498,15 +503,19 @@ def test_vectors_declare_no_load_over_the_rated_one():
 @pytest.mark.parametrize('name', [name for name, arm in ARMS.items() if arm.friction])
 @pytest.mark.parametrize('held', [True, False])
 def test_friction_is_the_nodes_and_forgets_an_unseen_motion(core, name, held):
-    arm, rng, count = ARMS[name], np.random.default_rng(5), 1000
+    arm = ARMS[name]
+    rng = np.random.default_rng(5)
+    count = 1000
     # Random-walk positions, and velocities of which some count as rest.
     q = 0.004 * rng.uniform(0.1, 5.0, arm.n) * rng.normal(size=(count, arm.n)).cumsum(axis=0)
     dq = rng.choice([0.003, 0.03, 1.0], (count, 1)) * rng.normal(size=(count, arm.n))
     # Gaps just below and above the longest allowed one, and steps back in time.
     steps = rng.choice([1e-3, 0.049, 0.051, -1e-3, 0.0], count, p=[0.96, 0.01, 0.01, 0.01, 0.01])
-    times, kp = steps.cumsum(), held * np.resize((1.0, 0.0), arm.n)
+    times = steps.cumsum()
+    kp = held * np.resize((1.0, 0.0), arm.n)
     measured = dq + rng.normal(0.0, 0.05, dq.shape)
-    model, expected = FrictionFeedforward(arm.friction, kp > 0.0), []
+    model = FrictionFeedforward(arm.friction, kp > 0.0)
+    expected = []
     for stamp, position, velocities in zip(times.tolist(), q, zip(dq, measured)):
         model.update(stamp, position)
         expected.append(model.torque(*velocities))
@@ -520,7 +529,9 @@ def test_friction_is_the_nodes_and_forgets_an_unseen_motion(core, name, held):
 def test_a_set_point_with_velocity_that_ceases_makes_no_step(built):
     arm, core = built
     controller = Receiver(core, Settings(target='mujoco', kp=(30.0,), kd=(3.0,)), 'motion')
-    velocity, q, torques = np.full(arm.n, 0.5), np.array(arm.home), []
+    velocity = np.full(arm.n, 0.5)
+    q = np.array(arm.home)
+    torques = []
     for k in range(600):
         if k < 300:
             q = arm.home + 5e-4 * k * np.ones(arm.n)
@@ -555,7 +566,8 @@ def cycles(receiver, count, *, torque=None, publisher=1, q=BARE.home, dq=STILL):
 
 @pytest.mark.parametrize('command', ['torque', 'total_torque'])
 def test_torques_are_followed_with_the_terms_or_without(core, command):
-    dq, given = np.full(BARE.n, 0.3), np.linspace(-5.0, 5.0, BARE.n)
+    dq = np.full(BARE.n, 0.3)
+    given = np.linspace(-5.0, 5.0, BARE.n)
     receiver = Receiver(core('bare'), Settings(target='mujoco'), command)
     torques, states = cycles(receiver, 300, torque=given, dq=dq)
     assert set(states) == {'following'}
@@ -571,13 +583,15 @@ def test_torques_are_followed_with_the_terms_or_without(core, command):
 @pytest.mark.parametrize('name', ['fer', 'fr3', 'fr3v2'])
 @pytest.mark.parametrize('target', ['fci', 'mujoco'])
 def test_a_callers_law_gets_the_terms_that_python_adds(core, name, target):
-    arm, rng = ARMS[name], np.random.default_rng(5)
+    arm = ARMS[name]
+    rng = np.random.default_rng(5)
     settings = Settings(target=target, terms=fd.Terms(friction=True), payload=PAYLOAD, scale=0.8)
     receiver = Receiver(core(name), settings, 'law')
     limits = StateLimits(max_state_age=0.0)
     python = fd.Feedforward(arm, limits=limits, applied_when_silent=False, **vars(settings))
     python.disturbances.running_bound = np.full(arm.n, np.inf)  # the C++ core has no guard
-    amplitude, sent = 0.05 * np.resize([1.0, -0.7, 0.5], arm.n), 0
+    amplitude = 0.05 * np.resize([1.0, -0.7, 0.5], arm.n)
+    sent = 0
     for k in range(600):
         phase = 3e-3 * max(0, k - 50)  # at rest until the first torque
         q = arm.home + amplitude * (1.0 - np.cos(phase)) + 1e-12 * (-1) ** k
@@ -684,7 +698,8 @@ def test_without_time_passing_the_torque_stays(core, elapsed):
 SOURCE = Path(__file__).parent / 'nonsense.cpp'
 # `make fuzz` tries more inputs, and different ones each time.
 FUZZ = os.environ.get('FRANKA_DYNAMICS_FUZZ')
-CYCLES, SEED = 100 * int(FUZZ or 100), random.randrange(2**32) if FUZZ else 0
+CYCLES = 100 * int(FUZZ or 100)
+SEED = random.randrange(2**32) if FUZZ else 0
 
 
 def output(program, *words):

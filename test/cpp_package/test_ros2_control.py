@@ -173,7 +173,8 @@ def test_a_robot_description_that_does_not_fit_is_refused(run, change, joints, n
     for word, other in change.items():
         text = text.replace(word, other)
     if joints == ['fr3_joint1']:
-        joints, named = [], '1 to 12, from base to tip'
+        joints = []
+        named = '1 to 12, from base to tip'
     _, said = run('terms', text, rows=[], parameters='', joints=joints, code=1)
     assert named in said
 
@@ -207,12 +208,11 @@ def test_alone_in_a_controller_manager_it_follows_its_topic(run, source):
     # The mock hardware stands still: the command must equal the terms at that state.
     ddq = np.linspace(-2.0, 2.0, ARM.n)
     row = [*ARM.home, *np.zeros(ARM.n), *ddq]
-    given, text = {}, None
+    given = {}
+    text = None
     if source == 'robot_description':
-        given, text = (
-            {'arm_file': '', 'joints': list(ARM.joint_names)},
-            urdf_text(fd.load('fr3')),
-        )
+        given = {'arm_file': '', 'joints': list(ARM.joint_names)}
+        text = urdf_text(fd.load('fr3'))
     parameters = of_feedforward(PLAIN, kpp=[30.0], **given) + (
         '/controller_manager:\n  ros__parameters:\n    update_rate: 1000\n'
         '    feedforward.type: franka_dynamics_controllers/FeedforwardController\n'
@@ -237,7 +237,8 @@ def test_behind_a_trajectory_controller_it_adds_the_terms(run):
         joints=list(ARM.joint_names),
         references=[f'feedforward/{name}' for name in ARM.joint_names],
     )
-    seconds, after = 0.4, np.linspace(1.0, 4.0, ARM.n)
+    seconds = 0.4
+    after = np.linspace(1.0, 4.0, ARM.n)
     row = [seconds, *(ARM.home + 0.1), *after]
     found, said = run('behind', mock_urdf(ARM), rows=[row], parameters=parameters)
     assert 'feedforward is active, chained' in said and 'trajectory is active' in said
@@ -278,7 +279,8 @@ MANAGER = (
 
 def test_the_torque_of_another_law_gets_all_terms(run):
     # The mock hardware stands still, behind the velocity at which friction is asked for.
-    torque, ddq = np.linspace(-2.0, 2.0, ARM.n), np.linspace(3.0, -3.0, ARM.n)
+    torque = np.linspace(-2.0, 2.0, ARM.n)
+    ddq = np.linspace(3.0, -3.0, ARM.n)
     dq = np.full(ARM.n, 0.3)
     settings = replace(PLAIN, terms=fd.Terms(friction=True))
     parameters = of_feedforward(settings, reference='law') + MANAGER
@@ -349,7 +351,8 @@ def test_ctrl_c_ends_a_real_manager_that_can_be_started_again(folder):
     words = '--params-file', folder / 'parameters.yaml'
     for number in range(2):
         with closing(Probe('beside')) as probe:
-            log, installed = folder / f'manager{number}.log', [folder / 'install']
+            log = folder / f'manager{number}.log'
+            installed = [folder / 'install']
             manager = Manager(probe, ARM, log, *words, prefixes=installed)
             try:
                 manager.load('receiver')
@@ -369,7 +372,8 @@ def test_the_example_holds_the_wrist_and_commands_no_gravity(run, source):
     file = '/hold:\n  ros__parameters:\n    arm_file: ARM_FILE\n' if source == 'arm_file' else ''
     found, _ = run('hold', urdf_text(arm), rows=rows, parameters=file, arm=arm)
     near(found[0], 0.0)
-    kp, kd = [600.0] * 4 + [250.0, 150.0, 50.0], [30.0] * 4 + [10.0, 10.0, 5.0]
+    kp = [600.0] * 4 + [250.0, 150.0, 50.0]
+    kd = [30.0] * 4 + [10.0, 10.0, 5.0]
     pulls = kp * (arm.home - aside[:7]) - kd * aside[7:]
     near(found[1], pulls + fd.Model(arm).coriolis(*np.split(aside, 2)))
     assert np.abs(found[1]).max() < 20.0

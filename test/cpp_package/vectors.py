@@ -50,9 +50,12 @@ _AMPLITUDE, _SHARE = (
 )  # of a joint's motion: [rad], at most this share of its range
 # Cycles of the core's script: a motion begins after the ramp of the start, settings change while
 # it is followed, and states are lost during the ramp of that change.
-_MOVES, _CHANGES, _LOST = 230, 280, 330
+_MOVES = 230
+_CHANGES = 280
+_LOST = 330
 # Cycle of the receiver's script from which faults follow each other, and when senders end them.
-_FAULTS, _AFTER_FAULTS = 740, (*range(5), *range(95, 100), *range(190, 195))
+_FAULTS = 740
+_AFTER_FAULTS = (*range(5), *range(95, 100), *range(190, 195))
 _REST_S = 0.05  # the arm rests until the first torque, before which nothing is written
 _DIGITS = 9  # decimals of the scripted states, which keeps files small
 _INCLINED = (2.0, -3.0, -9.12)  # about as long as 9.81 m/s^2
@@ -125,13 +128,16 @@ def _followed(arm: ArmDescription, settings: Settings, load: tuple[float, ...]) 
     """Yield rows of the core: a start, a motion, changed settings, and states that are lost."""
     yield 'begin'
     yield _settings_row('motion', settings, arm)
-    home, amplitude = arm.home_position, _amplitude(arm)
+    home = arm.home_position
+    amplitude = _amplitude(arm)
     limits = StateLimits(max_state_age=0.0)
     core = Feedforward(arm, limits=limits, applied_when_silent=False, **vars(settings))
     core.disturbances.running_bound = np.full(arm.n, np.inf)  # the C++ core has no guard
-    stamp, begun = 0.0, False
+    stamp = 0.0
+    begun = False
     for k in range(_LOST + 450):
-        before, stamp = stamp, k * _PERIOD_S
+        before = stamp
+        stamp = k * _PERIOD_S
         phase = 3.0 * max(0.0, stamp - _REST_S)
         q = np.round(home + amplitude * (1.0 - math.cos(phase)), _DIGITS)
         dq = np.round(3.0 * amplitude * math.sin(phase), _DIGITS)
@@ -174,18 +180,18 @@ def _braked(arm: ArmDescription, settings: Settings) -> Iterator[str]:
     settings = replace(settings, kd=tuple((0.1 * arm.limit('effort')).tolist()))
     yield 'begin'
     yield _settings_row('motion', settings, arm)
-    q, amplitude = np.round(arm.home_position, _DIGITS), _amplitude(arm)
-    terms, brake, zero = (
-        TermModel(arm, settings),
-        BrakingController(arm),
-        np.zeros(arm.n),
-    )
+    q = np.round(arm.home_position, _DIGITS)
+    amplitude = _amplitude(arm)
+    terms = TermModel(arm, settings)
+    brake = BrakingController(arm)
+    zero = np.zeros(arm.n)
     limiter = TorqueLimiter(arm.limit('effort'), arm.limit('effort_rate'))
     torque = limiter.clip_torque(terms.gravity_to_command(q, terms.gravity(q)))
     yield _row('cycle', _PERIOD_S, *q, *zero, ReceiverState.FOLLOWING.status_word, *torque)
     yield 'brake'
     brake.begin(zero, settings.gains(arm.n))
-    stamp, push = 0.0, zero.copy()
+    stamp = 0.0
+    push = zero.copy()
     # The last joint gets 0.5 J at most, and is pushed so far that its pull yields.
     inertia = terms.true_model.mass_matrix(q)[-1, -1]
     push[-1] = min(3.0, 60.0 * abs(amplitude[-1]), inertia**-0.5) * np.sign(amplitude[-1])
@@ -211,7 +217,8 @@ def _received(arm: ArmDescription, settings: Settings) -> Iterator[str]:
     """
     yield 'begin'
     yield _settings_row('total_torque', settings, arm)
-    q, amplitude = np.round(arm.home_position, _DIGITS), _amplitude(arm)
+    q = np.round(arm.home_position, _DIGITS)
+    amplitude = _amplitude(arm)
     effort = arm.limit('effort')
     speed = np.sign(amplitude) * np.minimum(0.3, 0.3 * arm.limit('velocity'))
     # The generated controller begins at the torque that holds the arm.
@@ -219,10 +226,12 @@ def _received(arm: ArmDescription, settings: Settings) -> Iterator[str]:
     holding = np.zeros(arm.n) if carried else TermModel(arm, settings).gravity(q)
     holding = np.clip(holding, -effort, effort)
     receiver = TorqueReceiver(arm, settings, COMMAND_TIMEOUT_S, holding=holding)
-    stamp, numbers = 0.0, {1: 0, 2: 1_000_000}
+    stamp = 0.0
+    numbers = {1: 0, 2: 1_000_000}
     most = 2.2 * np.minimum(10.0, arm.limit('velocity')) * np.sign(amplitude)
     for k in range(_FAULTS + 310):
-        before, stamp = stamp, k * _PERIOD_S
+        before = stamp
+        stamp = k * _PERIOD_S
         if k < 100:
             dq = 0.0 * speed
         elif k < 420:  # braked, slower than the brake would do it
@@ -231,7 +240,8 @@ def _received(arm: ArmDescription, settings: Settings) -> Iterator[str]:
             dq = 0.2 * speed * math.exp((k - 420) / 60.0)
         else:
             dq = most * (_FAULTS + 275 <= k < _FAULTS + 300)
-        q, dq = np.round(q + _PERIOD_S * dq, _DIGITS), np.round(dq, _DIGITS)
+        q = np.round(q + _PERIOD_S * dq, _DIGITS)
+        dq = np.round(dq, _DIGITS)
         wave = holding + 0.05 * effort * math.sin(0.05 * k)
         wave = np.clip(wave, -effort, effort)
         for sender, values in _messages(k, wave, effort):
@@ -243,7 +253,8 @@ def _received(arm: ArmDescription, settings: Settings) -> Iterator[str]:
                 'heard' if refusal is None else refusal.value,
                 *values,
             )
-        measured, moving = q.copy(), dq.copy()
+        measured = q.copy()
+        moving = dq.copy()
         if 340 <= k < 370:
             measured *= math.nan
         if _FAULTS + 65 <= k < _FAULTS + 68:

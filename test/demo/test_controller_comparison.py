@@ -68,7 +68,8 @@ EPOCH = 1.7e9
 
 def test_steps_come_back_as_they_were_read(tmp_path):
     arm = ArmSimulation(FER, SimulationSettings(brake_release_after=0.0, position_noise=1e-4))
-    log, readings = (tmp_path / 'steps').open('wb'), []
+    log = (tmp_path / 'steps').open('wb')
+    readings = []
     for step in range(50):
         reading = arm.read()
         reading.write_step(log, EPOCH + reading.time)

@@ -57,7 +57,8 @@ def mass_matrix(arm, q):
 
 def coriolis_matrix(arm, q, dq):
     """Return C of Christoffel symbols of the first kind, shape (n, n)."""
-    first, second = derivatives(arm, q, 1), derivatives(arm, q, 2)
+    first = derivatives(arm, q, 1)
+    second = derivatives(arm, q, 2)
     half = np.einsum('likab,lbc,ljac->ijk', second, pseudo_inertias(arm), first)
     slopes = half + np.swapaxes(half, 0, 1)
     across = np.einsum('ikj,k->ij', slopes, dq)

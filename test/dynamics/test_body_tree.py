@@ -27,7 +27,8 @@ from ..scripts import example, loaded
     ids=lambda arm: arm.name,
 )
 def test_a_tree_of_an_arm_keeps_flange_pose_and_torques(arm):
-    tree, model = fd.BodyTree.from_description(arm), fd.NewtonEulerModel(arm)
+    tree = fd.BodyTree.from_description(arm)
+    model = fd.NewtonEulerModel(arm)
     q, dq, ddq = np.random.default_rng(1).normal(size=(3, arm.n))
     motion = fd.tree_motion(tree, q, dq, ddq)
     pose = np.linalg.multi_dot([*motion.transforms, tree.tool_pose])
@@ -37,10 +38,12 @@ def test_a_tree_of_an_arm_keeps_flange_pose_and_torques(arm):
 
 def test_repeated_corrections_keep_twists_unit_and_without_pitch():
     # Corrections (6) keep |omega| = 1 and omega . v = 0 by themselves: 1e-15 per step measured.
-    tree, rng = random_tree(2, (-1, 0, 1, 1)), np.random.default_rng(3)
+    tree = random_tree(2, (-1, 0, 1, 1))
+    rng = np.random.default_rng(3)
     for _ in range(100):
         tree = tree.with_twist_corrections(rng.normal(size=(5, 6)) * 0.3)
-    v, omega = tree.twists[:, :3], tree.twists[:, 3:]
+    v = tree.twists[:, :3]
+    omega = tree.twists[:, 3:]
     turning = np.linalg.norm(omega, axis=1) > 0.5
     assert turning.any() and not turning.all()
     lengths = np.linalg.norm(np.where(turning[:, None], omega, v), axis=1)
@@ -68,7 +71,8 @@ def test_a_tree_that_contradicts_itself_is_refused_by_name(change, names):
         replace(good, **change)
 
 
-CHAIN, TREE = (-1, 0, 1, 2, 3), (-1, 0, 0, 2, 2, -1, 5)
+CHAIN = (-1, 0, 1, 2, 3)
+TREE = (-1, 0, 0, 2, 2, -1, 5)
 both_trees = pytest.mark.parametrize('parents', [CHAIN, TREE], ids=['chain', 'tree'])
 TILTED = (1.0, -2.0, -9.5)
 # Relative to the largest entry; 5e-15 measured over these trees.
@@ -78,7 +82,8 @@ RTOL = 2e-13
 @pytest.fixture(scope='module', params=[CHAIN, TREE], ids=['chain', 'tree'])
 def case(request):
     """Return a random tree, its state, a wrench, our derivatives and the complex steps."""
-    tree, rng = random_tree(3, request.param), np.random.default_rng(4)
+    tree = random_tree(3, request.param)
+    rng = np.random.default_rng(4)
     q, dq, ddq = rng.normal(size=(3, tree.n))
     wrench = rng.normal(size=6) * 10.0
     found = fd.dynamics_derivatives(tree, q, dq, ddq, gravity=TILTED, tool_wrench=wrench)
@@ -124,7 +129,8 @@ def test_a_linearization_is_of_one_state_under_one_wrench(name, shape):
 
 def test_four_joints_that_move_a_point_mass_have_no_acceleration():
     # A point has three degrees of freedom, so M is singular, but by rounding not exactly.
-    tree, nothing = random_tree(0, (-1, 0, 1, 2)), fd.LinkInertia.zero()
+    tree = random_tree(0, (-1, 0, 1, 2))
+    nothing = fd.LinkInertia.zero()
     point = fd.LinkInertia.from_center_of_mass(2.0, (0.3, -0.2, 0.1), np.zeros(6))
     tree = replace(tree, inertias=(nothing,) * 3 + (point,), rotor_inertias=np.zeros(4))
     with pytest.raises(InertiaError):
@@ -133,11 +139,14 @@ def test_four_joints_that_move_a_point_mass_have_no_acceleration():
 
 def test_a_trees_linearization_agrees_with_complex_steps(case):
     tree, (q, dq, ddq), wrench, _, expected = case
-    n, still = tree.n, np.zeros((tree.n + 1, 6))
+    n = tree.n
+    still = np.zeros((tree.n + 1, 6))
     tau = slow_dynamics(tree, still, q, dq, ddq, TILTED, wrench)['tau']
     here = fd.linearize(tree, q, dq, tau, gravity=TILTED, tool_wrench=wrench)
     by_q, by_dq, mass = np.split(expected['tau'][:, still.size :], 3, axis=1)
-    zero, one, back = np.zeros((n, n)), np.eye(n), np.linalg.inv(mass)
+    zero = np.zeros((n, n))
+    one = np.eye(n)
+    back = np.linalg.inv(mass)
     for found, theirs in (
         (here.ddq, ddq),
         (here.A, np.block([[zero, one], [-back @ by_q, -back @ by_dq]])),
@@ -148,7 +157,8 @@ def test_a_trees_linearization_agrees_with_complex_steps(case):
 
 @both_trees
 def test_other_bodies_change_wrenches_and_torques_as_derived(parents):
-    tree, rng = random_tree(0, parents), np.random.default_rng(1)
+    tree = random_tree(0, parents)
+    rng = np.random.default_rng(1)
     q, dq, ddq = rng.normal(size=(3, tree.n))
     others = [random_link(rng) for _ in range(tree.n)]
     change = np.array([a.parameters() - b.parameters() for a, b in zip(others, tree.inertias)])
@@ -163,7 +173,8 @@ def test_other_bodies_change_wrenches_and_torques_as_derived(parents):
 
 
 with loaded(example('five_bar')) as five_bar:
-    five_bar_axes, five_bar_meshes = five_bar.five_bar_axes, five_bar.five_bar_meshes
+    five_bar_axes = five_bar.five_bar_axes
+    five_bar_meshes = five_bar.five_bar_meshes
     spherical_five_bar = five_bar.spherical_five_bar
 
 FIVE_BAR = spherical_five_bar()
@@ -181,7 +192,8 @@ def planar_four_bar(crank, coupler, rocker, ground):
     At q = 0 all links lie along x. The coupler's far end is cut: joint 4 at the rocker's end moves
     a body that must coincide with a frame at the coupler's end.
     """
-    placements, coupler_end = np.tile(np.eye(4), (4, 1, 1)), np.eye(4)
+    placements = np.tile(np.eye(4), (4, 1, 1))
+    coupler_end = np.eye(4)
     placements[:, 0, 3] = 0.0, crank, ground, rocker
     coupler_end[0, 3] = coupler
     inertias = [fd.LinkInertia.zero()] * 4
@@ -195,7 +207,8 @@ def test_an_end_turned_by_half_a_turn_is_open_and_assembled_anew():
     # Equation (11): links 1-2-3 and links 4-5 end in one orientation.
     angles = FIVE_BAR.assemble([0.1, -0.1], turned)
     turns = [Rotation.from_rotvec(axis * angle).as_matrix() for axis, angle in zip(AXES, angles)]
-    left, right = turns[0] @ turns[1] @ turns[2], turns[3] @ turns[4]
+    left = turns[0] @ turns[1] @ turns[2]
+    right = turns[3] @ turns[4]
     np.testing.assert_allclose(left, right, rtol=0.0, atol=1e-13)
 
 
@@ -212,18 +225,21 @@ def pinocchio_five_bar():
     model = pin.Model()
     model.gravity.linear = np.array(TILTED)
     for parent, axis, link in zip((0, 1, 2, 0), AXES, FIVE_BAR.tree.inertias):
-        hinge, here = pin.JointModelRevoluteUnaligned(axis), pin.SE3.Identity()
+        hinge = pin.JointModelRevoluteUnaligned(axis)
+        here = pin.SE3.Identity()
         joint = model.addJoint(parent, hinge, here, f'joint{model.njoints}')
         model.appendBodyToJoint(joint, pinocchio_inertia(link), here)
     # All axes meet the origin, so one more common point makes axis 5 common.
     point = pin.SE3(np.eye(3), AXES[4])
-    kind, frame = pin.ContactType.CONTACT_3D, pin.ReferenceFrame.LOCAL
+    kind = pin.ContactType.CONTACT_3D
+    frame = pin.ReferenceFrame.LOCAL
     return model, pin.RigidConstraintModel(kind, model, 3, point, 4, point, frame)
 
 
 def constrained_acceleration(model, constraint, q, dq, tau):
     """Return Pinocchio's accelerations of a tree under one loop constraint."""
-    models, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+    models = pin.StdVec_RigidConstraintModel()
+    datas = pin.StdVec_RigidConstraintData()
     models.append(constraint)
     datas.append(constraint.createData())
     data = model.createData()
@@ -234,7 +250,8 @@ def constrained_acceleration(model, constraint, q, dq, tau):
 
 @pytest.mark.parametrize('seed', range(3))
 def test_five_bar_agrees_with_pinocchios_constrained_dynamics(seed):
-    rng, active = np.random.default_rng(seed), [0, 3]
+    rng = np.random.default_rng(seed)
+    active = [0, 3]
     chain = fd.ClosedChain(FIVE_BAR.tree, active, FIVE_BAR.loops, gravity=TILTED)
     q = chain.assemble(rng.uniform(-0.5, 0.5, 2), HOME)
     motion = chain.motion(q, *rng.normal(size=(2, 2)))
@@ -273,7 +290,8 @@ def test_a_crank_out_of_reach_says_how_far_open_it_is():
 def test_lined_up_links_are_named_as_a_singularity():
     # Coupler and rocker are the long side of a triangle 3-4-5. The crank is not in line with them,
     # so the loop's equations are singular by the passive joints only.
-    chain, along = planar_four_bar(0.3, 0.3, 0.2, 0.4), np.arctan2(-0.3, 0.4)
+    chain = planar_four_bar(0.3, 0.3, 0.2, 0.4)
+    along = np.arctan2(-0.3, 0.4)
     q = np.array([0.5 * np.pi, along - 0.5 * np.pi, along + np.pi, -np.pi])
     np.testing.assert_allclose(chain.closure_error(q), 0.0, rtol=0.0, atol=1e-12)
     with refuses(LoopError, 'passive joints'):
@@ -318,7 +336,9 @@ def test_arrays_that_are_no_numbers_are_refused_by_name(given):
         TWO_BODIES.with_twist_corrections(given)
 
 
-N, ACTIVE, PASSIVE = 5, [0, 3], [1, 2, 4]
+N = 5
+ACTIVE = [0, 3]
+PASSIVE = [1, 2, 4]
 STEP = 1e-3
 # Central differences of fourth order: truncation 1e-12 times fifth derivatives, rounding 1e-13;
 # 3e-13 measured for entries up to 3 N m.

@@ -54,7 +54,8 @@ def urdf(tmp_path_factory):
 @pytest.mark.parametrize('reference', ['LOCAL', 'WORLD', 'LOCAL_WORLD_ALIGNED'])
 def test_frames_of_a_urdf_and_of_a_hand_are_pinocchios(urdf, name, reference):
     native = pin.buildModelFromUrdf(str(urdf))
-    data, q = native.createData(), fd.sample_states(ARM, 1).q[0]
+    data = native.createData()
+    q = fd.sample_states(ARM, 1).q[0]
     pin.framesForwardKinematics(native, data, q)
     at = native.getFrameId(FRAMES[name], pin.BODY)
     axes = getattr(pin.ReferenceFrame, reference)
@@ -116,8 +117,10 @@ def test_a_frame_of_a_hand_that_is_not_mounted_names_the_hand():
 
 @pytest.mark.parametrize('frame', ['fr3_hand_tcp', 'fr3_joint3', 'fr3_link8'])
 def test_generated_code_and_wrenches_are_of_the_frame(frame):
-    model, q = fd.Model(ARM), fd.sample_states(ARM, 1).q[0]
-    jacobian, pose = model.jacobian(q, frame), model.frame_pose(q, frame)
+    model = fd.Model(ARM)
+    q = fd.sample_states(ARM, 1).q[0]
+    jacobian = model.jacobian(q, frame)
+    pose = model.frame_pose(q, frame)
     rows = ('jacobian', (6, 7), jacobian), ('flange_pose', (4, 4), pose)
     for quantity, shape, expected in rows:
         out = np.zeros(shape)
@@ -150,7 +153,8 @@ OTHER_FRAMES = (
 
 
 def written_again(arm, folder, ending):
-    file, joints = folder / f'a.{ending}', None if ending == 'yaml' else arm.joint_names
+    file = folder / f'a.{ending}'
+    joints = None if ending == 'yaml' else arm.joint_names
     {'yaml': fd.save, 'urdf': fd.write_urdf, 'xml': fd.write_mjcf}[ending](arm, file)
     return fd.load(file, joints=joints)
 
@@ -158,7 +162,8 @@ def written_again(arm, folder, ending):
 @pytest.mark.parametrize('ending', [None, 'yaml', 'urdf', 'xml'])
 def test_every_link_and_joint_is_the_frame_of_the_file(ending, tmp_path):
     native = pin.buildModelFromXML(OTHER_FRAMES)
-    data, q = native.createData(), np.array([0.3, -0.2, 0.9])
+    data = native.createData()
+    q = np.array([0.3, -0.2, 0.9])
     pin.framesForwardKinematics(native, data, q)
     arm = fd.load(OTHER_FRAMES)
     if ending:
@@ -173,7 +178,8 @@ def test_every_link_and_joint_is_the_frame_of_the_file(ending, tmp_path):
         expected = pin.computeFrameJacobian(native, data, q, at, pin.ReferenceFrame.LOCAL)
         for formulation in FORMULATIONS.values():
             model = formulation(arm, (0.0, 0.0, -9.81))
-            pose, jacobian = model.frame_pose(q, name), model.jacobian(q, name, 'LOCAL')
+            pose = model.frame_pose(q, name)
+            jacobian = model.jacobian(q, name, 'LOCAL')
             np.testing.assert_allclose(pose, data.oMf[at].homogeneous, rtol=0.0, atol=1e-11)
             np.testing.assert_allclose(jacobian, expected, rtol=0.0, atol=1e-11)
 
@@ -198,7 +204,8 @@ def case(seed, **kinds):
     arm = random_arm(rng, joints=int(rng.integers(6, 9)), **kinds)
     frames = ('flange', arm.n, int(rng.integers(1, arm.n)))
     if not seed:
-        arm, frames = fd.load('fr3', hand='franka_hand'), (*frames, 'hand_tcp')
+        arm = fd.load('fr3', hand='franka_hand')
+        frames = (*frames, 'hand_tcp')
     return arm, fd.sample_states(arm, 2, seed), frames
 
 
@@ -242,7 +249,8 @@ def test_a_singular_posture_has_no_operational_space_inertia():
 @pytest.mark.parametrize('seed', range(2))
 def test_acceleration_derivatives_are_those_of_differences(seed):
     arm, (q, dq, ddq), _ = case(seed)
-    model, other = fd.Model(arm), fd.NewtonEulerModel(arm)
+    model = fd.Model(arm)
+    other = fd.NewtonEulerModel(arm)
     tau = other.inverse_dynamics(q, dq, ddq)
     found = model.forward_dynamics_derivatives(q, dq, tau)
     batch = fd.BatchModel(arm).forward_dynamics_derivatives(q, dq, tau)

@@ -47,7 +47,8 @@ def model(request):
 
 @each_quantity
 def test_a_stack_gives_what_its_states_give(model, quantity):
-    method, inputs = getattr(model, quantity.name), STATES[: quantity.input_count]
+    method = getattr(model, quantity.name)
+    inputs = STATES[: quantity.input_count]
     stacked = method(*inputs)
     assert stacked.shape[:2] == SHAPE
     for at in np.ndindex(SHAPE):
@@ -90,7 +91,9 @@ def test_stacks_that_do_not_broadcast_are_refused(model, quantity):
 
 
 def test_many_wrenches_act_on_one_state_and_must_broadcast(model):
-    q, still, wrenches = FER.home, np.zeros(7), np.arange(12.0).reshape(2, 6)
+    q = FER.home
+    still = np.zeros(7)
+    wrenches = np.arange(12.0).reshape(2, 6)
     loaded = model.inverse_dynamics(q, still, still, wrenches)
     expected = [model.inverse_dynamics(q, still, still, wrench) for wrench in wrenches]
     np.testing.assert_allclose(loaded, expected, rtol=0.0, atol=ATOL)
@@ -100,16 +103,15 @@ def test_many_wrenches_act_on_one_state_and_must_broadcast(model):
 
 
 def test_a_link_with_a_first_moment_but_no_mass_is_computed():
-    nothing, link = (
-        fd.LinkInertia.zero(),
-        fd.LinkInertia(0.0, (0.1, 0.2, 0.3), np.eye(3)),
-    )
+    nothing = fd.LinkInertia.zero()
+    link = fd.LinkInertia(0.0, (0.1, 0.2, 0.3), np.eye(3))
 
     def gravity(*links):
         return fd.NewtonEulerModel(replace(FER, links=links)).gravity(FER.home)
 
     # Torques are linear in the parameters: the link's share is the torque of that link alone.
-    alone, rest = gravity(*[nothing] * 6, link), gravity(*FER.links[:-1], nothing)
+    alone = gravity(*[nothing] * 6, link)
+    rest = gravity(*FER.links[:-1], nothing)
     assert np.abs(alone).max() > 0.1
     np.testing.assert_allclose(gravity(*FER.links[:-1], link), alone + rest, rtol=0.0, atol=1e-13)
 
@@ -233,11 +235,10 @@ def test_regressor_columns_of_a_franka_arm_equal_pinocchios(name):
 def test_the_regressor_of_a_drawn_arm_equals_the_recursion(seed, convention):
     # Given an arm of 1 to 8 joints that turn or slide, on a turned base, under a drawn gravity.
     rng = np.random.default_rng(seed)
-    arm, gravity = random_arm(rng, convention=convention), rng.uniform(-10.0, 10.0, 3)
-    states, columns = (
-        sample_states(arm, 6, seed),
-        rng.permutation(10 * arm.n)[:7].tolist(),
-    )
+    arm = random_arm(rng, convention=convention)
+    gravity = rng.uniform(-10.0, 10.0, 3)
+    states = sample_states(arm, 6, seed)
+    columns = rng.permutation(10 * arm.n)[:7].tolist()
     # When Pinocchio computes the regressor and moves its columns to the links' frames.
     model = PinocchioModel(arm, gravity)
     actual = model.regressor(*states)
@@ -252,7 +253,8 @@ def test_a_regressor_in_blocks_equals_that_of_single_states(
     monkeypatch,
 ):
     monkeypatch.setattr(regressor, 'STATES_PER_BLOCK', 4)
-    description, columns = fd.load('fer'), (69, 5, 18)
+    description = fd.load('fer')
+    columns = (69, 5, 18)
     states = fd.sample_states(description, 10, 0)
     whole = fd.torque_regressor(description, *states)
     single = [fd.torque_regressor(description, *state) for state in zip(*states)]
@@ -262,7 +264,8 @@ def test_a_regressor_in_blocks_equals_that_of_single_states(
 
 
 def test_an_arm_is_rebuilt_from_its_vector_with_links_and_rotors():
-    arm, other = make_random_arm(4, n=3, rotors=True), make_random_arm(5, n=3)
+    arm = make_random_arm(4, n=3, rotors=True)
+    other = make_random_arm(5, n=3)
     other = with_parameter_vector(other, fd.parameter_vector(arm, rotor_inertia=True))
     assert other.links == arm.links
     assert [j.rotor_inertia for j in other.joints] == [j.rotor_inertia for j in arm.joints]
@@ -334,10 +337,12 @@ def build_mujoco(description, gravity, bodies):
     spec.compiler.degree = False
     spec.option.gravity = gravity
     spec.option.enableflags |= int(mujoco.mjtEnableBit.mjENBL_ENERGY)
-    parent, before = spec.worldbody, description.base
+    parent = spec.worldbody
+    before = description.base
     steps, *_ = lagrangian.steps(description, np.zeros(description.n))
     for joint, step, (mass, center, tensor) in zip(description.joints, steps, bodies):
-        pose, quaternion = before @ step, np.empty(4)
+        pose = before @ step
+        quaternion = np.empty(4)
         mujoco.mju_mat2Quat(quaternion, pose[:3, :3].flatten())
         body = parent.add_body(
             name=f'link_of_{joint.name}',
@@ -348,14 +353,17 @@ def build_mujoco(description, gravity, bodies):
             explicitinertial=True,
             fullinertia=tensor[[0, 3, 5, 1, 2, 4]],  # xx, yy, zz, xy, xz, yz
         )
-        axis, foot = np.array([0.0, 0.0, 1.0]), np.zeros(3)
+        axis = np.array([0.0, 0.0, 1.0])
+        foot = np.zeros(3)
         if description.convention is Convention.STANDARD:
-            axis, foot = step[:3, :3].T @ axis, -step[:3, :3].T @ step[:3, 3]
+            axis = step[:3, :3].T @ axis
+            foot = -step[:3, :3].T @ step[:3, 3]
         hinge = joint.kind is JointKind.REVOLUTE
         kind = mujoco.mjtJoint.mjJNT_HINGE if hinge else mujoco.mjtJoint.mjJNT_SLIDE
         rotor = joint.rotor_inertia
         body.add_joint(name=joint.name, type=kind, axis=axis, pos=foot, armature=rotor)
-        parent, before = body, np.eye(4)
+        parent = body
+        before = np.eye(4)
     return spec.compile()
 
 
@@ -387,7 +395,8 @@ def assert_mujoco_agrees(description, gravity, bodies, states):
         expected = []
         for state in zip(*states[:inputs]):
             q, dq, ddq = (*state, 0.0, 0.0)[:3]
-            data.qpos[:], data.qvel[:] = q, dq
+            data.qpos[:] = q
+            data.qvel[:] = dq
             mujoco.mj_forward(model, data)
             data.qacc[:] = ddq
             mujoco.mj_inverse(model, data)
@@ -415,13 +424,16 @@ def test_given_a_published_arm_when_computed_then_mujoco_agrees(arm, gravity):
 @pytest.mark.parametrize('seed', range(4))
 def test_given_any_arm_when_computed_then_mujoco_agrees(seed):
     rng = np.random.default_rng(seed)
-    description, gravity = random_arm(rng), rng.normal(size=3) * 9.81
+    description = random_arm(rng)
+    gravity = rng.normal(size=3) * 9.81
     bodies = [body_of(link) for link in description.links]
     assert_mujoco_agrees(description, gravity, bodies, sample_states(description, 10, seed))
 
 
 # libfranka's own bounds.
-ROBOT_GRAVITY_NM, ROBOT_CORIOLIS_NM, ROBOT_INERTIA_KGM2 = 0.2, 0.2, 0.1
+ROBOT_GRAVITY_NM = 0.2
+ROBOT_CORIOLIS_NM = 0.2
+ROBOT_INERTIA_KGM2 = 0.1
 LOAD = LinkInertia.from_center_of_mass(0.73, (0.01, 0.0, 0.03), np.diag((0.001, 0.0025, 0.0017)))
 
 

@@ -22,7 +22,8 @@ COMPLEX_STEP = 1e-30  # far below rounding of the real part, far above underflow
 
 def random_pose(rng):
     pose = np.eye(4)
-    pose[:3, :3], pose[:3, 3] = exp3(rng.normal(size=3)), rng.uniform(-0.4, 0.4, 3)
+    pose[:3, :3] = exp3(rng.normal(size=3))
+    pose[:3, 3] = rng.uniform(-0.4, 0.4, 3)
     return pose
 
 
@@ -66,8 +67,13 @@ def slow_dynamics(tree, eta, q, dq, ddq, gravity, tool_wrench):
     matrix of force and moment about the origin. Nothing of this is a recursion between bodies'
     frames, nor code of what it checks.
     """
-    n, inv = tree.n, np.linalg.inv
-    poses, J, V, dV, F = [], [], [], [], []
+    n = tree.n
+    inv = np.linalg.inv
+    poses = []
+    J = []
+    V = []
+    dV = []
+    F = []
     for i, parent in enumerate(tree.parents):
         correction = expm(hat6(eta[i]))
         twist = correction @ hat6(tree.twists[i]) @ inv(correction)
@@ -110,7 +116,8 @@ def complex_step(tree, q, dq, ddq, gravity, tool_wrench):
     return {name: value.imag / COMPLEX_STEP for name, value in stacked.items()}
 
 
-VERTICAL, TILTED = (0.0, 0.0, -9.81), (3.0, -5.0, -7.0)
+VERTICAL = (0.0, 0.0, -9.81)
+TILTED = (3.0, -5.0, -7.0)
 GRAVITIES = (VERTICAL, TILTED, NO_GRAVITY, GRAVITY_BASIS_M_S2)
 
 

@@ -16,13 +16,16 @@ def test_the_regressor_is_that_of_slotine_and_li(adaptive_control, monkeypatch):
     monkeypatch.setattr(adaptive_control, 'GAMMA', 0.0)
     monkeypatch.setattr(adaptive_control, 'K', 0.0)
     arm = adaptive_control.ARM
-    model, lam = fd.Model(arm).model, adaptive_control.LAMBDA
+    model = fd.Model(arm).model
+    lam = adaptive_control.LAMBDA
     data = model.createData()
     for q, dq, ddq_d in zip(*fd.sample_states(arm, 10, seed=3)):
-        q_d, dq_d = q + 0.01, dq + 0.1
+        q_d = q + 0.01
+        dq_d = dq + 0.1
         actual = adaptive_control.Adaptive(arm).torque(q, dq, q_d, dq_d, ddq_d)
         # Then it is M ddq_r + C(q, dq) dq_r + g, with Pinocchio's matrix C.
-        dq_r, ddq_r = dq_d + lam * (q_d - q), ddq_d + lam * (dq_d - dq)
+        dq_r = dq_d + lam * (q_d - q)
+        ddq_r = ddq_d + lam * (dq_d - dq)
         expected = pin.computeCoriolisMatrix(model, data, q, dq) @ dq_r
         expected += pin.rnea(model, data, q, np.zeros(arm.n), ddq_r)  # M ddq_r + g
         largest = max(1.0, np.abs(expected).max())
@@ -31,7 +34,8 @@ def test_the_regressor_is_that_of_slotine_and_li(adaptive_control, monkeypatch):
 
 def test_it_follows_with_a_load_that_computed_torque_drops(adaptive_control, monkeypatch):
     monkeypatch.setattr(adaptive_control, 'PERIODS', 2)
-    arm, load = adaptive_control.ARM, adaptive_control.LOAD
+    arm = adaptive_control.ARM
+    load = adaptive_control.LOAD
     wrong, right, adaptive = (
         adaptive_control.rms_mrad(adaptive_control.follow(one)[0])
         for one in (

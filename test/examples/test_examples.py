@@ -33,7 +33,8 @@ def short(five_bar_design, monkeypatch):
 
 def test_the_gradient_of_a_design_is_that_of_differences(short):
     rng = np.random.default_rng(0)
-    u, step = rng.uniform(-0.2, 0.2, len(short.START)), 1e-4
+    u = rng.uniform(-0.2, 0.2, len(short.START))
+    step = 1e-4
     _, gradient = short.torque_and_gradient(u)
     for direction in rng.normal(size=(3, len(u))):
         above, below = (short.torque_and_gradient(u + s * direction)[0] for s in (step, -step))
@@ -76,8 +77,11 @@ def test_positions_within_limits_lie_in_the_drawn_workspace(rpr_workspace):
 def led(hand_guiding):
     """Return the example's runs, made short: payload compensated, and friction as well."""
     # Less far in less time: about as fast as the example.
-    hand_guiding.CYCLES, hand_guiding.START_S, hand_guiding.LET_GO_S = 1, 0.4, 1.8
-    hand_guiding.WAY, hand_guiding.CYCLE_S = 0.4 * hand_guiding.WAY, 2.5
+    hand_guiding.CYCLES = 1
+    hand_guiding.START_S = 0.4
+    hand_guiding.LET_GO_S = 1.8
+    hand_guiding.WAY = 0.4 * hand_guiding.WAY
+    hand_guiding.CYCLE_S = 2.5
     hand_guiding.PERIOD_S = 0.016
     return hand_guiding.run('fci', True, False), hand_guiding.run('mujoco', True, True)
 
@@ -129,7 +133,9 @@ def test_computed_torque_brings_an_arm_beside_it_there(rpr_tracking, desired):
 def test_the_environment_survives_the_corners_of_its_box(gymnasium):
     checker = pytest.importorskip('gymnasium.utils.env_checker')
     checker.check_env(gymnasium.Reach(), skip_render_check=True)
-    environment, rng, refused = gymnasium.Reach(), np.random.default_rng(1), 0
+    environment = gymnasium.Reach()
+    rng = np.random.default_rng(1)
+    refused = 0
     first, _ = environment.reset(seed=0)
     for _ in range(60):
         corner = np.where(rng.random(7) < 0.5, *environment.limits())
@@ -156,7 +162,8 @@ def test_a_bump_releases_nothing_and_a_pull_does(release_by_pull, released):
 
 
 def test_the_pull_is_told_as_it_is(release_by_pull, released):
-    time, told = np.array(released.time), np.array(released.told)
+    time = np.array(released.time)
+    told = np.array(released.told)
     last = np.searchsorted(time, released.events['object released']) - 1
     # 12 N that have just been reached; the observer is 20 ms late, in which the pull grows 1.2 N.
     pulled = np.array(released.pulled)[last]
@@ -164,7 +171,8 @@ def test_the_pull_is_told_as_it_is(release_by_pull, released):
 
 
 def test_the_arm_stays_where_it_is_without_its_load(released):
-    time, flange = np.array(released.time), np.array(released.flange)
+    time = np.array(released.time)
+    flange = np.array(released.flange)
     before = flange[np.searchsorted(time, 2.9)]
     assert np.linalg.norm(flange - before, axis=1)[time > 2.9].max() < 0.012
     assert np.linalg.norm(flange[-1] - before) < 0.002
@@ -197,7 +205,8 @@ def test_feedforward_halves_the_error_on_a_foreign_model(menagerie, capsys, tmp_
 
 
 # With 30 intervals, not 40. A plan without Coriolis terms or load ends hundreds of mrad away.
-INTERVALS, NEAR_RAD = 30, 0.01
+INTERVALS = 30
+NEAR_RAD = 0.01
 ROUNDING = 1e-6  # of a limit
 
 
@@ -308,10 +317,13 @@ def test_the_first_steps_identify_the_shipped_recording(tmp_path, monkeypatch):
     for cell in code_cells('01_first_steps.ipynb'):
         exec(compile(cell['source'], '01_first_steps.ipynb', 'exec'), names)
     # The inertias found predict what was left out a little better than the published ones.
-    arm, published = names['result'].arm_errors, names['result'].published_errors
+    arm = names['result'].arm_errors
+    published = names['result'].published_errors
     assert arm.test.E < min(one.test.E for one in published) and names['verdict'].sound
     # The file that it wrote has these, and friction by which the recording is predicted better.
-    q, written, shipped = fd.load('fer').home, fd.load('my_fer.yaml'), fd.load('fer')
+    q = fd.load('fer').home
+    written = fd.load('my_fer.yaml')
+    shipped = fd.load('fer')
     torques = fd.Model(written).gravity(q), fd.Model(shipped).gravity(q)
     np.testing.assert_allclose(*torques, rtol=0.0, atol=1e-9)
     motion = to_motion(names['recording'])
@@ -336,13 +348,16 @@ ATOL = 1e-12
 @pytest.mark.parametrize(('what', 'name'), [('motion', 'rpr'), ('kinematics', 'fer')])
 def test_the_text_runs_and_gives_the_models_values(what, name, formulas, capsys):
     formulas.main(what, name)
-    arm, names = fd.load(name), {}
+    arm = fd.load(name)
+    names = {}
     exec(capsys.readouterr().out, names)
-    q, dq = np.linspace(0.05, 0.7, arm.n), np.linspace(1.0, -1.0, arm.n)
+    q = np.linspace(0.05, 0.7, arm.n)
+    dq = np.linspace(1.0, -1.0, arm.n)
     for quantity in formulas.QUANTITIES[what]:
         states = (q, dq) if quantity == 'coriolis_matrix' else (q,)
         expected = getattr(fd.NewtonEulerModel(arm), quantity)(*states)
-        p, found = np.zeros(1000), np.full_like(expected, np.nan)
+        p = np.zeros(1000)
+        found = np.full_like(expected, np.nan)
         names[f'prepare_{quantity}'](standard_parameters(arm, GRAVITY), p)
         names[quantity](*states, p, found)
         np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL)

@@ -27,7 +27,9 @@ from ..simulated_robot import FrankaSim, START
 RATE_NM = 1.0  # 1000 N m/s in a cycle of 1 ms
 # Of the motion of the fourth joint. Slow, because franka-sim's arm moves on between two states of
 # a busy machine, and what moves fast then contradicts its velocity.
-ANGLE, SECONDS, JOINT = 0.05, 2.0, 3
+ANGLE = 0.05
+SECONDS = 2.0
+JOINT = 3
 
 
 @pytest.fixture
@@ -42,7 +44,8 @@ def robot(tmp_path):
 def fci():
     with scripts.loaded(scripts.example('fci')) as module:
         before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
-        policy, priority = os.sched_getscheduler(0), os.sched_getparam(0)
+        policy = os.sched_getscheduler(0)
+        priority = os.sched_getparam(0)
         yield module
         # libfranka gives its caller the highest real-time priority where it may, which later
         # tests in this process, and what they start, must not have.
@@ -60,7 +63,8 @@ def moved(fci, robot, monkeypatch):
     """
 
     def run(then=lambda: None):
-        planned, cycles = [], []
+        planned = []
+        cycles = []
 
         class Watched(fci.Feedforward):
             def follow(self, *args, **more):
@@ -97,10 +101,8 @@ def test_a_motion_is_fed_forward_and_ends_where_it_began(moved, robot, capsys):
     # Two quintics from rest to rest, of half the duration each: out, and back.
     time = (time[:, 0] - planned.end + SECONDS) / (0.5 * SECONDS)
     s = np.where(time < 1.0, time, 2.0 - time)
-    way, rate = (
-        ANGLE * np.eye(7)[JOINT],
-        np.where(time < 1.0, 1.0, -1.0) / (0.5 * SECONDS),
-    )
+    way = ANGLE * np.eye(7)[JOINT]
+    rate = np.where(time < 1.0, 1.0, -1.0) / (0.5 * SECONDS)
     desired = planned.positions[-1] + np.outer(10 * s**3 - 15 * s**4 + 6 * s**5, way)
     velocity = np.outer((30 * s**2 - 60 * s**3 + 30 * s**4) * rate, way)
     acceleration = np.outer((60 * s - 180 * s**2 + 120 * s**3) * rate**2, way)
@@ -132,7 +134,9 @@ class Motion:
     """A motion of libfranka whose arm rests; in one state of the motion a position is missing."""
 
     def __init__(self, arm, fails):
-        self.home, self.fails, self.sent = np.array(arm.home), fails, [np.zeros(arm.n)]
+        self.home = np.array(arm.home)
+        self.fails = fails
+        self.sent = [np.zeros(arm.n)]
         self.gravity = NewtonEulerModel(arm).gravity(arm.home)
 
     def readOnce(self):
@@ -148,7 +152,8 @@ class Motion:
 
 
 def test_after_an_exception_the_torque_ramps_to_zero(fci):
-    arm, fails = load('fr3'), 1100
+    arm = load('fr3')
+    fails = 1100
     motion = Motion(arm, fails)
     robot = SimpleNamespace(start_torque_control=lambda: motion)
     library = SimpleNamespace(Torques=lambda torque: SimpleNamespace(tau_J=torque))

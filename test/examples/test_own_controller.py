@@ -24,11 +24,14 @@ from ..cpp_package.cpp_core import COMPILER, needs_compiler, PACKAGE
 
 PAGE = (Path(__file__).parents[2] / 'docs/howto/own-controller.md').read_text('utf-8')
 STILL = np.zeros(7)
-VISCOUS, COULOMB = np.full(7, 0.3), np.array([1.1, 1.1, 1.1, 1.1, 0.7, 0.4, 0.25])
+VISCOUS = np.full(7, 0.3)
+COULOMB = np.array([1.1, 1.1, 1.1, 1.1, 0.7, 0.4, 0.25])
 ARM = replace(fd.load('fr3'), friction=ViscousCoulombFriction(VISCOUS, COULOMB, STILL, width=0.03))
 # Soft gains of a law, so that friction matters [N m/rad, N m s/rad].
-KP, KD = np.array([80.0] * 4 + [25.0] * 3), np.array([10.0] * 4 + [2.5] * 3)
-LIMIT, STEP = ARM.limit('effort'), 1.0
+KP = np.array([80.0] * 4 + [25.0] * 3)
+KD = np.array([10.0] * 4 + [2.5] * 3)
+LIMIT = ARM.limit('effort')
+STEP = 1.0
 
 
 def block(language, containing):
@@ -45,17 +48,16 @@ class Robot:
         settings = SimulationSettings(
             friction=True, armature=True, gravity_compensation=True, position_noise=1e-7
         )
-        self.arm, self.seconds, self.sent, self.errors = (
-            ArmSimulation(ARM, settings),
-            seconds,
-            [],
-            [],
-        )
+        self.arm = ArmSimulation(ARM, settings)
+        self.seconds = seconds
+        self.sent = []
+        self.errors = []
         self.home = self.arm.position.copy()
 
     def desired(self, time):
         """Return q, dq, ddq of a motion from rest."""
-        rate, amplitude = 2.0, 0.2 * np.resize([1.0, -0.7], 7)
+        rate = 2.0
+        amplitude = 0.2 * np.resize([1.0, -0.7], 7)
         parts = (
             1.0 - np.cos(rate * time),
             rate * np.sin(rate * time),
@@ -144,10 +146,13 @@ def law_in_cpp(folder, with_friction):
     library.make.restype = ctypes.c_void_p
     row = np.ctypeslib.ndpointer(dtype=float, flags='C_CONTIGUOUS')
     library.torque.argtypes = [ctypes.c_void_p, row, row, row, row]
-    made, robot, tau = library.make(str(folder / 'arm.yaml').encode()), Robot(), np.zeros(7)
+    made = library.make(str(folder / 'arm.yaml').encode())
+    robot = Robot()
+    tau = np.zeros(7)
     for _ in range(2000):
         state = robot.read()
-        q, dq = state.position, state.velocity
+        q = state.position
+        dq = state.velocity
         library.torque(made, q, dq, np.array(robot.law(q, dq)), tau)
         robot.write(tau)
     return robot.error()
@@ -175,7 +180,8 @@ def test_the_loop_in_c_has_the_terms_and_friction(tmp_path):
     viscous, coulomb = (np.array([float(one) for one in each.split(',')]) for each in lists)
     row = np.ctypeslib.ndpointer(dtype=float, flags='C_CONTIGUOUS')
     library.feedforward.argtypes = [row] * 4
-    model, tau = fd.NewtonEulerModel(ARM), np.zeros(7)
+    model = fd.NewtonEulerModel(ARM)
+    tau = np.zeros(7)
     for q, dq, ddq in zip(*fd.sample_states(ARM, 10, seed=1)):
         library.feedforward(q, dq, ddq, tau)
         expected = model.inverse_dynamics(q, dq, ddq) - model.gravity(q)
@@ -206,9 +212,12 @@ class Tracker:
     """franky's JointImpedanceTracker on a simulated arm: PD, C dq, friction, target's torque."""
 
     def __init__(self, robot, stiffness, damping, friction, constant_torque_offset, period):
-        self.robot, self.gains = robot, (np.array(stiffness), np.array(damping))
-        self.friction, self.offset = friction, np.array(constant_torque_offset)
-        self.model, self.target = fd.NewtonEulerModel(ARM), None
+        self.robot = robot
+        self.gains = (np.array(stiffness), np.array(damping))
+        self.friction = friction
+        self.offset = np.array(constant_torque_offset)
+        self.model = fd.NewtonEulerModel(ARM)
+        self.target = None
         self.state = robot.read()
         assert period == 1e-3
 
@@ -222,7 +231,8 @@ class Tracker:
         self.target = q_d, dq_d, torque
 
     def tick(self):
-        q, dq = self.state.position, self.state.velocity
+        q = self.state.position
+        dq = self.state.velocity
         torque = STILL
         if self.target is not None:
             q_d, dq_d, torque = self.target
@@ -251,7 +261,8 @@ def exported_to_franky(monkeypatch, arm):
 def test_franky_follows_better_with_the_exported_friction(page, monkeypatch):
     franky, friction, offset = exported_to_franky(monkeypatch, ARM)
     none = {**friction, 'coulomb': STILL, 'viscous': STILL}
-    page['KP'], page['KD'] = KP, KD
+    page['KP'] = KP
+    page['KD'] = KD
     errors = []
     for one in (friction, none):
         robot = Robot()
@@ -267,10 +278,13 @@ def test_crisps_friction_helps_a_law_of_its_kind():
     amplitude, slope, offset = (np.array(fp[name]) for name in ('fp1', 'fp2', 'fp3'))
     errors = []
     for share in (1.0, 0.0):
-        robot, model, last = Robot(), fd.NewtonEulerModel(ARM), STILL
+        robot = Robot()
+        model = fd.NewtonEulerModel(ARM)
+        last = STILL
         for _ in range(2000):
             state = robot.read()
-            q, dq = state.position, state.velocity
+            q = state.position
+            dq = state.velocity
             # crisp_controllers' friction (Gaz et al. 2019), at the measured velocity.
             rubs = amplitude / (1.0 + np.exp(-slope * (dq + offset)))
             rubs = rubs - amplitude / (1.0 + np.exp(-slope * offset))

@@ -37,7 +37,8 @@ def test_a_real_arm_without_gravity_gets_that_of_the_reference(logs, k):
     assert not without.verdict.sound  # the efforts lack gravity
     result = fd.identify([lacking], FER, [FER], ADDS)
     assert result.verdict.sound
-    model, start = fd.NewtonEulerModel(result.arm), fd.NewtonEulerModel(FER)
+    model = fd.NewtonEulerModel(result.arm)
+    start = fd.NewtonEulerModel(FER)
     apart = np.sqrt(np.mean((model.gravity(whole.q) - start.gravity(whole.q)) ** 2, axis=0))
     assert apart.max() < 0.35
     # Dynamics and friction are found as in the whole recording.

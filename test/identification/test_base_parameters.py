@@ -92,7 +92,8 @@ def test_joints_along_any_axis_of_their_bodies_are_regrouped():
 def test_base_parameters_of_a_random_arm_keep_its_torque(convention, seed):
     # With general angles and lengths (20) and (21) have all their terms; with zero lengths and
     # right angles parameters near the base vanish.
-    special, rotors = (0.0, 0.6, 0.85, 0.95)[seed % 4], seed % 3 == 0
+    special = (0.0, 0.6, 0.85, 0.95)[seed % 4]
+    rotors = seed % 3 == 0
     kind = {'convention': convention, 'special': special, 'rotors': rotors}
     arm = make_random_arm(seed, base=seed % 2, **kind)
     states = fd.sample_states(arm, 10, seed)
@@ -121,7 +122,8 @@ def test_the_rotor_of_joint_1_joins_link_1s_own_inertia():
 def test_rank_does_not_depend_on_unit_of_length_or_base():
     rows = (replace(one.row, a=1e-3 * one.row.a, d=1e-3 * one.row.d) for one in FER.joints)
     joints = tuple(replace(one, row=row) for one, row in zip(FER.joints, rows))
-    pose, scemi = np.eye(4), fd.load('scemi')
+    pose = np.eye(4)
+    scemi = fd.load('scemi')
     pose[:3, 3] = (3e6, -2e6, 5e6)
     for arm, changed in (
         (FER, replace(FER, joints=joints)),
@@ -188,7 +190,8 @@ def test_parameters_for_vertical_gravity_hold_without_gravity():
 
 
 def test_values_with_a_payload_predict_the_loaded_arm():
-    found, loaded = fd.base_parameters(FER), fd.load('fer', hand='franka_hand')
+    found = fd.base_parameters(FER)
+    loaded = fd.load('fer', hand='franka_hand')
     expected = fd.NewtonEulerModel(loaded).inverse_dynamics(*STATES)
     assert_close(found.regressor(*STATES) @ found.values(loaded), expected)
 
@@ -299,10 +302,8 @@ def test_lambda_transforms_energies_of_a_link_at_rest(seed):
     found = np.zeros((2, 10))
     found[1, 6:] = -np.asarray(TILTED) @ arm.base[:3]
     for j, (joint, row) in enumerate(zip(arm.joints, direct_method.modified_dh_rows(arm))):
-        turns, still = (
-            joint.kind is JointKind.REVOLUTE,
-            np.where(np.arange(4) < j, dq, 0.0),
-        )
+        turns = joint.kind is JointKind.REVOLUTE
+        still = np.where(np.arange(4) < j, dq, 0.0)
         angle = joint.row.theta + q[j] * turns
         at = row._replace(ct=np.cos(angle), st=np.sin(angle), r=row.r + q[j] * (not turns))
         expected = np.reshape(fd.energy_regressors(arm, q, still, TILTED), (2, 4, 10))[:, j]
@@ -315,7 +316,8 @@ def test_lambda_transforms_energies_of_a_link_at_rest(seed):
 def test_energies_are_linear_in_parameters_of_both_conventions(convention):
     arm = make_random_arm(1, n=5, convention=convention)
     q, dq = np.random.default_rng(1).uniform(-2.0, 2.0, (2, 3, 2, 5))
-    model, X = fd.NewtonEulerModel(arm, TILTED), fd.parameter_vector(arm)
+    model = fd.NewtonEulerModel(arm, TILTED)
+    X = fd.parameter_vector(arm)
     expected = model.kinetic_energy(q, dq), model.potential_energy(q)
     found = np.array(fd.energy_regressors(arm, q, dq, TILTED)) @ X
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL_ENERGY)
@@ -337,13 +339,13 @@ def test_the_direct_method_gives_the_qrs_map_of_known_arms(name, rotors):
 @pytest.mark.parametrize('seed', range(12))
 def test_the_direct_method_gives_the_qrs_map_of_a_random_arm(seed):
     special = (0.0, 0.6, 0.85, 0.95)[seed % 4]
-    n, rotors, base = 2 + seed % 6, seed % 3 == 0, seed % 2
+    n = 2 + seed % 6
+    rotors = seed % 3 == 0
+    base = seed % 2
     arm = make_random_arm(seed, n=n, special=special, rotors=rotors, base=base)
     for gravity in GRAVITIES[seed % 2 :: 2]:
-        found, other = (
-            fd.direct_base_parameters(arm, gravity),
-            fd.base_parameters(arm, gravity),
-        )
+        found = fd.direct_base_parameters(arm, gravity)
+        other = fd.base_parameters(arm, gravity)
         assert found.columns == other.columns
         np.testing.assert_allclose(found.matrix, other.matrix, rtol=0.0, atol=ATOL_COEFFICIENT)
 

@@ -28,7 +28,9 @@ from franka_dynamics.recordings.preprocessing import Motion, SignalOptions
 from ..agreement import refuses
 from ..arms import first_joints, with_joint, with_link
 
-FER, FR3, LIMITS = fd.load('fer'), fd.load('fr3'), ExcitationLimits()
+FER = fd.load('fer')
+FR3 = fd.load('fr3')
+LIMITS = ExcitationLimits()
 START = np.array([0.1, -0.2, 0.3])
 DENSE = np.linspace(0.0, 10.0, 5001)
 
@@ -106,11 +108,13 @@ def test_the_optimised_trajectory_keeps_every_limit(excitation):
 def test_a_parameter_too_small_to_matter_makes_no_torque():
     # Only the inertia of the FR3's last link makes less torque than the noise.
     problem = ExcitationProblem(FR3, LIMITS)
-    names, deviations = problem.model.base.names, problem.prior.std
+    names = problem.model.base.names
+    deviations = problem.prior.std
     small = [name for name, x in zip(names, problem.unidentified_mask(deviations)) if not x]
     assert small == ['XXR_7', 'XY_7', 'XZ_7', 'YZ_7', 'ZZ_7']
     # One standard deviation of XX_7 changes Pinocchio's torques by as much as predicted.
-    place, last = names.index('XXR_7'), FR3.links[6]
+    place = names.index('XXR_7')
+    last = FR3.links[6]
     changed = replace(last, inertia=last.inertia + np.diag([deviations[place], 0.0, 0.0]))
     with_it, without = (
         fd.Model(one).inverse_dynamics(*fd.sample_states(FR3, 500))
@@ -179,20 +183,24 @@ def test_any_coefficients_rest_at_the_start_after_a_period():
 
 
 def test_velocity_and_acceleration_are_the_derivatives():
-    time, step = np.linspace(0.3, 7.0, 11), 1e-4
+    time = np.linspace(0.3, 7.0, 11)
+    step = 1e-4
     before, here, after = (np.array(TRAJECTORY.states_at(time + h)) for h in (-step, 0.0, step))
     # Central differences: the error is the third derivative (some 50 rad/s^3) times h^2 / 6.
     np.testing.assert_allclose((after - before)[:2] / (2.0 * step), here[1:], rtol=0.0, atol=1e-6)
 
 
 def test_no_points_of_two_bars_are_nearer_than_their_distance():
-    rng, along, up = np.random.default_rng(0), np.eye(3)[0], 0.4 * np.eye(3)[2]
+    rng = np.random.default_rng(0)
+    along = np.eye(3)[0]
+    up = 0.4 * np.eye(3)[2]
     # Beside random bars parallel ones, ones in one line and touching ones.
     special = [(0 * up, along, up, along + up), (0 * up, along, 2 * along, 3 * along)]
     ends = [*rng.normal(size=(20, 4, 3)), *special, (0 * up, along, along, along + up)]
     parts = np.linspace(0.0, 1.0, 301)[:, None]
     for a, b, c, d in ends:
-        first, second = a + parts * (b - a), c + parts * (d - c)
+        first = a + parts * (b - a)
+        second = c + parts * (d - c)
         brute = np.linalg.norm(first[:, None] - second[None], axis=-1).min()
         distance = excitation_problem.segment_gap(a, b, c, d)
         assert distance <= brute + 1e-12
@@ -203,7 +211,8 @@ def test_no_points_of_two_bars_are_nearer_than_their_distance():
 def test_the_upright_arms_height_is_the_sum_of_its_rows():
     points = excitation_problem.skeleton_points(FER, np.zeros(7), tool_length=0.1)
     # d1 + d3 + d5 to the wrist; the flange then points down by 0.107, the tool by 0.1 more.
-    elbow, wrist = 0.333 + 0.316, 0.333 + 0.316 + 0.384
+    elbow = 0.333 + 0.316
+    wrist = 0.333 + 0.316 + 0.384
     expected = [[0.0, 0.0, wrist], [0.088, 0.0, wrist - 0.207]]
     np.testing.assert_allclose(points[[6, -1]], expected, rtol=0.0, atol=1e-12)
     lowest = excitation_problem.heights_above_table(points, table_height=0.2).min()

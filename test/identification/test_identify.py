@@ -36,11 +36,10 @@ from ..made_recordings import drawn_friction, recorded, slow_work, smooth_motion
 from ..urdf.urdf_texts import six_axes
 
 pytestmark = pytest.mark.usefixtures('remembered_regressors')
-FER, FR3 = fd.load('fer'), fd.load('fr3', hand='franka_hand')
-SLIP, SIMPLE = (
-    IdentificationOptions(),
-    IdentificationOptions(friction='viscous_coulomb'),
-)
+FER = fd.load('fer')
+FR3 = fd.load('fr3', hand='franka_hand')
+SLIP = IdentificationOptions()
+SIMPLE = IdentificationOptions(friction='viscous_coulomb')
 SMOOTH = SignalOptions(cutoff=5.0)
 
 
@@ -58,14 +57,16 @@ def identified(prepared):
 
 def runs(draw):
     """Return recordings of slow work, joint 5 at rest, by a random arm near the published set."""
-    truth, friction = drawn_around(FR3, draw), drawn_friction(FR3, draw)
+    truth = drawn_around(FR3, draw)
+    friction = drawn_friction(FR3, draw)
     return [slow_work(truth, friction, 100 * draw + k, resting=(4,)) for k in range(3)]
 
 
 def test_folds_of_a_real_arm_left_out_in_turn_are_predicted(identified):
     # Of the fast recording; the slow one's are those of `identify arm`.
     result = identified
-    own, others = result.arm_errors, result.published_errors[0]
+    own = result.arm_errors
+    others = result.published_errors[0]
     assert own.test.E < 0.236 and own.frictionless.E < 0.92
     assert others.test.E == pytest.approx(0.560, abs=3e-3) and len(own.fold_errors) == 5
     assert result.improvement.reduction == pytest.approx(
@@ -128,7 +129,8 @@ def test_efforts_of_the_other_sign_are_a_fault_and_no_question(prepared):
 
 def test_behind_strong_gears_the_inertias_decide(simulate):
     # Without friction both sets are off by the gears' torque, and the published one is nearer.
-    arm, gears = first_joints(FER, 3), np.array([35.0, 35.0, 20.0])
+    arm = first_joints(FER, 3)
+    gears = np.array([35.0, 35.0, 20.0])
     friction = ViscousCoulombFriction(0.1 * gears, gears, np.zeros(3))
     truth = drawn_around(arm, 19, size=0.2)
     log = simulate(truth, friction=friction, noise=0.5, duration=24.0, rate=60.0)
@@ -271,7 +273,8 @@ def test_what_friction_is_worth_is_said(identified):
 
 
 def test_the_written_friction_has_the_covariance_of_its_estimate(identified):
-    estimate, friction = identified.estimate, identified.arm.friction
+    estimate = identified.estimate
+    friction = identified.arm.friction
     kept = [
         0,
         1,
@@ -332,7 +335,8 @@ def with_and_without(simulate, body, friction, **kwargs):
 
 def test_a_swung_kilogram_is_identified_with_its_inertia(simulate):
     motions = with_and_without(simulate, ONE_KG, FER.friction, duration=15.0, noise=0.2)
-    found, truth = identify_payload(*motions, FER), payload_array(ONE_KG)
+    found = identify_payload(*motions, FER)
+    truth = payload_array(ONE_KG)
     assert np.abs((found.values - truth) / found.std).max() < 4.0  # of ten numbers
     assert found.values[0] == pytest.approx(1.0, rel=0.02)
     np.testing.assert_allclose(found.values[1:4], truth[1:4], rtol=0.0, atol=0.005)
@@ -350,15 +354,11 @@ def test_rotors_behind_gears_are_no_part_of_a_load(tmp_path, known):
     friction = ViscousCoulombFriction(rubbing, rubbing, np.zeros(6))
     motions = []
     for seed, one in enumerate((geared, geared.with_payload(body))):
-        path, rng = (
-            smooth_motion(arm, 20.0, 100.0, seed, 0.6),
-            np.random.default_rng(seed),
-        )
+        path = smooth_motion(arm, 20.0, 100.0, seed, 0.6)
+        rng = np.random.default_rng(seed)
         motions.append([to_motion(recorded(one, *path, friction=friction, noise=0.3, rng=rng))])
-    found, truth = (
-        identify_payload(*motions, geared if known else arm),
-        payload_array(body),
-    )
+    found = identify_payload(*motions, geared if known else arm)
+    truth = payload_array(body)
     np.testing.assert_allclose(found.values[:4], truth[:4], rtol=0.0, atol=0.005)
     np.testing.assert_allclose(found.values[4:], truth[4:], rtol=0.0, atol=0.03)
 
@@ -368,7 +368,8 @@ def test_slow_work_gives_mass_and_centre_without_inertia():
         [to_motion(slow_work(arm, FER.friction, seed, duration=20.0))]
         for seed, arm in ((3, FER), (4, FER.with_payload(ONE_KG)))
     )
-    found, truth = identify_payload(*motions, FER), payload_array(ONE_KG)
+    found = identify_payload(*motions, FER)
+    truth = payload_array(ONE_KG)
     assert np.abs((found.values - truth) / found.std).max() < 3.0
     assert found.values[0] == pytest.approx(1.0, rel=0.02)
     assert not found.inertia_identified and not any(found.payload[4:])
@@ -454,7 +455,9 @@ def test_a_bag_cut_short_is_named_and_skipped_only_if_asked(paths, tmp_path):
 
 
 def test_processes_and_a_cluster_write_the_same_arm(cluster, paths, tmp_path):
-    start, page, files = tmp_path / 'start.yaml', tmp_path / 'page.html', []
+    start = tmp_path / 'start.yaml'
+    page = tmp_path / 'page.html'
+    files = []
     start.write_text(arm_file_text(SHORT))
     names = [str(paths[0]), '--test', str(paths[1]), '--arm', str(start)]
     command = ['identify', 'arm', *names, '--friction', 'viscous_coulomb', '--output']

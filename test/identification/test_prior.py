@@ -29,7 +29,8 @@ from ..arms import drawn_around, with_link
 
 FER = load('fer')
 MODEL = TorqueModel.for_arm(FER)
-PRIOR, B = Prior.centered_at(FER, MODEL, np.ones(7)), len(MODEL.base)
+PRIOR = Prior.centered_at(FER, MODEL, np.ones(7))
+B = len(MODEL.base)
 NOISE = np.where(FER.limit('effort') > 50.0, 0.3, 0.1)
 FRICTION = np.tile([0.3, 0.3, 0.0], 7)
 
@@ -95,7 +96,8 @@ def drawn(samples, arm, rng):
     """Return the sums of an arm's torques with noise, and the arm's parameters."""
     sums, roots = samples
     truth = np.concatenate([MODEL.base.values(arm), FRICTION])
-    p, matrices = len(truth), sums.matrices.copy()
+    p = len(truth)
+    matrices = sums.matrices.copy()
     # Noise is correlated over SAMPLES_PER_INDEPENDENT_SAMPLE samples.
     size = NOISE * np.sqrt(least_squares.SAMPLES_PER_INDEPENDENT_SAMPLE)
     noise = size[:, None] * np.einsum('kjab,kjb->kja', roots, rng.standard_normal(roots.shape[:3]))
@@ -118,7 +120,8 @@ def scores(sums, truth, prior, precision):
 
 @pytest.mark.parametrize('deviation', [0.03, 0.3])
 def test_three_deviations_cover_an_arm_that_a_prior_misses(samples, deviation):
-    rng, found = np.random.default_rng(0), []
+    rng = np.random.default_rng(0)
+    found = []
     for seed in range(20):
         one = drawn(samples, drawn_around(FER, seed, size=deviation), rng)
         # The prior is a third of the true relative deviation wide.
@@ -258,10 +261,8 @@ def fitted(simulate, arm, *, start=FER, **kwargs):
 
 def consistent(equations, prior, precision, start):
     links = fit.PhysicalConstraints.from_prior(prior, start)
-    fitted, size = (
-        fit.fit_consistent_parameters(equations, prior, links, precision),
-        len(prior.mean),
-    )
+    fitted = fit.fit_consistent_parameters(equations, prior, links, precision)
+    size = len(prior.mean)
     return fit.arm_from_fit(start, prior, fitted, np.zeros((size, size)))
 
 
@@ -275,7 +276,8 @@ def test_a_physical_arms_torques_give_its_base_parameters_back(simulate, rotor_i
     arm = consistent(equations, prior, 0.01, FER)
     friction = arm.friction
     rubbing = np.stack([friction.viscous, friction.coulomb, friction.offset], axis=1)
-    found, b = np.append(model.base.values(arm), rubbing), len(model.base)
+    found = np.append(model.base.values(arm), rubbing)
+    b = len(model.base)
     # The weak prior, the prior of friction and the solver's tolerance.
     assert np.abs((found - theta)[:b] / prior.std[:b]).max() < 1.2e-2
     np.testing.assert_allclose(found[b:], theta[b:], rtol=0.0, atol=1e-3)

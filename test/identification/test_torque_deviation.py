@@ -31,7 +31,8 @@ def halves(fer_recording, fer_1khz_recording):
     for name, one in (('slow', fer_recording), ('fast', fer_1khz_recording)):
         half = len(one) // 2
         parts = one.select(slice(0, half)), one.select(slice(half, len(one)))
-        found[f'{name}, first'], found[f'{name}, second'] = parts, parts[::-1]
+        found[f'{name}, first'] = parts
+        found[f'{name}, second'] = parts[::-1]
     return found
 
 
@@ -39,7 +40,8 @@ def halves(fer_recording, fer_1khz_recording):
 def test_two_deviations_cover_unseen_motion_of_real_arms(halves, name):
     seen, unseen = halves[name]
     arm = fd.identify([seen], FER, [FER]).arm
-    stated, motion = arm.torque_deviation, to_motion(unseen)
+    stated = arm.torque_deviation
+    motion = to_motion(unseen)
     # Neither estimate is that of the code under test: the replay's is by Newton and Euler here.
     model = fd.NewtonEulerModel(arm)
     friction = motion.filter(

@@ -330,7 +330,8 @@ def test_what_makes_a_real_arm_half_as_good_is_refused(fer_recording, change, jo
 def test_efforts_held_at_30_hz_are_sound_unless_they_are_late(
     fer_1khz_recording,
 ):
-    log, model = fer_1khz_recording, IdentificationOptions().torque_model(FER)
+    log = fer_1khz_recording
+    model = IdentificationOptions().torque_model(FER)
     held = replace(log, effort=log.effort[np.arange(len(log)) // 33 * 33])
     found = judge_motion(to_motion(held), model, [FER], 'log')
     assert found.sound and not found.questions
@@ -344,7 +345,8 @@ def test_friction_that_drives_within_the_residual_is_no_fault(usual):
 
 
 def test_a_zero_of_a_walls_first_joint_is_a_turn_of_its_base(sound):
-    wall, angle = np.array([9.81, 0.0, 0.0]), 0.15
+    wall = np.array([9.81, 0.0, 0.0])
+    angle = 0.15
     on_wall = NewtonEulerModel(FER, wall).gravity(sound.q) - NewtonEulerModel(FER).gravity(sound.q)
     motion = replace(sound, effort=sound.effort + on_wall)
     assert judged(motion, tuple(wall)).sound
@@ -495,7 +497,9 @@ def test_a_zero_that_other_masses_hide_is_in_the_stated_range(usual):
 
 def stuck_at_first(seed, rest=300, rate=100.0):
     """Return the log of an arm that stands still for some rows, with any static friction."""
-    rng, most, home = np.random.default_rng(seed), 0.04 * FER.limit('effort'), FER.home
+    rng = np.random.default_rng(seed)
+    most = 0.04 * FER.limit('effort')
+    home = FER.home
     moving = least_jerk_work(rng, home, home, 0.4, 2700, rate)
     motion = np.concatenate([np.repeat(moving[:, :1], rest, axis=1), moving], axis=1)
     time = np.arange(motion.shape[1]) / rate
@@ -548,7 +552,8 @@ def test_a_faint_zero_that_hides_published_masses_is_found():
 
 def test_masses_unlike_published_ones_are_no_zero(simulate):
     # Predicted better with joint 6 off by 0.4 rad, which these masses do not make more likely.
-    arm, rng = load('fr3', hand='none'), np.random.default_rng(35)
+    arm = load('fr3', hand='none')
+    rng = np.random.default_rng(35)
     most = arm.limit('effort')
     offset = 0.003 * most * rng.uniform(-1.0, 1.0, 7)
     friction = ViscousCoulombFriction(0.005 * most, 0.005 * most, offset)
@@ -559,7 +564,8 @@ def test_masses_unlike_published_ones_are_no_zero(simulate):
 
 
 def test_weak_gravity_that_is_turned_is_not_gravity_left_out():
-    moon, fault = np.array([0.0, 0.0, -1.62]), torques.WrongGravity()
+    moon = np.array([0.0, 0.0, -1.62])
+    fault = torques.WrongGravity()
 
     def found(*columns):
         values = {

@@ -137,7 +137,9 @@ def started(file, monkeypatch, returncode=0, **given) -> list[Started]:
     from launch.events.process import ProcessExited
     from launch.launch_description_sources import PythonLaunchDescriptionSource
 
-    context, handlers, ended = LaunchContext(), [], []
+    context = LaunchContext()
+    handlers = []
+    ended = []
     found = []  # command and on_exit
 
     def execute(process, context):

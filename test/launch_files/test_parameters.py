@@ -33,7 +33,8 @@ COMMAND = '~/command'
 # Values that no launch file gives; `/**` is how a file of a user's own mostly begins.
 OWN = {'/**': {'period': 0.014}}
 FORWARD = {'receiver': 'effort_controller'}
-LEFT, HAND = {'arm_prefix': 'left_'}, {'hand': 'franka_hand'}
+LEFT = {'arm_prefix': 'left_'}
+HAND = {'hand': 'franka_hand'}
 REAL = {'target': 'fci', 'use_sim_time': False}
 SIMULATED = {'target': 'mujoco', 'use_sim_time': True}
 GAZEBO = {'target': 'gz_ros2_control', 'use_sim_time': True}

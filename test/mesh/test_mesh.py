@@ -83,7 +83,8 @@ def test_many_faces_agree_with_trimesh():
 
 def test_a_mesh_far_away_keeps_its_central_inertias_digits():
     # Given a 6 cm part described 13 m from its frame's origin, as CAD exports sometimes are.
-    near, offset = bumpy_cuboid(1), (3.0, 4.0, 12.0)
+    near = bumpy_cuboid(1)
+    offset = (3.0, 4.0, 12.0)
     far = near.expressed_in(pose_from_xyz_rpy(offset, np.zeros(3)))
     actual, expected = (fd.mesh_inertia(mesh, DENSITY) for mesh in (far, near))
     center = expected.center_of_mass + offset
@@ -149,10 +150,8 @@ def test_the_ten_by_six_matrix_is_the_slope_of_a_moved_body(seed):
     def moved(change):
         return inertia.expressed_in(exp6(change)).parameters()
 
-    expected, actual = (
-        differences(moved, 6, 1e-3),
-        fd.inertia_motion_derivative(inertia),
-    )
+    expected = differences(moved, 6, 1e-3)
+    actual = fd.inertia_motion_derivative(inertia)
     # 6e-12 measured for entries up to 11.
     np.testing.assert_allclose(actual, expected, rtol=0.0, atol=1e-10)
 

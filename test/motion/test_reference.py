@@ -98,18 +98,21 @@ def test_nothing_is_desired_before_something_is_held_or_followed():
 # the fastest joint, (w h)^2 / 12 is 1.6 % at 10 Hz.
 @pytest.mark.parametrize(('rate', 'share'), [(10.0, 0.02), (50.0, 0.001)])
 def test_the_torque_is_nearly_that_of_the_sampled_motion(rate, share):
-    reference, times = held(), np.arange(0.0, 3.01, 1.0 / rate)
+    reference = held()
+    times = np.arange(0.0, 3.01, 1.0 / rate)
     reference.follow(swing(times)[0], times)
     states = run(reference, 0.0, 4.0)
     require_smooth(states)
     inner = np.arange(1000, 2500)
     q, _, ddq = swing(1e-3 * inner - PLANNING_TIME_CANDIDATES_S[0])
-    found, true = torques(states[0][inner], states[2][inner]), torques(q, ddq)
+    found = torques(states[0][inner], states[2][inner])
+    true = torques(q, ddq)
     assert np.abs(found - true).max() < share * np.abs(true).max() and np.abs(true).max() > 1.0
 
 
 def test_positions_are_joined_by_scipys_spline_then_braked():
-    reference, times = held(), np.arange(0.0, 1.3, 0.05)
+    reference = held()
+    times = np.arange(0.0, 1.3, 0.05)
     points = swing(times, 0.2)[0]
     assert np.abs(swing(times, 0.2)[1][-1]).max() > 0.5
     motion = reference.follow(points, times)
@@ -123,9 +126,11 @@ def test_positions_are_joined_by_scipys_spline_then_braked():
 
 
 def test_a_motion_with_velocities_is_met_at_every_point():
-    reference, times = held(), np.linspace(0.0, np.pi, 60)
+    reference = held()
+    times = np.linspace(0.0, np.pi, 60)
     phase = 2.0 * times[:, None]
-    q, dq = HOME + 0.3 * (1.0 - np.cos(phase)), 0.6 * np.sin(phase) * np.ones(7)
+    q = HOME + 0.3 * (1.0 - np.cos(phase))
+    dq = 0.6 * np.sin(phase) * np.ones(7)
     ddq = 1.2 * np.cos(phase) * np.ones(7)
     motion = reference.follow(q, times, dq)
     np.testing.assert_allclose(motion.states_at(motion.times[0] + times)[:, 0], q, atol=1e-12)
@@ -156,7 +161,8 @@ def test_the_way_to_a_first_point_keeps_to_the_limits():
 @pytest.mark.parametrize('clock', [0.0, 1.76e9])
 @pytest.mark.parametrize('offset', [1e-6, 1e-4, 0.01, 0.06])
 def test_an_arm_beside_a_motion_joins_it_within_limits(offset, clock):
-    reference, times = held(clock, HOME + offset), np.arange(0.0, 1.5, 0.02)
+    reference = held(clock, HOME + offset)
+    times = np.arange(0.0, 1.5, 0.02)
     reference.follow(swing(times)[0], times)
     states = run(reference, clock, 1.3)
     require_smooth(states)
@@ -170,7 +176,8 @@ def test_an_arm_beside_a_motion_joins_it_within_limits(offset, clock):
 def test_from_beyond_a_limit_motions_lead_back_inside_alone(beyond, velocities):
     upper = ARM.limit('upper')
     q = np.where(np.arange(7) == 5, upper + beyond, HOME)
-    reference, times = held(q=q), np.array([0.5, 2.5])
+    reference = held(q=q)
+    times = np.array([0.5, 2.5])
     if velocities:  # as MoveIt's, whose first point is where the arm is
         reference.follow(np.array([q, HOME]), times, np.zeros((2, 7)))
     else:
@@ -198,7 +205,8 @@ def test_an_arm_that_is_not_where_it_is_desired_begins_nothing():
 
 
 def test_a_motion_may_begin_at_the_measured_position():
-    reference, away = held(), HOME + 0.3 * np.eye(7)[6]
+    reference = held()
+    away = HOME + 0.3 * np.eye(7)[6]
     with pytest.raises(ReferenceRefusedError, match='neither is nor is desired'):
         reference.follow([away, HOME], [0.0, 3.0], measured_q=away + 0.11)
     reference.follow([away, away - 0.2], [0.0, 3.0], measured_q=away)
@@ -223,8 +231,10 @@ def test_a_motion_given_up_leaves_the_reference_where_it_is(at):
 
 @pytest.mark.parametrize('velocities', [True, False])
 def test_points_as_of_servo_are_a_stream_that_does_not_lag(velocities):
-    reference, period = held(), 0.02
-    states, wanted = [], []
+    reference = held()
+    period = 0.02
+    states = []
+    wanted = []
     for k in range(150):
         now = k * period
         reference.at(now)
@@ -241,8 +251,11 @@ def test_points_as_of_servo_are_a_stream_that_does_not_lag(velocities):
 
 def test_windows_of_points_around_now_are_a_stream():
     """As of MoveIt Servo since 2024: the points of 0.1 s before and after now, with a start."""
-    reference, period, reach = held(), 0.01, 0.1
-    sent, late = [], []
+    reference = held()
+    period = 0.01
+    reach = 0.1
+    sent = []
+    late = []
     for k in range(300):
         now = 50.0 + k * period
         reference.at(now)
@@ -277,17 +290,16 @@ def test_a_motion_under_way_is_replaced_without_a_step(count, velocities):
     before = run(reference, 0.0, 0.8)
     later = np.linspace(0.0, 3.0, count)
     phase = np.pi * later[:, None] / 3.0 * np.ones(7)
-    q, dq = (
-        before[0][-1] + 0.1 * (1.0 - np.cos(phase)),
-        0.1 * np.pi / 3.0 * np.sin(phase),
-    )
+    q = before[0][-1] + 0.1 * (1.0 - np.cos(phase))
+    dq = 0.1 * np.pi / 3.0 * np.sin(phase)
     reference.follow(q, later, dq if velocities else None)
     require_smooth([np.vstack(pair) for pair in zip(before, run(reference, 0.8, 2.0))])
 
 
 def busy(during):
     """Return an arm whose limits are read in the first planning only after `during` is called."""
-    arm, calls = replace(ARM), iter([during])
+    arm = replace(ARM)
+    calls = iter([during])
 
     def velocity_bounds(q):
         next(calls, lambda: None)()
@@ -298,7 +310,8 @@ def busy(during):
 
 
 def test_a_motion_planned_too_slowly_is_planned_again():
-    states, stamps = [], itertools.count()
+    states = []
+    stamps = itertools.count()
 
     def pass_by(milliseconds):
         for _ in range(milliseconds):
@@ -346,7 +359,9 @@ def test_events_may_be_taken_by_another_thread_at_once():
 @pytest.mark.parametrize('noise', [0.0, 0.001, 0.003])
 def test_chunks_of_a_policy_replace_each_other(noise):
     # A policy at 30 Hz plans 8 points, and is asked again after 3 of them, in motion.
-    reference, rng, states = held(), np.random.default_rng(1), []
+    reference = held()
+    rng = np.random.default_rng(1)
+    states = []
     for k in range(40):
         times = np.arange(1, 9) / 30.0
         ramp = np.clip((0.1 * k + times) / 2.0, 0.0, 1.0)[:, None]
@@ -362,7 +377,8 @@ def test_chunks_of_a_policy_replace_each_other(noise):
 
 @pytest.mark.parametrize(('unit', 'asked'), [(1.0, 0), (1e3, 1)])
 def test_chunks_with_times_in_milliseconds_are_asked_about_once(unit, asked, caplog):
-    reference, times = held(), np.arange(1, 9) / 30.0
+    reference = held()
+    times = np.arange(1, 9) / 30.0
     for k in range(20):
         reference.follow(swing(0.1 * k + times, 0.05)[0], unit * times)
         reference.at(0.1 * (k + 1))
@@ -380,8 +396,10 @@ def test_a_chunk_whose_points_must_move_far_is_refused():
 
 def stream(arrivals, points, seconds, step=1e-3):
     """Send set-points as they arrive; return desired states by step, and how many were refused."""
-    reference, coming = held(), list(zip(arrivals, points))
-    found, refused = [], 0
+    reference = held()
+    coming = list(zip(arrivals, points))
+    found = []
+    refused = 0
     for now in step * np.arange(round(seconds / step)):
         found.append(reference.at(now))
         while coming and coming[0][0] <= now + 1e-9:
@@ -417,7 +435,8 @@ def test_a_stream_has_nearly_the_torque_of_its_motion(rate, share):
     require_within_limits(*(rows[inner] for rows in states))
     q, _, ddq = swing(1e-3 * inner - 2.0 / rate - PLANNING_TIME_CANDIDATES_S[0] - 5e-4, 0.25)
     np.testing.assert_allclose(states[0][inner], q, rtol=0.0, atol=6e-3)
-    found, true = torques(states[0][inner], states[2][inner]), torques(q, ddq)
+    found = torques(states[0][inner], states[2][inner])
+    true = torques(q, ddq)
     assert np.abs(found - true).max() < (share + 2e-3 * rate) * np.abs(true).max()
 
 
@@ -426,7 +445,8 @@ def test_a_noisy_stream_is_followed_as_closely_as_its_noise(rate):
     arrivals = np.arange(0.0, 3.0, 1.0 / rate)
     noise = 1e-3 * np.random.default_rng(0).normal(size=(len(arrivals), 7))
     states, refused = stream(arrivals, swing(arrivals, 0.1)[0] + noise, 3.0)
-    inner, lags = np.arange(1500, 2900), np.arange(0.02, 0.12, 0.002)
+    inner = np.arange(1500, 2900)
+    lags = np.arange(0.02, 0.12, 0.002)
     errors = [states[0][inner] - swing(1e-3 * inner - late, 0.1)[0] for late in lags]
     assert refused == 0
     assert min(np.sqrt((one**2).mean()) for one in errors) < 2.5e-3  # [rad]
@@ -477,7 +497,8 @@ def test_a_stream_begins_within_a_tenth_of_a_radian():
 
 
 def test_a_set_point_with_velocity_is_followed_as_it_is():
-    reference, found = held(), []
+    reference = held()
+    found = []
     stamps = 0.004 * np.arange(120)
     for stamp, *point in zip(stamps, *swing(stamps, 0.2)):
         reference.at(stamp)
@@ -589,7 +610,8 @@ def test_a_stream_counts_as_one_reference_and_a_motion_ends_it():
 
 
 def test_each_event_has_the_mark_of_its_own_reference():
-    reference, rest = held(), [HOME, HOME]
+    reference = held()
+    rest = [HOME, HOME]
     reference.follow(rest, [0.0, 2.0], np.zeros((2, 7)), start=1.0, goal_id='a')
     reference.record_refusal('too far', 'b')
     reference.at(1.5)

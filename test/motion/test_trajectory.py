@@ -99,7 +99,8 @@ def test_an_fr3_near_its_stop_has_the_local_velocity_limit():
     # Joint 1 at 2.6 rad/s is within the constant limit of 2.62 rad/s, but 0.1 rad from its stop
     # an FR3 may go no faster than -0.6599 + sqrt(2 * 6 * 0.1) = 0.4356 rad/s.
     states = np.zeros((2, 3, 7))
-    states[:, 0], states[:, 1, 0] = FR3.home, 2.6
+    states[:, 0] = FR3.home
+    states[:, 1, 0] = 2.6
     states[1, 0, 0] += 2.6e-3  # a millisecond later
     moment = np.array([0.0, 1e-3])
     Trajectory(moment, states).require_within_limits(FR3)
@@ -139,7 +140,9 @@ DDQ = np.repeat(0.1 * np.pi**2 * np.cos(2.0 * PHASE)[:, None], 7, axis=1)
 DQ[[0, -1]] = 0.0
 GOAL = TrajectoryRequest(FR3.joint_names, TIMES, Q, DQ, DDQ)
 # Error codes of control_msgs/FollowJointTrajectory.
-INVALID_GOAL, INVALID_JOINTS, OLD_HEADER_TIMESTAMP = -1, -2, -3
+INVALID_GOAL = -1
+INVALID_JOINTS = -2
+OLD_HEADER_TIMESTAMP = -3
 
 
 def filled(law, request, stamp, q):
@@ -176,7 +179,8 @@ def test_what_references_refuse_is_refused_with_its_code(changes, code, words):
 def test_one_point_at_time_zero_is_reached_at_rest_if_it_is_near():
     law = ControlLaw(FR3, Settings(target='mujoco'))
     for away, speed in ((0.0, 0.0), (0.09, 0.0), (0.0, 0.1)):
-        q, dq = Q[:1] + away, np.full((1, 7), speed)
+        q = Q[:1] + away
+        dq = np.full((1, 7), speed)
         point = TrajectoryRequest(FR3.joint_names, np.zeros(1), q, dq)
         motion, efforts = filled(law, point, 5.0, Q[0])
         last = motion.states[-1]
@@ -200,7 +204,8 @@ def trapezoid(goal, scale):
     speed = scale * np.min(FR3.limit('velocity') / np.abs(away))
     rate = scale * np.min(np.array([3.75, 1.875, 2.5, 3.125, 3.75, 5.0, 5.0]) / np.abs(away))
     speed = min(speed, np.sqrt(rate))
-    rise, end = speed / rate, speed / rate + 1.0 / speed
+    rise = speed / rate
+    end = speed / rate + 1.0 / speed
     t = np.append(np.arange(0.0, end, 0.1), end)
     part = [t < rise, t > end - rise]
     ways = [0.5 * rate * t**2, 1.0 - 0.5 * rate * (end - t) ** 2]
@@ -231,7 +236,8 @@ def test_what_is_held_after_a_braking_motion_holds_the_arm(target):
 
 
 def test_moveits_plans_are_taken_below_full_speed():
-    low, high = FR3.limit('lower'), FR3.limit('upper')
+    low = FR3.limit('lower')
+    high = FR3.limit('upper')
     for goal in low + (high - low) * np.random.default_rng(0).uniform(0.1, 0.9, (50, 7)):
         motion, _ = filled(LAW, trapezoid(goal, 0.9), 5.0, FR3.home)
         np.testing.assert_allclose(motion.positions[-1], goal, rtol=0.0, atol=1e-12)
@@ -273,7 +279,8 @@ FINGER = 'fer_finger_joint1'
 
 def with_finger(positions, velocities=0.0):
     """Return the gentle motion with a finger at the positions (3,), named before the arm."""
-    motion, rows = request(), np.ones(3)
+    motion = request()
+    rows = np.ones(3)
     return replace(
         motion,
         joint_names=(FINGER, *motion.joint_names),
@@ -285,7 +292,8 @@ def with_finger(positions, velocities=0.0):
 
 def test_a_finger_that_holds_still_changes_nothing():
     given = with_finger(0.04)
-    found, expected = given.follow_kwargs(FER), request().follow_kwargs(FER)
+    found = given.follow_kwargs(FER)
+    expected = request().follow_kwargs(FER)
     assert given.extra_joint_names(FER) == (FINGER,) and request().extra_joint_names(FER) == ()
     assert found.keys() == expected.keys()
     for name, values in expected.items():
@@ -339,9 +347,11 @@ def test_a_request_at_fault_is_refused_with_the_fault_named(changes, names):
 
 @pytest.mark.parametrize('now', [NOW, 1.7e9])
 def test_a_step_in_velocity_is_refused_however_short(now):
-    times, positions = np.array([0.0, 1.0, 1.0 + 1e-7, 1.5]), np.tile(FER.home, (4, 1))
+    times = np.array([0.0, 1.0, 1.0 + 1e-7, 1.5])
+    positions = np.tile(FER.home, (4, 1))
     velocities = np.zeros((4, 7))
-    velocities[2, 0], positions[3, 0] = 1.0, positions[3, 0] + 0.2
+    velocities[2, 0] = 1.0
+    positions[3, 0] = positions[3, 0] + 0.2
     with pytest.raises(ReferenceRefusedError, match='the reference takes fer_joint1 to a'):
         resting(now).follow(positions, times, velocities)
 

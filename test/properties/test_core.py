@@ -18,8 +18,11 @@ from franka_dynamics.simulation.receiver import COMMAND_TIMEOUT_S
 from .examples import examples
 
 ARM = load('fer')
-HOME, STILL = np.array(ARM.home), np.zeros(ARM.n)
-LIMIT, RATE, PERIOD = ARM.limit('effort'), ARM.limit('effort_rate'), 1e-3
+HOME = np.array(ARM.home)
+STILL = np.zeros(ARM.n)
+LIMIT = ARM.limit('effort')
+RATE = ARM.limit('effort_rate')
+PERIOD = 1e-3
 LOAD = (1.0, 0.02, 0.0, 0.08, 0.003, 0.0, 0.0, 0.003, 0.0, 0.003)
 SOFT = {'kp': tuple(LIMIT), 'kd': tuple(0.1 * LIMIT)}
 STIFF = {'kp': tuple(25.0 * LIMIT), 'kd': tuple(3.0 * LIMIT)}
@@ -31,7 +34,8 @@ SETTINGS = (
     {'target': 'gz_ros2_control', 'payload': LOAD},
     {'kp': (0.0,), 'kd': (0.0,), 'payload': (3.0, 0.0, 0.0, 0.1, *[0.0] * 6)},
 )
-COUNTS, JOINTS = st.integers(1, 40), st.integers(0, ARM.n - 1)
+COUNTS = st.integers(1, 40)
+JOINTS = st.integers(0, ARM.n - 1)
 # Values that no state of this arm has, as position or velocity.
 IMPOSSIBLE = st.sampled_from([np.nan, np.inf, -np.inf, 1e300, 4000.0])
 
@@ -44,7 +48,9 @@ class HostileWorld(RuleBasedStateMachine):
         self.applied = applied  # whether a loop applies each torque, or a node sends it
         limits = StateLimits(max_state_age=0.0)
         self.core = Feedforward(ARM, 'mujoco', limits=limits, applied_when_silent=applied)
-        self.time, self.now, self.q = 10.0, 10.0, HOME
+        self.time = 10.0
+        self.now = 10.0
+        self.q = HOME
         self.newest = self.time  # largest stamp so far; the core drops states of other stamps
         self.last = None  # the last torque, and when it came by both clocks
         self.carried = False  # whether the receiver of the last torque carries the arm
@@ -74,7 +80,8 @@ class HostileWorld(RuleBasedStateMachine):
         self.last = torque.copy(), self.now, self.time, self.q
 
     def step(self, q, dq=STILL, advance=PERIOD, effort=None):
-        self.time, self.now = self.time + advance, self.now + abs(advance)
+        self.time = self.time + advance
+        self.now = self.now + abs(advance)
         if self.applied:  # a loop has one clock
             self.now = self.time
         self.newest = max(self.newest, self.time)

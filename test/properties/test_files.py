@@ -22,7 +22,8 @@ from ..arms import first_joints
 
 # An arm of three joints is read in less time than one of seven.
 ARM = first_joints(fd.load('fer', hand='none'), 3)
-ARM_FILE, URDF = arm_file_text(ARM), urdf_text(ARM)
+ARM_FILE = arm_file_text(ARM)
+URDF = urdf_text(ARM)
 MAPPING = yaml.safe_load(ARM_FILE)
 LOG = '# by hand\nt,q1,q2,"tau; 1"\n0.0,1.0,-2e-3,nan\n0.1,1.5,-2e-3,4\n0.2,1.5,0,4\n'
 
@@ -42,7 +43,8 @@ def require_finite_or_refused(path):
             assert path.name in str(error)
             return
     model = fd.NewtonEulerModel(arm)
-    q, ones = np.zeros(arm.n), np.ones(arm.n)
+    q = np.zeros(arm.n)
+    ones = np.ones(arm.n)
     assert np.isfinite(model.inverse_dynamics(q, ones, ones)).all()
 
 

@@ -173,7 +173,8 @@ def _keys(value: Any, path: str, hint: Any = Any) -> Iterator[str]:
 
 def _keys_of_type(hint: Any, path: str) -> Iterator[str]:
     """Yield the keys that a value of an annotated type has in JSON."""
-    kind, inner = get_origin(hint) or hint, get_args(hint)
+    kind = get_origin(hint) or hint
+    inner = get_args(hint)
     if kind in (Union, UnionType):
         for one in inner:
             yield from _keys_of_type(one, path)

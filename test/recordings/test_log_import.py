@@ -27,10 +27,8 @@ TIME = 0.004 * np.arange(ROWS) + 12.5
 Q = 0.5 * np.sin(3.0 * TIME[:, None] + np.arange(7))
 DQ = 1.5 * np.cos(3.0 * TIME[:, None] + np.arange(7))
 EFFORT = np.random.default_rng(0).normal(0.0, 5.0, (ROWS, 7))
-TABLE, DATA = (
-    np.column_stack([TIME, Q, DQ, EFFORT]),
-    {'t': TIME, 'q': Q, 'dq': DQ, 'tau': EFFORT},
-)
+TABLE = np.column_stack([TIME, Q, DQ, EFFORT])
+DATA = {'t': TIME, 'q': Q, 'dq': DQ, 'tau': EFFORT}
 HEADER_STAMP = [
     't',
     *(f'{name}{i}' for name in ('q', 'dq', 'tau') for i in range(1, 8)),

@@ -41,7 +41,8 @@ def sinusoid(duration=20.0, rate=30.0, frequency=SLOW_HZ):
 def truth(motion, frequency=SLOW_HZ):
     """Return the undisturbed q, dq and ddq, (3, N, 1)."""
     omega = 2.0 * np.pi * frequency
-    s, c = np.sin(omega * motion.time), np.cos(omega * motion.time)
+    s = np.sin(omega * motion.time)
+    c = np.cos(omega * motion.time)
     return np.array([s, omega * c, -(omega**2) * s])[..., None]
 
 
@@ -426,7 +427,8 @@ def test_a_resting_arms_noisy_velocity_is_not_suspected(simulate):
     recording = simulate(FER, noise=0.1, rate=200.0)
     # Joints 1 to 4 rest all the time, the others after a second.
     moving = recording.time[:, None] < np.where(np.arange(7) < 4, 0.0, 1.0)
-    q, noise = np.where(moving, recording.q, recording.q[200]), np.random.default_rng(0)
+    q = np.where(moving, recording.q, recording.q[200])
+    noise = np.random.default_rng(0)
     noisy = np.where(moving, recording.dq, 0.0) + 0.02 * noise.standard_normal(q.shape)
     found = fatal_faults(replace(recording, q=q, dq=noisy), FER)
     assert not [one for one in found if 'velocity' in one]

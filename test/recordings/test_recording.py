@@ -22,10 +22,8 @@ GRIPPER = {'name': ['fer_finger_joint1'], **{field: [0.0] for field in FIELDS}}
 
 TYPES = get_typestore(Stores.ROS2_JAZZY)
 JOINT_STATE = TYPES.types['sensor_msgs/msg/JointState']
-HEADER_STAMP, TIME = (
-    TYPES.types['std_msgs/msg/Header'],
-    TYPES.types['builtin_interfaces/msg/Time'],
-)
+HEADER_STAMP = TYPES.types['std_msgs/msg/Header']
+TIME = TYPES.types['builtin_interfaces/msg/Time']
 
 
 @pytest.fixture
@@ -121,7 +119,8 @@ def test_another_topic_whose_type_is_broken_does_not_matter(simulate, tmp_path, 
 
 
 def test_the_arms_joints_are_found_by_name(messages, tmp_path):
-    rng, mixed = np.random.default_rng(0), []
+    rng = np.random.default_rng(0)
+    mixed = []
     for message in messages:
         # In another order, among a gripper's joints, which have messages of their own too.
         order = rng.permutation(9)
@@ -218,10 +217,8 @@ def test_a_bag_of_ros_1_is_read_as_one_of_ros_2(simulate, tmp_path):
     rosbag1 = pytest.importorskip('rosbags.rosbag1')
     types = get_typestore(Stores.ROS1_NOETIC)
     recording = simulate(FER, duration=2.0)
-    kind, stamp = (
-        'sensor_msgs/msg/JointState',
-        types.types['builtin_interfaces/msg/Time'],
-    )
+    kind = 'sensor_msgs/msg/JointState'
+    stamp = types.types['builtin_interfaces/msg/Time']
     with rosbag1.Writer(tmp_path / 'old.bag') as writer:
         connection = writer.add_connection('/joint_states', kind, typestore=types)
         rows = zip(recording.stamp_ns.tolist(), recording.q, recording.dq, recording.effort)
@@ -291,7 +288,8 @@ def blank(types, kind):
 
 def write_robot_states(path, messages, storage=StoragePlugin.MCAP, beside=None):
     """Write messages as the broadcaster of franka_ros2 does, its own definition with them."""
-    types, kind = get_typestore(Stores.ROS2_JAZZY), 'franka_msgs/msg/FrankaRobotState'
+    types = get_typestore(Stores.ROS2_JAZZY)
+    kind = 'franka_msgs/msg/FrankaRobotState'
     for name, text in OF_FRANKA.items():
         types.register(get_types_from_msg(text, f'franka_msgs/msg/{name}'))
     whole = blank(types, kind)
@@ -359,7 +357,8 @@ def test_a_damaged_bag_says_so(simulate, tmp_path, storage, file, edit, single_f
 
 @pytest.mark.parametrize(('kept', 'single_file'), [(0.4, True), (0.7, False), (1.0, False)])
 def test_a_killed_recorders_bag_is_read_as_far_as_it_goes(simulate, tmp_path, kept, single_file):
-    whole, bag = simulate(FER, duration=12.0, rate=1000.0), tmp_path / 'bag'
+    whole = simulate(FER, duration=12.0, rate=1000.0)
+    bag = tmp_path / 'bag'
     write_recording(whole, bag)
     (bag / 'metadata.yaml').unlink()
     (file,) = bag.iterdir()
@@ -375,7 +374,8 @@ def test_a_killed_recorders_bag_is_read_as_far_as_it_goes(simulate, tmp_path, ke
 
 
 def test_a_closed_bag_without_metadata_is_complete(simulate, tmp_path):
-    whole, bag = simulate(FER, duration=2.0), tmp_path / 'bag'
+    whole = simulate(FER, duration=2.0)
+    bag = tmp_path / 'bag'
     write_recording(whole, bag)
     (bag / 'metadata.yaml').unlink()
     read = read_recording(bag, FER.joint_names)
@@ -385,7 +385,8 @@ def test_a_closed_bag_without_metadata_is_complete(simulate, tmp_path):
 
 @pytest.mark.parametrize(('lost', 'kept'), [(0, 2), (1, 1)])
 def test_a_last_record_that_ends_with_the_file_is_kept(tmp_path, lost, kept):
-    magic, record = b'\x89MCAP0\r\n', struct.pack('<BQ', 5, 3) + b'abc'
+    magic = b'\x89MCAP0\r\n'
+    record = struct.pack('<BQ', 5, 3) + b'abc'
     file = tmp_path / 'bag.mcap'
     file.write_bytes((magic + 2 * record)[: len(magic) + 2 * len(record) - lost])
     with closed_copy(file) as copy:

@@ -29,7 +29,8 @@ def test_origins_at_zero_are_those_of_the_derivations_figure(name):
 
 
 def test_steiner_relates_the_space_rows_two_reference_points():
-    arm, q = load('fer'), np.random.default_rng(1).uniform(-1.0, 1.0, 7)
+    arm = load('fer')
+    q = np.random.default_rng(1).uniform(-1.0, 1.0, 7)
     for row, point in zip(inertia_rows(arm, q), frame_origins(arm, q)):
         lever = row.center_of_mass - point
         expected = tensor_from_elements(row.inertia_at_center_of_mass)
@@ -108,7 +109,9 @@ def test_what_numpy_and_dataclasses_hold_becomes_json():
 
 
 def test_a_solid_ellipsoids_own_half_axes_come_back():
-    a, b, c = 0.3, 0.2, 0.1
+    a = 0.3
+    b = 0.2
+    c = 0.1
     moments = 0.2 * 2.0 * np.array([b * b + c * c, a * a + c * c, a * a + b * b])
     body = LinkInertia.from_center_of_mass(2.0, (0.1, 0.2, 0.3), np.diag(moments))
     half_axes, directions = ellipsoid_axes(body)

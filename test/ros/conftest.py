@@ -118,10 +118,8 @@ class NodeProcess:
             'arguments': arguments,
         }
         log.touch()
-        self.log, self._process = (
-            log,
-            PROCESSES.Process(target=exec, args=(NODE, given)),
-        )
+        self.log = log
+        self._process = PROCESSES.Process(target=exec, args=(NODE, given))
         self._process.start()
         self.lasting.add(self)
 
@@ -197,7 +195,8 @@ class Probe(Node):
         On a busy machine two participants of one process seldom never find each other, in the
         middleware. Then the node is made again.
         """
-        before, found = self.get_node_names().count(name), False
+        before = self.get_node_names().count(name)
+        found = False
         while not found:
             with closing(Probe(name)) as node:
                 give_up = time.monotonic() + UNDISCOVERED_S
@@ -289,7 +288,8 @@ class ArmStream:
     def __init__(self, probe: Probe, names, q, topic: str = 'joint_states', qos=1) -> None:
         self._probe = probe
         self._publisher = probe.create_publisher(JointState, topic, qos)
-        self.names, self.q = list(names), list(map(float, q))
+        self.names = list(names)
+        self.q = list(map(float, q))
         self.stamp_ns = 100 * 10**9
 
     def wait_for_listener(self) -> None:
@@ -340,7 +340,8 @@ def make_node(monkeypatch):
     with ExitStack() as ends:
 
         def make(kind, *arguments, **options):
-            context, words = Context(), ['--ros-args', *map(str, arguments)]
+            context = Context()
+            words = ['--ros-args', *map(str, arguments)]
             rclpy.init(args=words, context=context)
             monkeypatch.setattr('sys.argv', ['node', *words])
             ends.callback(context.try_shutdown)
@@ -409,7 +410,8 @@ class Manager:
     """A real controller manager with an arm as mock hardware, in the namespace of a probe."""
 
     def __init__(self, probe, arm, log: Path, *arguments, prefixes=(), **description) -> None:
-        self.probe, self._log = probe, log
+        self.probe = probe
+        self._log = log
         publisher = probe.create_publisher(String, 'robot_description', DESCRIPTION_QOS)
         publisher.publish(String(data=mock_urdf(arm, **description)))
         space = ['-r', f'__ns:={probe.get_namespace()}']
@@ -456,7 +458,8 @@ class Manager:
         """Interrupt the process, which must end with exit status 0; return its log."""
         self._client.__exit__(None, None, None)
         self.process.send_signal(signal.SIGINT)
-        status, said = self.process.wait(TIMEOUT_S), self._log.read_text()
+        status = self.process.wait(TIMEOUT_S)
+        said = self._log.read_text()
         assert status == 0, said
         return said
 
@@ -487,7 +490,8 @@ class NodeWorld:
     """A feedforward node with a made-up FER in front of it and a probe beside it."""
 
     def __init__(self, probe, node) -> None:
-        self.probe, self.node = probe, node
+        self.probe = probe
+        self.node = node
         self.commands = probe.collect(Float64MultiArray, COMMAND)
         self.arm = ArmStream(probe, FER.joint_names, FER.home)
         self.arm.wait_for_listener()

@@ -80,7 +80,8 @@ def parameters():
 @pytest.fixture(scope='module')
 def managers(tmp_path_factory):
     """Run a manager in simulated time in /simulated, and one in real time in /real."""
-    folder, over = tmp_path_factory.mktemp('managers'), Event()
+    folder = tmp_path_factory.mktemp('managers')
+    over = Event()
     file = folder / 'parameters.yaml'
     file.write_text(parameters())
     with ExitStack() as ends:
@@ -129,7 +130,8 @@ def looking(probe):
     """Return a finder of receivers by a node in the namespace /."""
     publisher = probe.create_publisher(Float64MultiArray, TORQUES, 1)
     with closing(ReceiverFinder(probe, publisher)) as finder:
-        finder.target, finder.joint_names = 'mujoco', NAMES
+        finder.target = 'mujoco'
+        finder.joint_names = NAMES
         yield finder
 
 
@@ -246,7 +248,8 @@ def until_says(probe, state, words):
 
 def test_torques_flow_only_to_the_only_active_controller(loaded, launch):
     manager = loaded('simulated', 'joint_state_broadcaster', 'effort_controller')
-    probe, efforts = manager.probe, Efforts(manager)
+    probe = manager.probe
+    efforts = Efforts(manager)
     manager.switch(['joint_state_broadcaster'])
     launch('feedforward_node', **STEADY, **SIMULATED)
     until_status = partial(until_says, probe)
@@ -294,7 +297,8 @@ def test_an_inactive_broadcaster_is_named_after_a_reflex(loaded, launch):
 @pytest.mark.skipif(not PREFIXES, reason='FRANKA_DYNAMICS_ROS2_CONTROL is no prefix with rclcpp')
 def test_built_and_run_it_gives_the_law_it_states(probe, tmp_path):
     source = ROOT / 'examples/cpp_controller'
-    build, install = tmp_path / 'build', tmp_path / 'install'
+    build = tmp_path / 'build'
+    install = tmp_path / 'install'
     made(source, build, install, '-DCMAKE_CXX_FLAGS=-Werror')
     program = install / 'lib' / 'franka_dynamics_cpp_controller' / 'hold'
     arm = load('fr3')
@@ -337,7 +341,8 @@ def test_built_and_run_it_gives_the_law_it_states(probe, tmp_path):
         # The controller holds the arm where it is, and reaches its torque by 1 N m per cycle.
         probe.until(held, 'the torque that holds')
         assert largest_step() <= 1.0 + 1e-12
-        away, dq = arm.home + 0.02, np.linspace(-0.2, 0.2, arm.n)
+        away = arm.home + 0.02
+        dq = np.linspace(-0.2, 0.2, arm.n)
         law = (
             model.mass_matrix(away) @ (100.0 * (arm.home - away) - 20.0 * dq)
             + model.coriolis_matrix(away, dq) @ dq

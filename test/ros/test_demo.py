@@ -50,11 +50,13 @@ DONE = demo.DemoResult(None, (0.0, 1.0), (), RATES, 0.0, (), False)
     ],
 )
 def test_a_busy_machine_runs_lockstep_and_says_why(results, end, busy, why, monkeypatch, tmp_path):
-    ran, session = [], Mock(side_effect=results)
+    ran = []
+    session = Mock(side_effect=results)
     monkeypatch.setattr(demo.DemoRun, 'run', lambda x: ran.append(x.plan.lockstep) or session())
     monkeypatch.setattr(demo, 'use_isolated_network', lambda: None)
     monkeypatch.setattr(os, 'getloadavg', lambda: (busy, busy, busy))
-    plan, said = demo.DemoPlan(load('fer'), {}), []
+    plan = demo.DemoPlan(load('fer'), {})
+    said = []
     if end is None:
         # It says so before the second run, whose progress begins at zero.
         note = lambda sentence: said.append((len(ran), sentence))  # noqa: E731
@@ -88,7 +90,8 @@ def test_a_bag_for_which_the_disk_has_no_space_is_named(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, 'No space left on device')
 
     monkeypatch.setattr('rosbags.rosbag2.Writer.close', close)
-    bag, topics = tmp_path / 'bag', ('/joint_states', '/commands', '/feedforward')
+    bag = tmp_path / 'bag'
+    topics = ('/joint_states', '/commands', '/feedforward')
     with pytest.raises(OutputError, match=str(bag)):
         record_bag(bag, ['joint'], *topics, lambda _: False)
 
@@ -96,7 +99,8 @@ def test_a_bag_for_which_the_disk_has_no_space_is_named(tmp_path, monkeypatch):
 def test_a_full_disk_leaves_a_bag_that_can_be_read(tmp_path, monkeypatch):
     free = iter([10**9, 10**9, 10**6])
     monkeypatch.setattr('shutil.disk_usage', lambda _: Mock(free=next(free)))
-    bag, topics = tmp_path / 'bag', ('/joint_states', '/commands', '/feedforward')
+    bag = tmp_path / 'bag'
+    topics = ('/joint_states', '/commands', '/feedforward')
     assert record_bag(bag, ['joint'], *topics, lambda _: True).disk_is_full
     with Reader(bag) as reader:
         assert '/joint_states' in reader.topics
@@ -107,7 +111,8 @@ with loaded(example_file('stamp_matcher')) as module:
 
 # Time at rest, and a quarter of a period of the examples' motions, sin(w t)^3 [s]: in the next
 # quarter the arm goes the same way back.
-HOLD_S, MOTION_S = 0.5, 0.625
+HOLD_S = 0.5
+MOTION_S = 0.625
 
 
 def joint_positions(message):

@@ -51,7 +51,8 @@ class RecordingNode(FeedforwardNode):
 
     def __init__(self, **options):
         super().__init__(parameter_overrides=OVERRIDES, **options)
-        self.published, publish = [], self.cycle.publish_torque
+        self.published = []
+        publish = self.cycle.publish_torque
 
         def record(torque):
             self.published.append(np.array(torque))
@@ -62,7 +63,8 @@ class RecordingNode(FeedforwardNode):
     def clear(self):
         """Let torques begin; no joint state comes to listen by."""
         self.receivers.close()
-        self.receivers.permission, self.receivers.reason = TorquePermission.GRANTED, ''
+        self.receivers.permission = TorquePermission.GRANTED
+        self.receivers.reason = ''
         self.check_receivers(self.controller)
         self.cycle.controller.start()
 
@@ -98,7 +100,8 @@ def test_an_exception_in_a_transition_stops_the_arm(commanding, monkeypatch):
         def on_deactivate(self, state):
             raise RuntimeError('nobody foresaw this')
 
-    node, sent = commanding(Broken), []
+    node = commanding(Broken)
+    sent = []
     wait = lambda _: sent.append(len(node.published))  # noqa: E731
     monkeypatch.setattr(node.command_publisher, 'wait_for_all_acked', wait)
     assert node.trigger_deactivate() is TransitionCallbackReturn.ERROR
@@ -139,7 +142,8 @@ def test_a_simulator_without_velocities_is_controlled(make_node):
 
 
 def test_a_slow_clocks_rate_is_counted_from_its_second_step(make_node, monkeypatch):
-    node, now = make_node(RecordingNode), SimpleNamespace(steady=1e5, clock=50.0)
+    node = make_node(RecordingNode)
+    now = SimpleNamespace(steady=1e5, clock=50.0)
     node.trigger_configure()
     node.trigger_activate()
     steady = SimpleNamespace(monotonic=lambda: now.steady, perf_counter=time.perf_counter)
@@ -255,10 +259,8 @@ def test_states_that_cease_stop_the_arm_unless_time_stands(simulated, set_back, 
 def test_a_fault_of_a_callback_stops_arm_and_node():
     # rclpy raises an RCLError from the executor for a transition that there is not; and an
     # InvalidHandle if the control thread destroys an entity that has a queued event.
-    made, raised = (
-        [],
-        [ValueError('a fault'), InvalidHandle('gone'), RCLError('unreadable')],
-    )
+    made = []
+    raised = [ValueError('a fault'), InvalidHandle('gone'), RCLError('unreadable')]
 
     class Broken(RecordingNode):
         def __init__(self):

@@ -84,7 +84,8 @@ class World:
     """franka_ros2 with a simulated robot, and this package's launch file for it beside it."""
 
     def __init__(self, probe, robot, launch, folder):
-        self.probe, self.robot = probe, robot
+        self.probe = probe
+        self.robot = robot
         self.bringup, self.bringup_log = launch(
             str(in_prefixes(BRINGUP)),
             'robot_type:=fr3',
@@ -164,7 +165,8 @@ def test_a_resting_robot_gets_no_torque(world):
     robot = world.robot
 
     def rest():
-        first, begun = robot.cycles, time.monotonic()
+        first = robot.cycles
+        begun = time.monotonic()
         world.probe.until(
             lambda: robot.cycles > first + 500 or time.monotonic() > begun + 5.0,
             'torques',
@@ -201,7 +203,8 @@ def test_torques_begin_anew_when_the_controller_is_active_again(world):
 
 
 def test_states_of_a_second_source_are_named(world):
-    probe, names = world.probe, world.states[-1].name
+    probe = world.probe
+    names = world.states[-1].name
 
     def second_source():
         """Publish states of another arm beside franka_ros2; then no more, and clear the fault."""

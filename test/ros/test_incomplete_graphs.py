@@ -17,7 +17,9 @@ from franka_dynamics.ros import receivers
 from franka_dynamics.ros.receivers import ReceiverCheck, TorquePermission
 from franka_dynamics.ros.topics import NO_NODE_NAME
 
-TOPIC, STATES, OWN = '/torques', '/joint_states', '/feedforward'
+TOPIC = '/torques'
+STATES = '/joint_states'
+OWN = '/feedforward'
 JOINTS = [f'joint{i}' for i in range(1, 8)]
 UNNAMED = '/_NODE_NAME_UNKNOWN_'
 PARAMETERS = (
@@ -62,7 +64,9 @@ class Graph:
     topic_name = TOPIC
 
     def __init__(self):
-        self.now, self.nodes, self.subscriptions = 100.0, {}, []
+        self.now = 100.0
+        self.nodes = {}
+        self.subscriptions = []
         self.controllers = {}  # answers of managers: controllers by manager's name, None: silent
         self.state_publishers = 1
 
@@ -165,7 +169,9 @@ def sent(graph, target, script=(), seconds=20.0):
 
     `script` has times at which what the graph shows changes, and functions that change it.
     """
-    begun, times, steps = graph.now, [], sorted(script, key=lambda one: one[0])
+    begun = graph.now
+    times = []
+    steps = sorted(script, key=lambda one: one[0])
     with closing(ReceiverCheck(graph, graph)) as check:
         check.on_activation(target, STATES, JOINTS)
         number = 0
@@ -403,7 +409,8 @@ def test_a_listener_beside_the_receiver_ends_nothing(graph):
     assert len(times) > (19.9 - times[0]) / STEP_S - 1
 
 
-GRIPPER, OTHER_GRIPPER = ('finger1', 'finger2'), ('left_finger1',)
+GRIPPER = ('finger1', 'finger2')
+OTHER_GRIPPER = ('left_finger1',)
 
 
 def named_sources(graph, script, begin=True):
@@ -413,7 +420,10 @@ def named_sources(graph, script, begin=True):
     `script` has times, and numbers of publishers or the joints of a message that comes then.
     While no second source is named the arm acts, from the first time on unless not `begin`.
     """
-    begun, times, acts, said = graph.now, [], begin, ''
+    begun = graph.now
+    times = []
+    acts = begin
+    said = ''
     with closing(ReceiverCheck(graph, graph)) as check:
         check.state_subscription = SimpleNamespace(
             get_publisher_count=lambda: graph.state_publishers
@@ -422,7 +432,8 @@ def named_sources(graph, script, begin=True):
         for at, what in [*script, (script[-1][0] + 3.0, graph.state_publishers)]:
             while graph.now < begun + at:
                 found = check.check_sequence_number(None, acts=acts)
-                acts, said = not found, found or said
+                acts = not found
+                said = found or said
                 if found:
                     times.append(graph.now - begun)
                 graph.now += STEP_S

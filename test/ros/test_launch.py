@@ -47,7 +47,8 @@ PARAMETERS = """
 
 def running_launch_files(folder):
     """Yield a function that runs a launch file, with a log in a folder; it ends with this."""
-    prefix, running = launching.own_prefix(folder / 'prefix'), []
+    prefix = launching.own_prefix(folder / 'prefix')
+    running = []
 
     def launch(name, *arguments):
         log = folder / f'launch{len(running)}.log'
@@ -151,7 +152,8 @@ OTHER = """
 def test_a_failed_start_names_who_has_the_efforts(
     probe, launched, tmp_path, controllers, run_manager
 ):
-    fr3, file = load('fr3'), tmp_path / 'other.yaml'
+    fr3 = load('fr3')
+    file = tmp_path / 'other.yaml'
     file.write_text(OTHER.format(joints=list(fr3.joint_names)))
     manager = run_manager(fr3, '--params-file', file)
     manager.load('other')

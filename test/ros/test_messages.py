@@ -48,7 +48,8 @@ def joint_state(names=WANTED, values=range(9), **changes):
     values = np.array(values, dtype=float).reshape(3, len(names))
     rows = dict(zip(('position', 'velocity', 'effort'), values.tolist()))
     message = JointState(**{'name': list(names), **rows, **changes})
-    message.header.stamp.sec, message.header.stamp.nanosec = 1, 2
+    message.header.stamp.sec = 1
+    message.header.stamp.nanosec = 2
     return bytes(serialize_message(message))
 
 
@@ -72,7 +73,8 @@ def test_joints_are_found_by_name_in_any_order_and_among_others():
 
 
 def test_states_like_the_one_before_are_read_as_rclpy_reads_them():
-    reader, rng = messages.JointStateReader(WANTED), np.random.default_rng(1)
+    reader = messages.JointStateReader(WANTED)
+    rng = np.random.default_rng(1)
     kinds = [joint_state(names, rng.normal(size=9)) for names in (WANTED, WANTED[::-1])]
     writer = messages.joint_state_template(WANTED)
     kinds += [writer.serialize(messages.seconds_to_stamp(7.5), *rng.normal(size=(3, 3)))]
@@ -84,19 +86,19 @@ def test_states_like_the_one_before_are_read_as_rclpy_reads_them():
         data = bytearray(kinds[kind])
         if kind < 4:  # the last effort
             data[-8:] = rng.normal(size=1).tobytes()
-        message, reading = (
-            deserialize_message(bytes(data), JointState),
-            reader.read(bytes(data)),
-        )
+        message = deserialize_message(bytes(data), JointState)
+        reading = reader.read(bytes(data))
         assert reading.stamp == messages.stamp_to_seconds(message.header.stamp)
         order = [message.name.index(name) for name in WANTED]
         for field in ('position', 'velocity', 'effort'):
-            row, value = np.asarray(getattr(message, field)), getattr(reading, field)
+            row = np.asarray(getattr(message, field))
+            value = getattr(reading, field)
             assert value is None if not len(row) else np.array_equal(value, row[order])
 
 
 def test_torques_are_read_as_rclpy_reads_them():
-    rng, head = np.random.default_rng(2), messages.float64_message_prefix(7)
+    rng = np.random.default_rng(2)
+    head = messages.float64_message_prefix(7)
     for count in (7, 6, 8, 0):
         message = Float64MultiArray(data=rng.normal(size=count).tolist())
         for dim in ([], [MultiArrayDimension(label='joint', size=count)]):
@@ -159,7 +161,8 @@ def reference(data):
 def trajectory(joints, count, fields):
     rng = np.random.default_rng(joints)
     made = JointTrajectory(joint_names=[f'joint{k}' for k in range(joints)])
-    made.header.stamp.sec, made.header.stamp.nanosec = 3, 4
+    made.header.stamp.sec = 3
+    made.header.stamp.nanosec = 4
     made.header.frame_id = 'x' * joints
     for k in range(count):
         rows = {name: list(rng.normal(size=joints)) for name in fields}
@@ -230,7 +233,8 @@ def test_a_signalling_nan_is_refused_without_a_warning(field):
 READER = messages.JointStateReader(WANTED)
 UNREADABLE = 'cannot be read: failed to deserialize'
 FORM = 'a trajectory needs joint_names and points'
-LEFT, RIGHT = '/sim/left/feedforward', '/sim/right/feedforward'
+LEFT = '/sim/left/feedforward'
+RIGHT = '/sim/right/feedforward'
 
 
 def points(count, joints=2, **fields):
@@ -420,7 +424,8 @@ class Publishers:
     """The publishers of a controller's terms, all of whose topics are subscribed."""
 
     def __init__(self, controller):
-        self.node, self.by_topic = Mock(active=False), {}
+        self.node = Mock(active=False)
+        self.by_topic = {}
         self.node.create_lifecycle_publisher = self.node.create_publisher = self._publisher
         self.node.get_fully_qualified_name.return_value = '/feedforward'
         self.node.get_publishers_info_by_topic.return_value = []
@@ -493,7 +498,8 @@ def test_a_push_is_told_as_torques_and_wrench(told):
     np.testing.assert_allclose(torque, PUSHED - FER_GRAVITY, rtol=0, atol=0.02)
     message = told.messages('external_wrench')[-1]
     assert message.header.frame_id == 'fer_link0'
-    force, moment = message.wrench.force, message.wrench.torque
+    force = message.wrench.force
+    moment = message.wrench.torque
     np.testing.assert_allclose([force.x, force.y, force.z], -FORCE, rtol=0, atol=0.1)
     np.testing.assert_allclose([moment.x, moment.y, moment.z], 0.0, rtol=0, atol=0.05)
     message = told.messages('external_wrench_covariance')[-1]
@@ -545,7 +551,8 @@ def test_a_term_that_fails_is_given_up_and_the_others_come(told, monkeypatch):
 
 
 def test_replaced_points_are_published_and_logged_once_a_second(told, monkeypatch):
-    clock, log = Mock(), told.node.get_logger()
+    clock = Mock()
+    log = told.node.get_logger()
     monkeypatch.setattr(diagnostics, 'time', clock)
     told.diagnostics.next_publication_time = math.inf
     count = 50 * len(ReferenceState)

@@ -29,7 +29,8 @@ NAMES = list(FER.joint_names)
 NODE = '/feedforward'
 AWAY = FER.home + 0.2
 Result = FollowJointTrajectory.Result
-SUCCEEDED, CANCELED = GoalStatus.STATUS_SUCCEEDED, GoalStatus.STATUS_CANCELED
+SUCCEEDED = GoalStatus.STATUS_SUCCEEDED
+CANCELED = GoalStatus.STATUS_CANCELED
 ABORTED = GoalStatus.STATUS_ABORTED
 
 
@@ -52,7 +53,8 @@ class GoalClient:
     """Sends goals to the node's action; `until` waits as Probe.until does."""
 
     def __init__(self, probe, until) -> None:
-        self._until, self.feedback = until, []
+        self._until = until
+        self.feedback = []
         name = 'feedforward/follow_joint_trajectory'
         self.action = ActionClient(probe, FollowJointTrajectory, name)
         probe.until(self.action.server_is_ready, 'the action')
@@ -65,7 +67,8 @@ class GoalClient:
 
     def followed(self, goal):
         """Send a goal; return its handle once feedback has come."""
-        seen, handle = len(self.feedback), self.send(goal)
+        seen = len(self.feedback)
+        handle = self.send(goal)
         self._until(lambda: len(self.feedback) > seen, 'the goal at the controller')
         return handle
 
@@ -293,7 +296,8 @@ def test_a_refused_goal_leaves_the_one_that_is_followed(world):
 
 
 def test_a_newer_goal_takes_the_place_of_an_older_one(world):
-    first, second = world.follow_for_long(), world.follow_for_long()
+    first = world.follow_for_long()
+    second = world.follow_for_long()
     assert world.client.end(first)[:2] == (ABORTED, Result.INVALID_GOAL)
     world.client.cancel(second)
     assert world.client.end(second)[0] == CANCELED

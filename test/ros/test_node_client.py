@@ -99,7 +99,8 @@ def test_without_reports_nothing_is_sent(probe, motions):
 
 
 def test_a_request_is_sent_once_however_late_its_answer(probe, impatient):
-    asked, waits = [], iter(range(60))
+    asked = []
+    waits = iter(range(60))
     # It gives no answer, for which rclpy raises a TypeError.
     probe.create_service(Trigger, 'feedforward/clear_fault', lambda one, _: asked.append(one))
 
@@ -118,7 +119,8 @@ def test_a_request_is_sent_once_however_late_its_answer(probe, impatient):
 
 
 def test_a_motion_is_sent_once_and_ends_with_a_node_that_goes(probe, motions, reports, impatient):
-    went, waits = [], iter(range(3000))
+    went = []
+    waits = iter(range(3000))
     status = next(one for one in probe.publishers if one.topic_name == '/feedforward/status')
 
     def go():
@@ -204,7 +206,8 @@ def test_a_motion_of_another_arm_is_refused_with_ones_own(world, capfd):
 def test_clear_prints_the_answer_and_exits_1_if_faulty(world, capfd):
     def clear():
         capfd.readouterr()
-        status, said = main(['node', 'clear', *PATIENTLY]), capfd.readouterr()
+        status = main(['node', 'clear', *PATIENTLY])
+        said = capfd.readouterr()
         return status, said.err if status else said.out
 
     world.arm.until(lambda: len(world.commands) > 5, 'commands')

@@ -98,10 +98,8 @@ def test_a_node_takes_a_shipped_file_and_another_its_dump(file, declared, tmp_pa
 def test_nodes_declare_type_text_and_changeability_of_the_table(name, declared):
     node = declared(name)
     for spec in parameter_tables.parameter_specs(name):
-        parameter, descriptor = (
-            node.get_parameter(spec.name),
-            node.describe_parameter(spec.name),
-        )
+        parameter = node.get_parameter(spec.name)
+        descriptor = node.describe_parameter(spec.name)
         assert parameter.type_ is Parameter.Type[spec.type_name.upper()]
         assert (descriptor.description, descriptor.read_only) == (
             spec.description,
@@ -218,7 +216,7 @@ def test_what_is_for_another_node_alone_is_said(make_node, tmp_path, capfd):
     assert said.count(' /a/simulator') == 2
     assert f'--params-file {file} has' in said and 'feedforward:scale:=0.5 has' in said
     # An unknown parameter is named as at the start.
-    (result,) = (node.set_parameters_atomically([Parameter('nonsense', value=1.0)]),)
+    result = node.set_parameters_atomically([Parameter('nonsense', value=1.0)])
     assert not result.successful and 'nonsense' in result.reason
     with refuses(SettingsError, 'lockstep_rate'):  # its own is taken
         make_node(SimulatorNode, '-p', 'simulator:lockstep_rate:=-1.0', '-r', '__ns:=/')
@@ -251,7 +249,8 @@ def test_the_quality_of_service_of_a_topic_may_be_given_too(declared):
 
 POLICIES = share_directory() / 'security' / 'policies'
 # Parameters with which a node has all its topics.
-CLOCKED, OWN_CLOCK = {'use_sim_time': True}, {'publish_clock': True}
+CLOCKED = {'use_sim_time': True}
+OWN_CLOCK = {'publish_clock': True}
 FOLLOWING = CLOCKED | {'max_state_age': 0.0, 'model_source': 'robot_description'}
 PARAMETERS = {
     'feedforward': FOLLOWING,
@@ -318,7 +317,8 @@ def test_a_policy_allows_exactly_what_the_node_has(node, launch, probe):
     description.publish(String(data=(share_directory() / 'urdf' / 'fr3.urdf').read_text()))
     # With a second publisher, the feedforward node subscribes to its own command topic.
     probe.create_publisher(Float64MultiArray, 'feedforward/command', 1)
-    policy, found = allowed(node), set()
+    policy = allowed(node)
+    found = set()
     if not be_a_controller_manager(probe):  # then no node asks one
         policy = {one for one in policy if 'list_controllers' not in one[1]}
     if find_spec('control_msgs') is None:  # then no node has an action

@@ -38,11 +38,10 @@ for given, forbidden in json.loads(sys.argv[1]):
         os._exit(0)
     os.wait()
 """
-REALTIME_VARIABLE, TRANSPORTS = 'FRANKA_DYNAMICS_REALTIME', 'FASTDDS_BUILTIN_TRANSPORTS'
-PROFILES, OLD_PROFILES = (
-    'FASTDDS_DEFAULT_PROFILES_FILE',
-    'FASTRTPS_DEFAULT_PROFILES_FILE',
-)
+REALTIME_VARIABLE = 'FRANKA_DYNAMICS_REALTIME'
+TRANSPORTS = 'FASTDDS_BUILTIN_TRANSPORTS'
+PROFILES = 'FASTDDS_DEFAULT_PROFILES_FILE'
+OLD_PROFILES = 'FASTRTPS_DEFAULT_PROFILES_FILE'
 OURS = REALTIME_VARIABLE, TRANSPORTS, PROFILES, OLD_PROFILES
 
 
@@ -67,7 +66,9 @@ def test_without_sched_fifo_it_says_why_unless_it_is_not_wanted(monkeypatch):
 
 def test_sched_fifo_uses_udp_unless_transports_are_chosen(permitted, monkeypatch):
     rows = ({}, False), ({TRANSPORTS: 'SHM'}, False), ({PROFILES: 'mine.xml'}, False)
-    udp, chosen, of_profile = 'True False UDPv4', 'True False SHM', 'True False None'
+    udp = 'True False UDPv4'
+    chosen = 'True False SHM'
+    of_profile = 'True False None'
     assert asked(monkeypatch, *rows) == [udp, chosen, of_profile]
 
 
@@ -224,7 +225,8 @@ except node_group.NoFreeDomainError:
 input()
 """
 # 127.0.0.1 and DDS's multicast group 239.255.0.1, as the kernel prints addresses.
-LOOPBACK, GROUP = '0100007F', '0100FFEF'
+LOOPBACK = '0100007F'
+GROUP = '0100FFEF'
 
 
 @pytest.mark.parametrize(
@@ -297,10 +299,8 @@ def test_a_simulations_torques_reach_no_real_controller(probe, tmp_path):
 
         probe.until(held, 'the arm is held')
         # The group's end names the node that crashed, the signal, and the log with its stack.
-        node, log = (
-            nodes.processes['feedforward_node'],
-            tmp_path / 'feedforward_node.log',
-        )
+        node = nodes.processes['feedforward_node']
+        log = tmp_path / 'feedforward_node.log'
         node.send_signal(signal.SIGABRT)
         node.wait(TIMEOUT_S)
         said = nodes.end_nodes()[0]

@@ -31,11 +31,16 @@ from franka_dynamics.ros.topics import DESCRIPTION_QOS
 
 from .conftest import COMMAND, FER, FER_GRAVITY, INCLINED, PATIENT
 
-COMMANDS, TORQUES = 'feedforward: Command', '/effort_controller/commands'
-ARM, LIGHT_ARM = ReceiverKind.SIMULATED_ARM, ReceiverKind.COMPENSATED_ARM
-SIMULATED, REAL = ReceiverKind.SIMULATED_CONTROLLER, ReceiverKind.REAL_CONTROLLER
-OTHER, UNSURE = ReceiverKind.OTHER_CONTROLLER, ReceiverKind.UNDETERMINED
-UNKNOWN, UNSEEN = ReceiverKind.UNRECOGNISED, ReceiverKind.UNSEEN
+COMMANDS = 'feedforward: Command'
+TORQUES = '/effort_controller/commands'
+ARM = ReceiverKind.SIMULATED_ARM
+LIGHT_ARM = ReceiverKind.COMPENSATED_ARM
+SIMULATED = ReceiverKind.SIMULATED_CONTROLLER
+REAL = ReceiverKind.REAL_CONTROLLER
+OTHER = ReceiverKind.OTHER_CONTROLLER
+UNSURE = ReceiverKind.UNDETERMINED
+UNKNOWN = ReceiverKind.UNRECOGNISED
+UNSEEN = ReceiverKind.UNSEEN
 CHECKING, GRANTED, REFUSED = TorquePermission
 TYPE = 'std_msgs/msg/Float64MultiArray'
 EVERY_S = 0.2  # a look by `judged` makes and destroys a publisher and a subscription
@@ -82,7 +87,8 @@ def test_a_controller_may_declare_its_only_target():
 
 
 def test_torques_wait_for_a_controller_that_is_not_idle():
-    idle, works = Receiver(SIMULATED, idle_reason='is inactive'), Receiver(SIMULATED)
+    idle = Receiver(SIMULATED, idle_reason='is inactive')
+    works = Receiver(SIMULATED)
     echo = Receiver(UNKNOWN)
     assert f'/a {idle.idle_reason}' in all_idle_reason('mujoco', {'/a': idle, '/echo': echo})
     assert not all_idle_reason('mujoco', {'/a': idle, '/b': works})
@@ -92,7 +98,8 @@ def test_torques_wait_for_a_controller_that_is_not_idle():
 def test_a_receiver_that_carries_its_arm_follows_the_next_node(probe, arm, start_node, commands):
     """It has a PD of its own, or goes on with the torque of a killed node: both are measured."""
     for _ in range(2):
-        node, before = start_node(target='mujoco'), len(commands)
+        node = start_node(target='mujoco')
+        before = len(commands)
 
         def comes(before=before):
             arm.send(2, effort=FER_GRAVITY.tolist())
@@ -294,7 +301,8 @@ def test_torques_that_nobody_gets_are_a_warning_that_says_why(probe, arm, start_
 
     def until_told(level, words):
         def told():
-            one, both = probe.status('feedforward'), probe.status(COMMANDS)
+            one = probe.status('feedforward')
+            both = probe.status(COMMANDS)
             return (one and both and one.level == both.level == level) and words in one.message
 
         arm.until(told, f'{level}: {words}')

@@ -34,11 +34,9 @@ from ..agreement import refuses
 
 NAMES = list(FER.joint_names)
 HOME = list(FER.home)
-NODE, STATES, COMMANDS = (
-    'feedforward',
-    'feedforward: Joint states',
-    'feedforward: Command',
-)
+NODE = 'feedforward'
+STATES = 'feedforward: Joint states'
+COMMANDS = 'feedforward: Command'
 LOAD = [3.0, 0.0, 0.0, 0.05, 3e-3, 0.0, 0.0, 3e-3, 0.0, 3e-3]
 LOADED = fd.NewtonEulerModel(fd.load('fer', payload=LOAD)).gravity(FER.home)
 # After the end of the ramp only rounding remains.
@@ -59,7 +57,8 @@ BEST_EFFORT = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 def test_states_of_drivers_suffice(extra, effort, milliseconds, qos, probe, commands, start_node):
     start_node(robot_type='fr3', target='fci')
     q = [*FR3.home, *[0.035] * len(extra)]
-    arm, draw = ArmStream(probe, [*FR3.joint_names, *extra], q, qos=qos), Random(1)
+    arm = ArmStream(probe, [*FR3.joint_names, *extra], q, qos=qos)
+    draw = Random(1)
 
     def come():
         rows = list(zip(arm.names, arm.q))
@@ -90,10 +89,8 @@ def test_states_of_drivers_suffice(extra, effort, milliseconds, qos, probe, comm
 def test_the_reason_for_silence_is_in_log_status_and_answer(
     names, changes, reason, probe, commands, start_node
 ):
-    node, arm = (
-        start_node(robot_type='fr3', target='fci'),
-        ArmStream(probe, names, FR3.home),
-    )
+    node = start_node(robot_type='fr3', target='fci')
+    arm = ArmStream(probe, names, FR3.home)
     arm.stamp_ns = 0
     arm.wait_for_listener()
 
@@ -168,7 +165,8 @@ def test_a_tilt_by_gravity_vector_is_asked_about(target, start_node, commands):
 
 
 def test_a_description_published_volatile_is_named(probe, monkeypatch):
-    matched, incompatible = [], []
+    matched = []
+    incompatible = []
     events = PublisherEventCallbacks(
         matched=matched.append,
         incompatible_qos=lambda one: incompatible.append(one.total_count),
@@ -198,7 +196,8 @@ def test_the_model_of_a_simulated_arm_has_its_drives(robot_type, make_node):
     words = [word for name, value in given.items() for word in ('-p', f'{name}:={value}')]
     node = make_node(FeedforwardNode, *words)
     node.trigger_configure()
-    found, listed = node.controller.description, fd.load(robot_type)
+    found = node.controller.description
+    listed = fd.load(robot_type)
     assert found.friction == (listed.friction or listed.simulated_friction)
     drives = listed.simulated_armature
     more = 0.0 if drives is None else drives
@@ -439,7 +438,8 @@ def send_impossible_state(world):
 def test_a_motion_is_told_accepted_followed_and_finished(world, requests):
     world.commands_come()
     world.arm.until_says(COMMANDS, 'running')
-    before, planned = reference_counts(world), len(requests.planned)
+    before = reference_counts(world)
+    planned = len(requests.planned)
     world.probe.references.clear()
     requests.publish(reference_message(multisine(FER, 2.0, 0.2)))
     inertia = requests.inertia
@@ -482,7 +482,8 @@ def test_a_motion_after_a_fault_is_refused_with_its_remedy(world, requests):
         return world.probe.status(COMMANDS).level == 'ERROR'
 
     world.probe.until(faulty, 'a fault')
-    before, planned = reference_counts(world), len(requests.planned)
+    before = reference_counts(world)
+    planned = len(requests.planned)
     requests.publish(named_motion())
     world.probe.until(lambda: latest_report(world, 'state') == 'refused', 'the refusal')
     assert latest_report(world, StatusKey.REFUSAL_ERROR_TYPE) == NotActiveError.__name__

@@ -111,7 +111,8 @@ def test_every_end_of_torques_is_logged_once_with_its_reason(probe, arm, start_n
 def test_faulty_clocks_and_unset_stamps_are_named(probe, arm, start_node):
     start_node(use_sim_time=True, max_state_age=0.1, period=0.05)
     arm.wait_for_listener()
-    clock, ticked = probe.create_publisher(Clock, '/clock', 1), [0]
+    clock = probe.create_publisher(Clock, '/clock', 1)
+    ticked = [0]
 
     def says(text, *, stamps=True, ticks=True):
         now = time.monotonic_ns()
@@ -172,7 +173,8 @@ def test_a_signal_ends_an_arm_that_waits_for_a_torque(probe, start_arm):
     publisher.publish(Float64MultiArray(data=[0.0] * 7))
     probe.until_status('simulator', state='following')
     # The state of the step in which it waits may have come before that status.
-    before, looks = len(states), iter(range(100))
+    before = len(states)
+    looks = iter(range(100))
     probe.until(lambda: len(states) > before or next(looks, None) is None, 'a state or none')
     began = time.monotonic()
     simulator.end()
@@ -183,7 +185,8 @@ def test_an_arm_in_lockstep_steps_no_faster_than_it_is_told(probe, start_arm):
     rate = 100.0  # without the bound, about 2000 steps per second
     publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
     start_arm(lockstep_rate=rate, gravity_compensation=True)
-    told, arms = [], set()
+    told = []
+    arms = set()
 
     def note(message):
         arms.update(one.hardware_id for one in message.status)
@@ -302,7 +305,8 @@ def test_gazebos_arm_is_held_until_commanded_within_the_rate(probe, launch):
         assert min(one, other) - 1e-9 <= torques.min() <= torques.max() <= max(one, other) + 1e-9
         assert len(set(torques.round(9))) > 2  # the torque changed in steps
     # The node drops states of another arm, and passes on the arm's own states that follow.
-    names, before = gazebo.names, len(states)
+    names = gazebo.names
+    before = len(states)
     for gazebo.names in (tuple(name.replace('fr3', 'fer') for name in names), names):
         gazebo.publish(running=True)
     probe.until(lambda: gazebo.publish(running=True) or len(states) > before + 1, 'its states')
@@ -351,7 +355,8 @@ def slow_world(node_world, recording):
 
 
 def test_published_terms_of_played_states_equal_offline_ones(slow_world, recording):
-    world, independent = slow_world, NewtonEulerModel(FER)
+    world = slow_world
+    independent = NewtonEulerModel(FER)
 
     def ask(state, other):
         """Send a state until both of its terms have come; return its stamp [s]."""
@@ -391,7 +396,8 @@ def test_published_terms_of_played_states_equal_offline_ones(slow_world, recordi
 def test_torques_are_added_to_motions_that_are_not_followed(slow_world, recording):
     # It may be for a controller with its own feedback. A finger in it that holds still changes
     # nothing.
-    world, told = slow_world, slow_world.probe.references
+    world = slow_world
+    told = slow_world.probe.references
     references = world.probe.create_publisher(JointTrajectory, '/feedforward/reference', 10)
     world.probe.until(references.get_subscription_count, 'a listener')
     rest = recording.q[-1]
@@ -408,7 +414,8 @@ def test_torques_are_added_to_motions_that_are_not_followed(slow_world, recordin
         return world.filled and told and told[-1].values['state'] == 'interrupted'
 
     world.probe.until(answered, 'the trajectory with efforts, and two reports', every=0.5)
-    begin, end = world.filled[0].points[0], world.filled[0].points[-1]
+    begin = world.filled[0].points[0]
+    end = world.filled[0].points[-1]
     np.testing.assert_allclose(begin.positions, rest, rtol=0, atol=1e-12)
     gravity = NewtonEulerModel(FER).gravity(rest)
     np.testing.assert_allclose(end.effort, gravity, rtol=0, atol=ATOL_NM)

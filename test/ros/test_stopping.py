@@ -28,7 +28,8 @@ from franka_dynamics.ros.trajectory_messages import reference_message
 from .conftest import COMMAND, FER, FER_GRAVITY, HELD_RAD, INCLINED
 
 ZERO = np.zeros(7)
-NODE, STATUS = 'feedforward', 'feedforward: Command'
+NODE = 'feedforward'
+STATUS = 'feedforward: Command'
 
 
 def settled(commands):
@@ -49,7 +50,8 @@ def test_signals_end_at_the_resting_torque_and_exit_zero(
 ):
     node = start_node(target=target, **parameters)
     arm.until(lambda: settled(commands), 'torques')
-    full, count = np.array(commands[-1].data), len(commands)
+    full = np.array(commands[-1].data)
+    count = len(commands)
     node.send(signals[0])
 
     def ended():
@@ -162,7 +164,8 @@ def test_an_arm_is_held_until_a_stalled_node_commands_it(probe, start_arm, start
     os.kill(node.pid, signal.SIGCONT)
     count = answered()
     probe.until(lambda: answered() > count + 100, 'the node is followed again')
-    before, killed = missed(), time.monotonic()
+    before = missed()
+    killed = time.monotonic()
     node.kill()
     # At 0.3 s per step, these steps would exceed the time-out of the test.
     probe.until(lambda: missed() > before + 1000, 'time goes on without a node')
@@ -188,7 +191,8 @@ def test_any_executor_runs_the_node_until_it_is_destroyed(kind, probe, arm, comm
     words = [word for name, value in GIVEN.items() for word in ('-p', f'{name}:={value}')]
     node = make_node(FeedforwardNode, *words, '-r', f'feedforward/command:={COMMAND}')
     probe.declare(ReceiverKind.SIMULATED_ARM)
-    executor, ended = kind(context=node.context), []
+    executor = kind(context=node.context)
+    ended = []
     executor.add_node(node)
 
     def spin():
@@ -213,7 +217,9 @@ def test_a_late_callback_uses_no_destroyed_node(
     make_node,
 ):
     node = make_node(FeedforwardNode, '-p', 'robot_type:=fer', '-p', 'autostart:=false')
-    begun, over, wrong = Event(), Event(), []
+    begun = Event()
+    over = Event()
+    wrong = []
 
     def tasks() -> float:
         begun.set()
@@ -240,7 +246,8 @@ def test_a_node_begins_and_ends_to_answer_states_between_cycles(make_node, monke
     node.trigger_configure()
 
     def ends_during_a_cycle(change) -> bool:
-        active, thread = node.active, Thread(target=change)
+        active = node.active
+        thread = Thread(target=change)
         with node.cycle.lock:  # as another thread's cycle holds it
             thread.start()
             thread.join(1.0)

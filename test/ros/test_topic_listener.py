@@ -56,7 +56,9 @@ def test_json_of_an_arm_in_a_namespace_has_torques_and_limits(launch, probe, cap
         f'--timeout={TIMEOUT_S}',
         '--node=/left/feedforward',
     ]
-    expected, answer, node = NewtonEulerModel(ARM).gravity(ARM.home), {}, {}
+    expected = NewtonEulerModel(ARM).gravity(ARM.home)
+    answer = {}
+    node = {}
 
     def told():
         assert main(asked) == 0
@@ -97,7 +99,9 @@ def test_the_json_of_a_view_has_null_for_unknown():
     ]
 
 
-LEFT, RIGHT, ROOT = '/sim/left/feedforward', '/sim/right/feedforward', '/feedforward'
+LEFT = '/sim/left/feedforward'
+RIGHT = '/sim/right/feedforward'
+ROOT = '/feedforward'
 
 
 @pytest.mark.parametrize(
@@ -148,7 +152,8 @@ def test_positions_are_read_by_name_or_told_missing(arm, probe):
         probe.until(lambda: comes(name=['other', *others[1:]]), 'a refusal')
         assert FER.joint_names[-1] in listener.problem
         probe.until(lambda: comes(position=[np.nan] * 7), 'a refusal of NaN')
-        arm.names, arm.q = others, list(FER.home[::-1])
+        arm.names = others
+        arm.q = list(FER.home[::-1])
         probe.until(comes, 'positions in another order')
         np.testing.assert_array_equal(seen[-1], FER.home)
 
@@ -162,7 +167,8 @@ def test_a_view_of_an_ambiguous_name_leaves_no_node_behind(probe):
     assert len(publishers) == 2 and refusal  # which holds what the view has made
 
 
-JOINT_STATES, COMMAND = '/joint_states', '/effort_controller/commands'
+JOINT_STATES = '/joint_states'
+COMMAND = '/effort_controller/commands'
 
 
 class Graph:

@@ -49,7 +49,9 @@ class Shell:
     """Runs commands in one folder, as a user would."""
 
     def __init__(self, folder, capfd):
-        self.folder, self._capfd, self.behind = folder, capfd, []
+        self.folder = folder
+        self._capfd = capfd
+        self.behind = []
 
     def start(self, words):
         with (self.folder / f'{len(self.behind)}-{words[0]}.log').open('wb') as output:
@@ -63,7 +65,8 @@ class Shell:
         if '--joints-one-by-one' in words:
             limit *= 4.0  # seven motions, of an arm whose time goes slower than the clock
         with processes.failing_after(limit):
-            status, said = main(list(words)), self._capfd.readouterr()
+            status = main(list(words))
+            said = self._capfd.readouterr()
         return status, said.out + said.err
 
     def run(self, words):
@@ -80,7 +83,8 @@ class Shell:
 def shell(tmp_path, capfd, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv('COLUMNS', '200')
-    before, opened = set(processes.descendants(os.getpid())), Shell(tmp_path, capfd)
+    before = set(processes.descendants(os.getpid()))
+    opened = Shell(tmp_path, capfd)
     yield opened
     for process in opened.behind:
         process.kill()  # its nodes end with it
@@ -122,7 +126,8 @@ def through(shell, page, sim):
     Its time goes slower than the clock, because while commands start and look at it, its nodes
     keep a core busy.
     """
-    every, said = [words for words in commands(page) if words[0] != 'sim'], {}
+    every = [words for words in commands(page) if words[0] != 'sim']
+    said = {}
     alone = [words for words in every if {verb(words), ' '.join(words)} & ALONE]
 
     def run(words):

@@ -121,7 +121,9 @@ def test_mujoco_of_the_same_solids_agrees_with_the_arm_file():
     model = mujoco.MjModel.from_xml_string(xml)
     data = mujoco.MjData(model)
     for q, dq, ddq in zip(*fd.sample_states(ARM, 50, seed=0)):
-        data.qpos[:], data.qvel[:], data.qacc[:] = q, dq, ddq
+        data.qpos[:] = q
+        data.qvel[:] = dq
+        data.qacc[:] = ddq
         mujoco.mj_inverse(model, data)
         expected = fd.Model(ARM).inverse_dynamics(q, dq, ddq)
         np.testing.assert_allclose(data.qfrc_inverse, expected, rtol=0.0, atol=ATOL)
@@ -132,7 +134,8 @@ ATOL_NM = 1e-12  # torques up to 100 N m; 2e-14 was measured
 
 def symbols():
     """Return the lengths, masses and sides of the solids that the arm file describes."""
-    lengths, links = fd.RprKinematics.from_description(ARM), ARM.links
+    lengths = fd.RprKinematics.from_description(ARM)
+    links = ARM.links
     tensors = [np.diag(link.inertia_at_center_of_mass) for link in links]
     names = {'g': 9.81, 'I2y': tensors[1][1], 'I2z': tensors[1][2]}
     names |= {name: getattr(lengths, name) for name in ('d0', 'a1', 'a3', 'd2bar')}
@@ -155,16 +158,15 @@ def test_every_line_of_the_report_is_what_the_formulations_say():
     )  # imports sympy
 
     text = compile(python_text(rpr_report_sections()), 'rpr_report.py', 'exec')
-    model, box = fd.Model(ARM), np.diag(ARM.links[1].inertia_at_center_of_mass)
+    model = fd.Model(ARM)
+    box = np.diag(ARM.links[1].inertia_at_center_of_mass)
     # At these positions w and C3 are positive.
     bounds = [-3.0, -0.2, -1.4], [3.0, 0.3, 1.4]
     for q, dq, _ in zip(*fd.sample_states(ARM, 5, seed=0)):
         q = np.clip(q, *bounds)
-        frames, jacobian, mass = (
-            model.frames(q),
-            model.jacobian(q),
-            model.mass_matrix(q),
-        )
+        frames = model.frames(q)
+        jacobian = model.jacobian(q)
+        mass = model.mass_matrix(q)
         found = symbols() | dict(zip(('px', 'py', 'pz'), frames[2][:3, 3]))
         found |= {f'q{i + 1}': q[i] for i in range(3)} | {f'dq{i + 1}': dq[i] for i in range(3)}
         exec(text, found)

@@ -45,7 +45,8 @@ MODEL = fd.NewtonEulerModel(FER)
 STEP = 1e-3
 
 WEIGHTLESS = {'brake_release_after': 0.0, 'gravity': (0.0, 0.0, 0.0)}
-STILL, LAST = np.zeros(7), np.eye(7)[6]
+STILL = np.zeros(7)
+LAST = np.eye(7)[6]
 
 
 def arm(description=FER, **changes):
@@ -60,7 +61,8 @@ def stepped(simulation, torque, count=1):
 
 
 def test_brakes_open_the_stated_time_after_the_first_command():
-    simulation, gravity = arm(brake_release_after=0.2), MODEL.gravity(FER.home)
+    simulation = arm(brake_release_after=0.2)
+    gravity = MODEL.gravity(FER.home)
     opened = next(k for k in range(400) if simulation.step(gravity) or not simulation.is_braked)
     assert opened * STEP == pytest.approx(0.2, abs=STEP)
 
@@ -84,7 +86,8 @@ def test_an_arm_with_own_compensation_stays_and_measures_gravity():
 def test_effort_sensors_see_friction_as_the_real_arms_do():
     simulation = arm(friction=True, brake_release_after=0.0)
     torque = MODEL.gravity(FER.home) + np.array([0.0, 0.0, 0.0, 0.0, 0.3, 0.0, 0.3])
-    before, after = stepped(simulation, torque, 99), stepped(simulation, torque)
+    before = stepped(simulation, torque, 99)
+    after = stepped(simulation, torque)
     acceleration = (after.velocity - before.velocity) / STEP
     friction = FER.friction.torque(before.velocity)
     assert np.abs(friction).max() > 0.1
@@ -153,7 +156,8 @@ def test_a_push_accelerates_the_arm_by_its_points_jacobian(link, point):
 
 def test_an_arm_given_a_load_moves_with_its_mass_and_inertia():
     load_in_hand = fd.LinkInertia.from_center_of_mass(1.5, (0.03, -0.02, 0.1), 0.05 * np.eye(3))
-    simulation, torque = arm(brake_release_after=0.0), np.linspace(5.0, -5.0, 7)
+    simulation = arm(brake_release_after=0.0)
+    torque = np.linspace(5.0, -5.0, 7)
     simulation.set_payload(load_in_hand)
     loaded = fd.NewtonEulerModel(FER.with_payload(load_in_hand))
     expected = loaded.forward_dynamics(FER.home, STILL, torque) * STEP
@@ -205,7 +209,8 @@ def test_real_effects_leave_out_what_is_unknown_of_the_joints():
 def test_friction_for_simulation_alone_acts():
     # The FR3, for which friction between commanded torque and motion is published, is pushed at
     # its first joint by less than the Coulomb friction of 1.137 N m.
-    fr3, moved = load('fr3'), {}
+    fr3 = load('fr3')
+    moved = {}
     assert fr3.friction is None
     for friction in (False, True):
         simulation = arm(fr3, friction=friction, **WEIGHTLESS)
@@ -218,7 +223,8 @@ def test_an_arm_that_runs_away_is_braked_where_last_seen(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # MuJoCo writes its warnings to a file
     simulation = arm(brake_release_after=0.0)
     # Far beyond what the arm itself can give: its stops hold against that.
-    torque, before = 1e6 * FER.limit('effort'), FER.home
+    torque = 1e6 * FER.limit('effort')
+    before = FER.home
     while not simulation.runaway_text:
         assert simulation.time < 10.0
         before = simulation.position
@@ -242,7 +248,9 @@ def test_a_joint_under_lasting_torque_is_said_to_be_at_its_stop():
 LINK = fd.LinkInertia.from_center_of_mass(5.0, np.zeros(3), (1.0, 0.0, 0.0, 1.0, 0.0, 1.0))
 ONLY = {'joints': (replace(FER.joints[0], limits=JointLimits()),), 'links': (LINK,)}
 SINGLE = replace(FER, **ONLY, home=np.zeros(1), simulated_armature=None, friction=None)
-K, D, B = 12e3, 10.0, 0.15
+K = 12e3
+D = 10.0
+B = 0.15
 
 
 def single_arm(ripple=0.0):
@@ -264,7 +272,8 @@ def test_a_torque_step_swings_as_the_two_mass_equations_say():
     exact = solve_ivp(two_masses, (0.0, 0.06), [0.0] * 4, t_eval=time, rtol=1e-9, atol=1e-12).y
     gear = K * (exact[0] - exact[1]) + D * (exact[2] - exact[3])
     # When simulated in steps of 1 ms.
-    arm, found = single_arm(), []
+    arm = single_arm()
+    found = []
     for _ in time:
         arm.step(np.array([torque]))
         reading = arm.read()
@@ -289,7 +298,9 @@ def test_at_rest_the_gear_carries_gravity_without_a_jolt():
 
 
 def test_the_gear_ripples_in_proportion_to_speed():
-    arm, effort, speed = single_arm(ripple=0.3), [], 0.8
+    arm = single_arm(ripple=0.3)
+    effort = []
+    speed = 0.8
     for _ in range(6000):
         reading = arm.read()
         arm.step(2.0 * (speed - reading.velocity))
@@ -316,7 +327,8 @@ GRAVITY = (1.0, -2.0, -9.0)
 def oracle(model, q, dq):
     """Return bias force, mass matrix and flange pose as MuJoCo computes them."""
     data = mujoco.MjData(model)
-    data.qpos[:], data.qvel[:] = q, dq
+    data.qpos[:] = q
+    data.qvel[:] = dq
     mujoco.mj_forward(model, data)
     mass = np.zeros((model.nv, model.nv))
     mujoco.mj_fullM(model, data, mass)
@@ -330,10 +342,8 @@ def oracle(model, q, dq):
 @pytest.mark.parametrize('name', ARMS)
 def test_bias_mass_matrix_and_pose_agree_with_mujocos(name):
     arm = ARMS[name]
-    written, model = (
-        fd.NewtonEulerModel(arm, GRAVITY),
-        build_mujoco_model(arm, gravity=GRAVITY),
-    )
+    written = fd.NewtonEulerModel(arm, GRAVITY)
+    model = build_mujoco_model(arm, gravity=GRAVITY)
     for q, dq, _ in zip(*fd.sample_states(arm, 20, seed=11)):
         bias, mass, pose = oracle(model, q, dq)
         scale = max(1.0, np.abs(bias).max())
@@ -368,7 +378,8 @@ def test_a_joint_at_full_torque_is_held_at_its_stop():
 
 
 def test_stops_change_nothing_for_an_arm_within_its_limits():
-    arm, states = fd.load('fr3'), []
+    arm = fd.load('fr3')
+    states = []
     for stops in (False, True):
         model = build_mujoco_model(arm, stops=stops)
         data = mujoco.MjData(model)
@@ -411,7 +422,8 @@ def test_the_worlds_gravity_and_name_are_ours():
 
 
 def test_a_world_contains_the_arm_and_all_that_it_had(tmp_path):
-    file, arm = CONFIG / 'gazebo_world.sdf', tmp_path / 'arm.urdf'
+    file = CONFIG / 'gazebo_world.sdf'
+    arm = tmp_path / 'arm.urdf'
     before = ElementTree.parse(file).find('world')
     world = ElementTree.fromstring(gazebo.world_with_arm(file, arm)).find('world')
     *kept, include = world
@@ -445,7 +457,9 @@ MOST_RAD = 0.03  # 0.028 of a bare fr3's last joint with states 20 ms old; the o
 
 def test_the_node_brings_the_arm_back_after_a_lost_cycle():
     # The states are 20 cycles old. The slowest motion decays by 0.47 1/s.
-    arm, seconds, age = fd.load('fr3'), 2.0, 20
+    arm = fd.load('fr3')
+    seconds = 2.0
+    age = 20
     simulation = ArmSimulation(arm, SimulationSettings(brake_release_after=0.0))
     kp, kd = map(tuple, default_gains(arm))
     controller = core(Settings('gz_ros2_control', kp=kp, kd=kd), arm=arm)
@@ -453,7 +467,8 @@ def test_the_node_brings_the_arm_back_after_a_lost_cycle():
     for k in range(HELD + round(seconds / STEP)):
         torque = controller.step(*states[max(k - age, 0)], STEP * k)
         if k >= HELD:
-            lost, heard = k == HELD, k >= HELD + UNTIL_THE_NODE_IS_HEARD
+            lost = k == HELD
+            heard = k >= HELD + UNTIL_THE_NODE_IS_HEARD
             held = 0.0 * gazebo.holding_torque(arm) if lost else gazebo.holding_torque(arm)
             simulation.step(torque if heard else held)
             reading = simulation.read()

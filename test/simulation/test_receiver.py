@@ -22,7 +22,8 @@ from ..control.closed_loop import FER, GRAVITY, KD, KP, Loop, STILL
 
 TIMEOUT_S = 0.05
 LARGEST_STEP = 1.0 + 1e-9  # [N m] per cycle: 1000 N m/s
-LIMIT, OTHER = FER.limit('effort'), TorqueRefusal.OTHER_PUBLISHER
+LIMIT = FER.limit('effort')
+OTHER = TorqueRefusal.OTHER_PUBLISHER
 # Torques by joint that the receiver in C++ refuses as well (test/cpp_package/test_core.py).
 BEYOND = (
     {0: LIMIT[0] + 1e-9},
@@ -39,11 +40,14 @@ class Received(Loop):
     def __init__(self, settings, **simulation):
         super().__init__(settings, **simulation)
         self.receiver = TorqueReceiver(FER, settings, TIMEOUT_S)
-        self.sending, self.number, self.applied = True, 0, [np.zeros(7)]
+        self.sending = True
+        self.number = 0
+        self.applied = [np.zeros(7)]
         step = self.arm.step
 
         def receive(command, *, is_new):
-            reading, is_new = self.arm.read(), is_new and self.sending
+            reading = self.arm.read()
+            is_new = is_new and self.sending
             if is_new:
                 self.number += 1
                 self.receiver.accept(command, self.number)
@@ -81,7 +85,8 @@ def played(receiver, states, sent=lambda k: (), stamp=lambda k: 1e-3 * k, dq=lam
     These are pairs of torques, or one for all joints, and a number. Returns the applied torques,
     and for each state the answers to its torques.
     """
-    applied, answers = [], []
+    applied = []
+    answers = []
     for k in range(states):
         applied.append(receiver.step(stamp(k), FER.home, dq(k)))
         answers.append([receiver.accept(np.full(7, torque), n) for torque, n in sent(k)])
@@ -101,7 +106,8 @@ def test_a_moving_arm_whose_sender_is_killed_comes_to_rest(target):
         assert loop.arm.time < 30.0
     assert loop.speed < 1.5 * MAX_REST_SPEED_RAD_S
     # What remains of the speed decays with braking's time constant.
-    stands_at, moves_by = loop.arm.position, 1.1 * loop.speed * BRAKING_TIME_CONSTANT_S
+    stands_at = loop.arm.position
+    moves_by = 1.1 * loop.speed * BRAKING_TIME_CONSTANT_S
     loop.run(1.0)
     assert loop.largest_step <= LARGEST_STEP and loop.receiver.timeout_count == 1
     if target == 'fci':
@@ -198,7 +204,8 @@ def test_one_repeated_late_or_lost_message_stops_nothing(numbers, refused):
 
 @pytest.mark.parametrize('target', ['mujoco', 'fci'])
 def test_after_one_state_that_is_not_finite_braking_goes_on(target):
-    loop, states = in_motion(target), []
+    loop = in_motion(target)
+    states = []
     step = loop.receiver.step
 
     def once_nan(stamp, q, dq):
@@ -206,7 +213,8 @@ def test_after_one_state_that_is_not_finite_braking_goes_on(target):
         bad = (states[-1] is ReceiverState.BRAKING) and states.count(ReceiverState.BRAKING) == 20
         return step(stamp, np.full(7, np.nan) if bad else q, dq)
 
-    loop.receiver.step, loop.sending = once_nan, False
+    loop.receiver.step = once_nan
+    loop.sending = False
     loop.run(1.0)
     assert ReceiverState.FAULT in states
     end = ReceiverState.HOLDING if target == 'mujoco' else ReceiverState.STOPPED
@@ -243,7 +251,8 @@ def test_a_torque_before_the_first_state_is_followed():
     [({}, False), ({0: LIMIT[0]}, False), *((one, True) for one in BEYOND)],
 )
 def test_an_impossible_torque_is_refused_until_the_time_out(change, refused):
-    receiver, torque = fci_receiver(), np.zeros(7)
+    receiver = fci_receiver()
+    torque = np.zeros(7)
     receiver.step(0.0, FER.home, np.zeros(7))
     for joint, value in change.items():
         torque[joint] = value
@@ -266,7 +275,9 @@ def test_an_impossible_torque_is_refused_until_the_time_out(change, refused):
 def test_a_dead_senders_arm_is_braked_after_a_clock_set_back(target):
     loop = in_motion(target)
     loop.sending = False
-    receiver, applied, reading = loop.receiver, [], loop.arm.read()
+    receiver = loop.receiver
+    applied = []
+    reading = loop.arm.read()
     # As when a simulation is reset: stamps begin at zero, again and again.
     for k in range(1000):
         stamp = reading.time + 1e-3 * k if k < 5 else 1e-3 * (k % 150)
@@ -280,9 +291,14 @@ def test_a_dead_senders_arm_is_braked_after_a_clock_set_back(target):
 
 @pytest.mark.parametrize('target', ['mujoco', 'fci'])
 def test_a_braked_arm_that_something_drives_is_let_go(target):
-    receiver, carried = receiver_of(target), GRAVITY * (target == 'mujoco')
+    receiver = receiver_of(target)
+    carried = GRAVITY * (target == 'mujoco')
     # Faster and faster, although it is braked.
-    torques, dq = [(carried, None)], lambda k: min(0.01 * k, 5.0) * np.eye(7)[0]
+    torques = [(carried, None)]
+
+    def dq(k):
+        return min(0.01 * k, 5.0) * np.eye(7)[0]
+
     applied, _ = played(receiver, 600, lambda k: torques * (k == 0), dq=dq)
     assert receiver.state is ReceiverState.FAULT
     np.testing.assert_allclose(applied[-1], carried, rtol=0.0, atol=1e-9)
@@ -292,7 +308,11 @@ def test_a_braked_arm_that_something_drives_is_let_go(target):
 
 
 def test_a_pushed_wrist_that_hardly_brakes_is_not_let_go():
-    receiver, dq = receiver_of('mujoco'), lambda k: min(0.01 * k, 4.0) * np.eye(7)[6]
+    receiver = receiver_of('mujoco')
+
+    def dq(k):
+        return min(0.01 * k, 4.0) * np.eye(7)[6]
+
     played(receiver, 600, lambda k: [(GRAVITY, None)] * (k == 0), dq=dq)
     assert receiver.state is ReceiverState.BRAKING
 
@@ -305,8 +325,13 @@ def test_a_pushed_wrist_that_hardly_brakes_is_not_let_go():
     ],
 )
 def test_a_held_arm_that_something_drives_is_held_on(states, sent, joint, speed, braked):
-    receiver, one = receiver_of('mujoco'), np.eye(7)[joint]
-    torques, dq = [(GRAVITY, None)], lambda k: speed(k) * one
+    receiver = receiver_of('mujoco')
+    one = np.eye(7)[joint]
+    torques = [(GRAVITY, None)]
+
+    def dq(k):
+        return speed(k) * one
+
     applied, _ = played(receiver, states, lambda k: torques * (k < sent), dq=dq)
     assert receiver.state is ReceiverState.HOLDING and applied[-1][joint] < GRAVITY[joint] - braked
 
@@ -324,10 +349,12 @@ def test_a_held_arm_that_something_drives_is_held_on(states, sent, joint, speed,
     ],
 )
 def test_states_that_cannot_be_end_a_dead_senders_torque(target, begin, what, value):
-    receiver, applied = receiver_of(target), [np.zeros(7)]
+    receiver = receiver_of(target)
+    applied = [np.zeros(7)]
     resting = GRAVITY if target == 'mujoco' else STILL
     for k in range(500):
-        q, dq = FER.home.copy(), STILL.copy()
+        q = FER.home.copy()
+        dq = STILL.copy()
         if k >= begin and (np.isnan(value) or k < 300):
             (q if what == 'q' else dq)[1] = value
         with np.errstate(over='ignore', invalid='ignore'):
@@ -373,7 +400,8 @@ def test_whatever_is_sent_the_torque_is_within_limit_and_rate(name):
     arm = load(name)
     receiver = TorqueReceiver(arm, Settings(target='mujoco'), TIMEOUT_S)
     rng = np.random.default_rng(1)
-    applied, stamp = [np.zeros(7)], 0.0
+    applied = [np.zeros(7)]
+    stamp = 0.0
     for k in range(1500):
         stamp += rng.choice([0.0, 1e-3, 2e-3, -1e-3, 1.0])
         q, dq = rng.uniform(-2.0, 2.0, (2, 7)) * rng.choice([1.0, np.nan], p=[0.9, 0.1])

@@ -34,7 +34,8 @@ from .urdf_texts import (
 from ..agreement import assert_near, refuses
 
 FER = urdf_text(load('fer'))
-JOINT3, LINK3 = "joint[@name='fer_joint3']", "link[@name='fer_link3']"
+JOINT3 = "joint[@name='fer_joint3']"
+LINK3 = "link[@name='fer_link3']"
 
 
 def doubled(parent, tag):
@@ -129,7 +130,8 @@ def test_a_bound_left_out_is_that_of_the_format():
     ],
 )
 def test_what_changes_no_torque_is_no_reason_to_refuse(text):
-    arm, expected = fd.import_urdf(text), fd.import_urdf(FER)
+    arm = fd.import_urdf(text)
+    expected = fd.import_urdf(FER)
     assert arm.joint_names == expected.joint_names and fd.crosscheck(arm, count=5).passed
     assert find_implausible_values(parse_robot(text)) == find_implausible_values(parse_robot(FER))
 
@@ -326,7 +328,8 @@ FORWARD, SIDEWAYS = (
     '0 0 0',
     '0 -1.5707963267948966 0',
 )  # z, or x, points away from the arm
-LOAD, Q = [2.0, 0.01, 0.0, 0.05], np.array([0.4, -0.7])
+LOAD = [2.0, 0.01, 0.0, 0.05]
+Q = np.array([0.4, -0.7])
 
 
 def arm_with(*tools):
@@ -536,7 +539,8 @@ def test_a_body_of_inertia_without_mass_counts():
         f'<link name="rotor">{ROTOR}</link><joint name="rotor_joint" type="fixed">'
         '<parent link="fer_link3"/><child link="rotor"/></joint>',
     )
-    chain, bare = read_chain(text, NAMES), read_chain(FER, NAMES)
+    chain = read_chain(text, NAMES)
+    bare = read_chain(FER, NAMES)
     added = (chain.inertia('fer_link3') - bare.inertia('fer_link3')).inertia
     np.testing.assert_allclose(added, 0.5 * np.eye(3), rtol=0.0, atol=ROUNDING)
     assert 'rotor' in chain.links_with_mass['fer_link3']

@@ -89,9 +89,11 @@ def test_gravity_is_along_z_of_the_root_link_whatever_the_mount(text):
     # The mount stays in what is written.
     again = load(urdf_text(arm))
     simulated = mujoco.MjModel.from_xml_string(mjcf_text(arm, ideal=True))
-    data, models = mujoco.MjData(simulated), (Model(arm), Model(again))
+    data = mujoco.MjData(simulated)
+    models = (Model(arm), Model(again))
     for q in sample_states(arm, 5).q:
-        data.qpos[:], data.qvel[:] = q, 0.0
+        data.qpos[:] = q
+        data.qvel[:] = 0.0
         mujoco.mj_forward(simulated, data)
         for model in models:
             np.testing.assert_allclose(model.gravity(q), data.qfrc_bias, rtol=0.0, atol=1e-9)

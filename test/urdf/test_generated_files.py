@@ -41,10 +41,8 @@ def test_the_committed_files_are_what_is_generated_again():
 
 @ARMS
 def test_pinocchio_has_the_torques_of_a_committed_urdf(arm, capfd):
-    text, description = (
-        committed(f'{arm}.urdf').read_text(encoding='utf-8'),
-        fd.load(arm),
-    )
+    text = committed(f'{arm}.urdf').read_text(encoding='utf-8')
+    description = fd.load(arm)
     tip = f'{arm}_link{description.n + 1}'
     origin = UrdfProvenance('', text, description.joint_names, (), tip)
     for found in compare_with_urdf(replace(description, urdf=origin)):
@@ -54,7 +52,8 @@ def test_pinocchio_has_the_torques_of_a_committed_urdf(arm, capfd):
 
 
 def test_differences_from_a_urdf_are_of_masses_and_place():
-    text, other = urdf_text(fd.load('fer')), fd.load('fer', 'franka_description')
+    text = urdf_text(fd.load('fer'))
+    other = fd.load('fer', 'franka_description')
     states = fd.sample_states(other, 50)
     between = [fd.NewtonEulerModel(arm).gravity(states.q) for arm in (fd.load('fer'), other)]
     shifted = np.eye(4)
@@ -80,9 +79,13 @@ def test_mujoco_loads_a_committed_file_with_the_rows_torques(arm, suffix, capfd)
     described = fd.load(arm)
     if suffix == 'xml' and described.simulated_armature is not None:
         described = described.with_armature()
-    data, states, found = mujoco.MjData(model), fd.sample_states(described, 50, 0), []
+    data = mujoco.MjData(model)
+    states = fd.sample_states(described, 50, 0)
+    found = []
     for q, dq, ddq in zip(*states):
-        data.qpos[:], data.qvel[:], data.qacc[:] = q, dq, ddq
+        data.qpos[:] = q
+        data.qvel[:] = dq
+        data.qacc[:] = ddq
         mujoco.mj_inverse(model, data)
         found.append(data.qfrc_inverse.copy())
     expected = fd.NewtonEulerModel(described).inverse_dynamics(*states)
@@ -110,7 +113,8 @@ def test_mujoco_finds_no_links_touching_in_the_home_pose(arm):
 
 
 def test_an_mjcfs_motors_limits_and_home_are_the_described_ones():
-    model, fr3 = mujoco.MjModel.from_xml_path(str(committed('fr3.xml'))), fd.load('fr3')
+    model = mujoco.MjModel.from_xml_path(str(committed('fr3.xml')))
+    fr3 = fd.load('fr3')
     limits = [fr3.limit(name) for name in ('lower', 'upper', 'effort')]
     np.testing.assert_array_equal((*model.jnt_range.T, model.actuator_ctrlrange[:, 1]), limits)
     np.testing.assert_allclose(model.key_qpos[0], fr3.home, rtol=0.0, atol=1e-14)
@@ -186,7 +190,8 @@ def test_a_massless_link_keeps_its_inertia():
 
 
 def test_mujoco_and_pinocchio_read_identified_friction():
-    rpr, ones = fd.load('rpr'), np.ones(3)
+    rpr = fd.load('rpr')
+    ones = np.ones(3)
     friction = MaxwellSlipFriction(0.3 * ones, 0.2 * ones, 0.1 * ones, [0.4 * ones], [0.004])
     arm = replace(rpr, friction=friction)
     # The even part of the torque at 1 rad/s, where every element slips, is viscous and Coulomb.

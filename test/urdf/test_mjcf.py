@@ -62,12 +62,15 @@ def by_mujoco(text, q, dq, ddq):
     for one in (*meshed, *spec.meshes, *spec.materials, *spec.textures):
         spec.delete(one)
     for joint in spec.joints:
-        joint.armature, joint.frictionloss = 0.0, 0.0
+        joint.armature = 0.0
+        joint.frictionloss = 0.0
         joint.damping = np.zeros_like(joint.damping)
     model = spec.compile()
     model.opt.disableflags = mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
     data = mujoco.MjData(model)
-    data.qpos[:], data.qvel[:], data.qacc[:] = q, dq, ddq
+    data.qpos[:] = q
+    data.qvel[:] = dq
+    data.qacc[:] = ddq
     mujoco.mj_inverse(model, data)
     return data
 
@@ -90,10 +93,8 @@ def test_an_mjcf_moves_as_in_mujoco(joints):
 def test_an_mjcf_is_read_as_by_pinocchio(tmp_path):
     text = ARM.format(joints=PLAIN).replace('<geom type="mesh" mesh="missing"/>', '')
     (tmp_path / 'arm.xml').write_text(text)
-    arm, native = (
-        fd.load(tmp_path / 'arm.xml'),
-        pin.buildModelFromMJCF(str(tmp_path / 'arm.xml')),
-    )
+    arm = fd.load(tmp_path / 'arm.xml')
+    native = pin.buildModelFromMJCF(str(tmp_path / 'arm.xml'))
     native.armature = np.zeros(2)
     data = native.createData()
     for q, dq, ddq in zip(*fd.sample_states(arm, 5)):
@@ -252,7 +253,8 @@ def test_what_cannot_be_read_is_one_sentence(tmp_path, monkeypatch):
 
 
 OPTION = '<mujoco model="two_link">', '<mujoco model="two_link"><option {}/>'
-ELBOW, UPPER = ('name="elbow"', 'name="elbow" {}'), ('name="upper"', 'name="upper" {}')
+ELBOW = ('name="elbow"', 'name="elbow" {}')
+UPPER = ('name="upper"', 'name="upper" {}')
 
 
 @pytest.mark.parametrize(
@@ -324,13 +326,16 @@ COMPILED = """<mujoco><compiler angle="radian" {}/><worldbody>
 @pytest.mark.filterwarnings('ignore')
 def test_masses_and_tensors_are_those_of_mujocos_compiler(words, izz, said):
     text = COMPILED.format(words, izz)
-    arm, model = fd.load(text), mujoco.MjModel.from_xml_string(text)
+    arm = fd.load(text)
+    model = mujoco.MjModel.from_xml_string(text)
     assert said in ' '.join(arm.notes)
     assert len([note for note in arm.notes if 'compiler' in note]) <= 1
     assert [link.mass for link in arm.links] == model.body_mass[2:].tolist()
     for q, dq, ddq in zip(*fd.sample_states(arm, 3)):
         data = mujoco.MjData(model)
-        data.qpos[:], data.qvel[:], data.qacc[:] = q, dq, ddq
+        data.qpos[:] = q
+        data.qvel[:] = dq
+        data.qacc[:] = ddq
         model.opt.disableflags = mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
         mujoco.mj_inverse(model, data)
         tau = fd.Model(arm).inverse_dynamics(q, dq, ddq)

@@ -27,7 +27,8 @@ def side(name, geometry=BOX, links=3):
     """Return links and joints of an arm whose links are homogeneous boxes along z."""
     x, y, z = np.square(SIZE) * MASS / 12.0
     tensor = f'ixx="{y + z}" ixy="0" ixz="0" iyy="{x + z}" iyz="0" izz="{x + y}"'
-    parts, parent = [], 'base'
+    parts = []
+    parent = 'base'
     for i in range(1, links + 1):
         link = f'{name}link{i}'
         parts.append(

@@ -87,7 +87,8 @@ def test_xacros_ros2_control_has_effort_and_initial_values():
             initial_efforts='1 2 3',
         )
     )
-    system, plugin = robot.find('ros2_control'), robot.find('gazebo/plugin')
+    system = robot.find('ros2_control')
+    plugin = robot.find('gazebo/plugin')
     assert system.find('hardware/plugin').text == 'gz_ros2_control/GazeboSimSystem'
     assert tuple(joint.get('name') for joint in system.findall('joint')) == load('rpr').joint_names
     values = [one.text for one in system.findall('joint/state_interface/param')]
@@ -135,7 +136,8 @@ def test_packages_are_found_beside_xacro_files(write, parts, given, mass):
 
 
 def test_threads_may_load_xacro_files_at_once(write):
-    path, masses = write('src/parts'), [1.0 + k for k in range(60)]
+    path = write('src/parts')
+    masses = [1.0 + k for k in range(60)]
     with ThreadPoolExecutor(6) as pool:
         found = pool.map(lambda mass: load_arm(path, xacro={'mass': mass}).links[0].mass, masses)
         assert [*found] == masses
@@ -163,7 +165,8 @@ def test_wrong_arguments_and_missing_packages_are_named(write, argument, given, 
 
 
 def test_arguments_are_those_of_each_xacro_file_that_is_compared(write, tmp_path):
-    file, given = write('src/parts'), {'mass': 3.5}
+    file = write('src/parts')
+    given = {'mass': 3.5}
     arm = load_arm(file, xacro=given)
     write_urdf(arm, tmp_path / 'arm.urdf')
     for pair in ((arm, file), (file, arm), (file, file), (file, tmp_path / 'arm.urdf')):

@@ -55,7 +55,8 @@ def random_chain(rng, kinds):
     """Return the URDF of a random chain with inertias, its axes in any direction."""
 
     def joint(name, kind, parent, child, rest=''):
-        xyz, rpy = numbers(rng.normal(size=3)), numbers(rng.uniform(-3, 3, 3))
+        xyz = numbers(rng.normal(size=3))
+        rpy = numbers(rng.uniform(-3, 3, 3))
         return (
             f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
             f'<origin xyz="{xyz}" rpy="{rpy}"/>{rest}</joint>'
@@ -82,9 +83,12 @@ def random_chain(rng, kinds):
 def by_pinocchio(text, names, q, dq, held=None):
     """Return M, C dq and g of the named joints; the others stand still at zero or as held."""
     model = pin.buildModelFromXML(text)
-    data, step, speed = model.createData(), np.zeros(model.nv), np.zeros(model.nv)
+    data = model.createData()
+    step = np.zeros(model.nv)
+    speed = np.zeros(model.nv)
     at = [model.joints[model.getJointId(name)].idx_v for name in names]
-    step[at], speed[at] = q, dq
+    step[at] = q
+    speed[at] = dq
     for name, position in (held or {}).items():
         step[model.joints[model.getJointId(name)].idx_v] = position
     place = pin.integrate(model, pin.neutral(model), step)

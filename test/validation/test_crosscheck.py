@@ -49,7 +49,8 @@ def test_all_formulations_agree_on_any_arm_in_every_quantity(seed):
 
 def test_slow_motion_loses_no_digit():
     arm = fd.load('fr3')
-    q, dq = arm.home, np.linspace(0.3, -1.0, 7)
+    q = arm.home
+    dq = np.linspace(0.3, -1.0, 7)
     for formulation in FORMULATIONS.values():
         model = formulation(arm, GRAVITY)
         fast, slow = (model.coriolis(q, dq * s) / s**2 for s in (1.0, 1e-7))
@@ -82,7 +83,8 @@ def test_the_backends_equations_are_lagranges(seed):
 @pytest.mark.parametrize('seed', range(4))
 def test_jacobians_of_any_frame_of_any_arm_are_pinocchios(reference_frame, seed):
     arm, gravity, states = random_case(seed)
-    backend, models = fd.Model(arm, gravity), [own(arm, gravity) for own in OWN]
+    backend = fd.Model(arm, gravity)
+    models = [own(arm, gravity) for own in OWN]
     for frame in (*range(1, arm.n + 2), FLANGE):
         expected = backend.jacobian(states.q, frame, reference_frame)
         for model in models:
@@ -95,7 +97,8 @@ def test_jacobians_of_any_frame_of_any_arm_are_pinocchios(reference_frame, seed)
 def test_a_wrench_on_the_flange_acts_as_in_pinocchio(own, seed):
     arm, gravity, states = random_case(seed)
     wrench = np.random.default_rng(seed).normal(size=6) * 20.0
-    backend, model = fd.Model(arm, gravity), own(arm, gravity)
+    backend = fd.Model(arm, gravity)
+    model = own(arm, gravity)
     tau = backend.inverse_dynamics(*states, wrench=wrench)
     assert np.abs(tau - model.inverse_dynamics(*states)).max() > 1e-3
     assert_near(model.inverse_dynamics(*states, wrench=wrench), tau, RTOL)
@@ -172,7 +175,8 @@ def fer_of_mass(factor):
 
 @pytest.mark.parametrize('factor', [1e-6, 30.0, 1e4])
 def test_masses_of_any_size_pass_both_comparisons(factor):
-    arm, gravity = fer_of_mass(factor), (1.0, -2.0, -9.0)
+    arm = fer_of_mass(factor)
+    gravity = (1.0, -2.0, -9.0)
     report = fd.crosscheck(arm, gravity=gravity, count=50, seed=4)
     report.require()
     assert (report.state_count, report.gravity) == (50, gravity)
@@ -207,10 +211,8 @@ def test_a_wrong_quantity_is_named_and_raises(quantity, error, mass, monkeypatch
         values = getattr(fd.NewtonEulerModel, quantity)(model, *states)
         return values - error * np.abs(values).max()
 
-    arm, faulty = (
-        fer_of_mass(mass),
-        type('Faulty', (fd.NewtonEulerModel,), {quantity: too_small}),
-    )
+    arm = fer_of_mass(mass)
+    faulty = type('Faulty', (fd.NewtonEulerModel,), {quantity: too_small})
     monkeypatch.setitem(FORMULATIONS, 'exponentials', faulty)
     failed = fd.compare_formulations(arm, count=20, seed=5)
     assert not failed.passed and np.isnan(failed.largest) == np.isnan(error)
@@ -269,11 +271,9 @@ class ServedModel:
     """A stand-in for libfranka's model, with an error in one inertia or another tool."""
 
     def __init__(self, extra=0.0, tool=TOOL, arm=FR3):
-        self._term, self._tool, self._extra = (
-            terms_of(arm),
-            tool,
-            np.diag(6 * [0.0] + [extra]),
-        )
+        self._term = terms_of(arm)
+        self._tool = tool
+        self._extra = np.diag(6 * [0.0] + [extra])
 
     def mass(self, state):
         return by_columns(self._term('mass_matrix', (*state.q,)) + self._extra)
@@ -321,7 +321,8 @@ def test_only_a_large_inertia_error_is_refused():
 
 
 def test_a_ball_that_one_side_lacks_differs_in_gravity_and_load():
-    heavy, loaded = FR3.with_payload(BALL), read_state(load_kg=3.0)
+    heavy = FR3.with_payload(BALL)
+    loaded = read_state(load_kg=3.0)
     known = 'g by the load the robot knows ({} kg)'
     assert set(refused(ServedModel(), arm=heavy)) >= {'g', known.format(0)}
     assert set(refused(ServedModel(arm=heavy), loaded)) >= {'g', known.format(3)}
@@ -365,7 +366,8 @@ def test_an_arm_of_other_joints_is_refused():
 
 
 def test_a_comparison_leaves_the_robots_state_as_it_was():
-    before, state = read_state(load_kg=3.0), read_state(load_kg=3.0)
+    before = read_state(load_kg=3.0)
+    state = read_state(load_kg=3.0)
     robot_model.compare_with_robot(state, ServedModel(), FR3, FR3)
     assert state == before
     with pytest.raises(AttributeError):

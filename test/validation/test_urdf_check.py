@@ -29,7 +29,8 @@ from ..arms import random_arm, with_joint, with_link, with_row_shifted
 from ..urdf.urdf_texts import edited, without
 
 ROUNDING = 1e-14  # kg m^2
-GAZ, FR3 = fd.load('fer', 'gaz2019'), fd.load('fr3')
+GAZ = fd.load('fer', 'gaz2019')
+FR3 = fd.load('fr3')
 about_center = fd.LinkInertia.from_center_of_mass
 TOOL = about_center(1.2, (0.01, 0.02, 0.08), 0.002 * np.eye(3))
 
@@ -114,7 +115,8 @@ FER_URDF = urdf_text(GAZ)
 HAND = fd.load_hand('franka_hand')
 TURNED = HAND.expressed_in(pose_from_xyz_rpy(np.zeros(3), (0.0, 0.0, np.pi / 2)))
 COARSE = fd.load('fer', 'franka_description')
-ABOUT_ORIGIN, IMPOSSIBLE = GAZ.links[2].inertia, np.diag([0.01, 0.01, 0.03])
+ABOUT_ORIGIN = GAZ.links[2].inertia
+IMPOSSIBLE = np.diag([0.01, 0.01, 0.03])
 UNKNOWN_TOO = {'accept_unknown_inertials': True}
 
 
@@ -272,7 +274,8 @@ def test_the_nearest_set_is_that_of_the_nearest_numbers():
 FER = fd.load('fer')
 TURNING = {'convention': Convention.MODIFIED, 'kinds': (JointKind.REVOLUTE,)}
 LINK_KINDS = ('mass', 'c', 'I')
-FAULTS, STATES = 16, 10
+FAULTS = 16
+STATES = 10
 VISIBLE_NM = 1e-9  # above the rounding error of a torque (1e-13), below the smallest effect put in
 # For each kind: first of the ten numbers, how many, size of the error.
 LINK_FAULTS = {'mass': (0, 1, 0.1), 'c': (1, 3, 0.01), 'I': (4, 6, 0.001)}
@@ -282,10 +285,8 @@ WORDS = {'mass': 'mass', 'c': 'centre of mass ', 'I': 'inertia '}
 def plant(rng, arm, kind):
     """Return an arm with one error in the numbers of a link, and the link's joint."""
     joint = int(rng.integers(arm.n))
-    link, size = (
-        arm.links[joint],
-        float(rng.choice([-1.0, 1.0]) * rng.uniform(0.5, 2.0)),
-    )
+    link = arm.links[joint]
+    size = float(rng.choice([-1.0, 1.0]) * rng.uniform(0.5, 2.0))
     first, count, scale = LINK_FAULTS[kind]
     tensor = elements_from_tensor(link.inertia_at_center_of_mass)
     numbers = np.array([link.mass, *link.center_of_mass, *tensor])
@@ -368,7 +369,8 @@ def test_a_reversed_joint_is_one_difference():
         ('fer_joint4', 'direction of the axis'),
     ]
     signs = np.array([1, -1, 1, -1, 1, 1, 1])
-    states, model = fd.sample_states(FER, 200, 0), fd.Model(FER)
+    states = fd.sample_states(FER, 200, 0)
+    model = fd.Model(FER)
     here, there = (model.inverse_dynamics(*(sign * x for x in states)) for sign in (1, signs))
     assert found.total_effect.largest == pytest.approx(abs(here - signs * there).max(), rel=1e-9)
 
@@ -509,8 +511,10 @@ def test_one_edited_origin_names_joint_quantity_and_size(path, attributes, place
 def test_an_arm_is_itself_in_rows_that_are_cut_otherwise():
     # 0.1 m are moved from the first row to the base, and the last frame along its axis.
     arm = fd.load('fr3')
-    base, moved = np.array(arm.base), np.eye(4)
-    base[2, 3], moved[2, 3] = 0.1, -0.05
+    base = np.array(arm.base)
+    moved = np.eye(4)
+    base[2, 3] = 0.1
+    moved[2, 3] = -0.05
     other = with_row_shifted(with_row_shifted(arm, 0, d=-0.1), 6, d=0.05)
     other = replace(
         other,

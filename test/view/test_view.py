@@ -77,12 +77,11 @@ def urdf_with_meshes():
 def pose_of(handle):
     """Return the pose (4, 4) of a node of the scene, whose quaternion begins with its cosine."""
     pose = np.eye(4)
-    w, v = handle.wxyz[0], handle.wxyz[1:]
+    w = handle.wxyz[0]
+    v = handle.wxyz[1:]
     cross = np.cross(np.eye(3), v)
-    pose[:3, :3], pose[:3, 3] = (
-        np.eye(3) + 2.0 * (w * cross + cross @ cross),
-        handle.position,
-    )
+    pose[:3, :3] = np.eye(3) + 2.0 * (w * cross + cross @ cross)
+    pose[:3, 3] = handle.position
     return pose
 
 
@@ -172,7 +171,8 @@ def test_a_sentence_says_why_there_are_no_meshes(text, name, packages):
 
 
 def test_a_motion_is_played_at_its_own_pace_and_again(page, monkeypatch):
-    slept, seen = [], []
+    slept = []
+    seen = []
     monkeypatch.setattr(time, 'monotonic', lambda: 0.01 * len(seen))
     monkeypatch.setattr(time, 'sleep', slept.append)
     times = np.linspace(5.0, 5.16, 17)

@@ -98,7 +98,8 @@ class MassesAtBound(Fault):
 class UnmeasuredMasses(Fault):
     """Masses of the starting set that nobody has measured, which efforts cannot be judged by."""
 
-    kind, joint_counts = 'masses', ()
+    kind = 'masses'
+    joint_counts = ()
     message = (
         'Nobody has measured the masses of the starting set (the warning on loading the arm says '
         'why): whether efforts are right cannot be told by them. Start from a file with masses '
