@@ -24,7 +24,12 @@ from ..processes import TIMEOUT_S, until
 PATHS = os.pathsep.join([os.environ['PATH'], str(Path(sys.executable).parent)])
 PROGRAM = shutil.which('fast-discovery-server', path=PATHS)
 
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason='fast-discovery-server is not installed')
+# In a process of their own: what Fast DDS has read of a discovery server outlives the test, and
+# other tests' nodes are then not found.
+pytestmark = [
+    pytest.mark.ros,
+    pytest.mark.skipif(PROGRAM is None, reason='fast-discovery-server is not installed'),
+]
 
 
 @pytest.fixture(autouse=True)

@@ -236,7 +236,7 @@ def judged(probe, name, target='mujoco'):
     with closing(looking), pytest.MonkeyPatch.context() as patch:
         delays = 'MIN_LISTENING_TIME_S', 'REFUSAL_DELAY_AT_START_S', 'WATCHING_TIME_S'
         for one in (*delays, 'MIN_HEARD_STATE_COUNT'):
-            patch.setattr(receivers, f'_{one}', 0)
+            patch.setattr(receivers, one, 0)
         patch.setattr(probe, 'get_subscriptions_info_by_topic', lambda _, **options: there)
         looking.on_activation(target, 'joint_states', FER.joint_names)
         looking.check_sequence_number(1)
