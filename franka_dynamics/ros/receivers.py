@@ -620,7 +620,7 @@ MIN_HEARD_STATE_COUNT = 50
 # How long a receiver must be wrong until it is refused, because its topics are discovered singly:
 # while torques flow, before the first one, and if a controller that is certainly wrong appears.
 REFUSAL_DELAY_S = 2.0
-_REFUSAL_DELAY_AT_START_S = 10.0
+REFUSAL_DELAY_AT_START_S = 10.0
 _CERTAIN_REFUSAL_DELAY_S = 0.2
 _DELIVERY_CHECK_PERIOD_S = 1.0  # between two looks why nobody receives torques
 
@@ -783,7 +783,7 @@ class ReceiverCheck:
     def _refusal_delay_s(self) -> float:
         """Return how long [s] wrong receivers must be present before torques are refused."""
         if self.permission is not TorquePermission.GRANTED or not self.has_receiver:
-            return _REFUSAL_DELAY_AT_START_S
+            return REFUSAL_DELAY_AT_START_S
         wrong = wrong_receivers(self._target, self.receivers).values()
         certain = any(one.kind in _CERTAINLY_WRONG_KINDS for one in wrong)
         return _CERTAIN_REFUSAL_DELAY_S if certain else REFUSAL_DELAY_S
