@@ -333,6 +333,9 @@ class CoreStep:
         self.disturbances.forget_states()
         problem = ReasonCode.CLOCK_SET_BACK()
         self.states.reject(problem)
+        # A simulation that was reset has put the arm elsewhere.
+        if self.states.check_values(sample.q, sample.dq, sample.effort) is None:
+            self.open_loop_stop.record_state(sample.q, sample.dq, now)
         return self._lose_states(ending_of_state(problem), now)
 
     def _terms_at(self, sample: StateSample) -> StateTerms:

@@ -769,6 +769,19 @@ def test_torques_of_one_instant_agree_after_a_clock_set_back():
     np.testing.assert_array_equal(script.core.tick(script.time + 1e-3), torque)
 
 
+@pytest.mark.parametrize('moving', [False, True])
+def test_after_a_reset_of_a_simulation_the_resting_torque_is_that_of_the_new_place(moving):
+    script = Script(MUJOCO).running()
+    if moving:
+        script.give(20, dq=np.full(7, 0.3))
+    elsewhere = script.q + [0.3, 0.5, 0.2, 0.7, 0.4, 0.5, 0.3]
+    torque = script.core.step(elsewhere, STILL, 0.0, now=script.time + 1e-3)
+    for k in range(2, 60):  # the simulation stands still
+        torque = script.core.tick(script.time + 1e-3 * k, silence=0.0)
+    held = NewtonEulerModel(FER).gravity(elsewhere)
+    np.testing.assert_allclose(torque, held, rtol=1e-9, atol=1e-9)
+
+
 def test_a_loop_after_a_tick_carries_the_arm_at_the_rate():
     controller = core(MUJOCO, applied_when_silent=True)
     controller.tick(1.0)

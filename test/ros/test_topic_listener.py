@@ -17,6 +17,7 @@ from rosbags.rosbag2 import Reader
 from sensor_msgs.msg import JointState
 
 from franka_dynamics.arm import load
+from franka_dynamics.cli import doctor
 from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import SettingsError
@@ -326,7 +327,7 @@ def test_the_age_of_a_state_is_its_age_when_it_came():
 def test_something_to_do_in_a_running_system_is_exit_status_1(level, status, monkeypatch, capsys):
     found = [machine.CheckResult('node', level, 'so')]
     monkeypatch.setattr(system, 'system_checks', lambda *_: found)
-    monkeypatch.setattr(machine, 'machine_checks', lambda **_: ())
+    monkeypatch.setattr(doctor, 'machine_checks', lambda **_: ())
     assert main(['doctor']) == status and f'{level:5}' in capsys.readouterr().out
 
 
