@@ -64,7 +64,7 @@ RECOVERED_RAD = 0.05
 # Real duration of a pause [s]; simulated time that the arm has to recover after a reset [s], and
 # for which the node is stopped [s].
 PAUSED_S = 3.0
-RECOVERY_S = 8.0
+RECOVERY_S = 3.0
 SILENT_S = 1.0
 NODE_STARTED = r'feedforward_node-\d+\]: process started with pid \[(\d+)\]'
 FACTORS = 0.02, 0.04, 0.25, 5.0  # real-time factors to try
@@ -121,8 +121,8 @@ class Gazebo:
         self._ask('control', 'WorldControl', f'pause: {str(on).lower()}')
 
     def reset(self) -> None:
-        """Reset simulated time and joints."""
-        self._ask('control', 'WorldControl', 'reset: {all: true}')
+        """Reset simulated time and joints, and pause."""
+        self._ask('control', 'WorldControl', 'pause: true, reset: {all: true}')
 
     def pace(self, factor: float) -> None:
         """Set Gazebo's desired real-time factor."""
@@ -345,6 +345,8 @@ class Session:
         before = self.states[-1][0]
         world.reset()
         self.until(lambda: self.states[-1][0] < before, 'time set back')
+        self.spin(PAUSED_S)  # Gazebo's new joint systems get their torques
+        world.pause(False)
         yield Figure(
             f'reset in mid-motion: away from home {RECOVERY_S:g} s later',
             self.away(self.simulate(RECOVERY_S)[-100:]),

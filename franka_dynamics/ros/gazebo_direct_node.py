@@ -70,9 +70,13 @@ class GazeboDirectNode(CheckedParameters, Node):
             self.get_logger().error(str(error), throttle_duration_sec=_MIN_LOG_PERIOD_S)
             return
         position = reading.position + self._start_position
+        elapsed = reading.stamp - self._latest_state[0]
         self._latest_state = reading.stamp, position, reading.velocity
-        # While a sender is followed, torques are applied when they arrive, not at a state.
-        if not self._receiver.is_following(reading.stamp):
+        if elapsed < 0.0:  # the world was reset, and the arm is at its start
+            self._receiver.reset()
+        # While a sender is followed, torques are applied when they arrive, not at a state. But a
+        # world that was reset has new joint systems, which get the torque while it is paused.
+        if elapsed <= 0.0 or not self._receiver.is_following(reading.stamp):
             self._send_forces()
             self._count_holding_steps()
         # If Gazebo sends zeros, `reading.effort` is None, and the applied torque is the effort.

@@ -99,9 +99,7 @@ class TorqueReceiver:
         if not timeout > 0.0:
             raise SettingsError(f'A receiver needs a time-out above zero; got {timeout} s.')
         self._timeout = timeout
-        self.applied_torque = np.zeros(arm.n) if holding is None else holding
-        self.state = ReceiverState.WAITING if holding is None else ReceiverState.HOLDING
-        self._fault = ''  # why the state is or last was FAULT
+        self._holding = holding
         self.timeout_count = 0  # how often a followed sender was silent for the time-out
         self.refusal_counts = dict.fromkeys(TorqueRefusal, 0)  # of torques, by reason
         self._effort_limit = arm.limit('effort')
@@ -109,12 +107,24 @@ class TorqueReceiver:
         self._limiter = TorqueLimiter(self._effort_limit, arm.limit('effort_rate'))
         self._brake = BrakingController(arm)
         self._zero = np.zeros(arm.n)
+        self._state_check = StateCheck(arm, StateLimits(), MAX_STEP_S)
+        self.reset()
+
+    def reset(self) -> None:
+        """
+        Begin anew, in the start pose, for reset simulations; counts stay.
+
+        The next torque may be any step away from the last one.
+        """
+        held = self._holding is not None
+        self.applied_torque = self._zero if self._holding is None else self._holding
+        self.state = ReceiverState.HOLDING if held else ReceiverState.WAITING
+        self._fault = ''  # why the state is or last was FAULT
         # What to apply, unless the arm is braked or held.
         self._accepted_torque = self.applied_torque
         self._sequence_number: int | None = None  # sequence number of the sender's last torque
         self._silence = 0.0  # time since the last accepted torque [s]
         self._last_stamp = math.inf  # the latest one [s]; before the first, any is earlier
-        self._state_check = StateCheck(arm, StateLimits(), MAX_STEP_S)
         self._last_q: Array | None = None  # the last possible position
         self._needed_state_count = 0.0  # how many possible states in a row end the fault
 
