@@ -187,8 +187,9 @@ test-public-rclpy: setup
 # franka_ros2 and Gazebo. test/real_ros.py says where they are looked for, and what was not run.
 REAL := $(CLEAN) $(VENV)/bin/python -m test.real_ros
 
+# REAL_PARTS may name fewer, as in .ci/run.
 test-real: setup
-	@$(REAL)
+	@$(REAL) $(REAL_PARTS)
 
 test-ros: setup
 	@$(REAL) ros2_control $(if $(ROS),--ros "$(ROS)")

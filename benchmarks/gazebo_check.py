@@ -57,8 +57,10 @@ PLANNED_S = 5.0  # [s] after which a reference that was not answered is sent aga
 FEEDFORWARD = f'{SIMULATION_NAMESPACE}/feedforward'
 COMMAND = f'{FEEDFORWARD}: Command'
 
-# Under ros2_control the arm leaves home before the first torque (docs/howto/gazebo.md).
-HOLD_RAD = {'direct': 1e-3, 'ros2_control': 0.05}
+# Under ros2_control the arm leaves home before the first torque, and the launch file leads it back
+# within LEAD_S of simulated time (docs/howto/gazebo.md).
+HOLD_RAD = {'direct': 1e-3, 'ros2_control': 0.03}
+LEAD_S = 3.0
 TRACK_MRAD = 10.0
 RECOVERED_RAD = 0.05
 # Real duration of a pause [s]; simulated time that the arm has to recover after a reset [s], and
@@ -292,6 +294,9 @@ class Session:
 
     def hold(self, world: Any) -> Iterator[Figure]:
         """Measure how far a held arm moves from home."""
+        if self._control == 'ros2_control':
+            led = self.away(self.simulate(LEAD_S))
+            yield Figure('start: away from home', led, 'rad')
         away = self.away(self.simulate(self._seconds))
         yield Figure('hold: away from home', away, 'rad', HOLD_RAD[self._control])
 

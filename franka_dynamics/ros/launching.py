@@ -398,14 +398,18 @@ def ros2_control_actions(
     positions = xacro_numbers(arm.home_position)
     efforts = xacro_numbers(holding_torque(arm))
     initial = {'initial_positions': positions, 'initial_efforts': efforts}
-    # One process activates both controllers, to save time: until both run, the constant initial
-    # efforts hold the arm in an unstable equilibrium.
-    names = ('joint_state_broadcaster', chosen.name)
-    end = 'the spawner of the controllers'
+    # The broadcaster comes first: the node then waits with good joint states, and little time passes
+    # from the other's activation, which lets the joints go, to the node's first torque.
     file = f'{folder / "receiver.yaml"}'
-    on_exit = exit_callback(end, ())
-    active = controller_spawner(arguments.namespace, *names, params_file=file, on_exit=on_exit)
+    end = exit_callback(f'the spawner of {chosen.name}', ())
+    torques = controller_spawner(arguments.namespace, chosen.name, params_file=file, on_exit=end)
+    states = controller_spawner(
+        arguments.namespace,
+        'joint_state_broadcaster',
+        params_file=file,
+        on_exit=exit_callback('the spawner of joint_state_broadcaster', (torques,)),
+    )
     urdf = xacro_command(arguments, {**hardware_parameters, **initial})
     publisher = robot_state_publisher(arguments.namespace, urdf)
     node = feedforward_for_simulator(arguments, target, chosen.command_topic)
-    return active, [actions.LogInfo(msg=chosen.log_text), publisher, node]
+    return states, [actions.LogInfo(msg=chosen.log_text), publisher, node]
