@@ -398,8 +398,8 @@ def ros2_control_actions(
     positions = xacro_numbers(arm.home_position)
     efforts = xacro_numbers(holding_torque(arm))
     initial = {'initial_positions': positions, 'initial_efforts': efforts}
-    # The broadcaster comes first: the node then waits with good joint states, and little time passes
-    # from the other's activation, which lets the joints go, to the node's first torque.
+    # The broadcaster comes first: the node then waits with good joint states, and little time
+    # passes from the other's activation, which lets the joints go, to the node's first torque.
     file = f'{folder / "receiver.yaml"}'
     end = exit_callback(f'the spawner of {chosen.name}', ())
     torques = controller_spawner(arguments.namespace, chosen.name, params_file=file, on_exit=end)

@@ -320,7 +320,10 @@ def test_gazebos_arm_is_held_until_commanded_within_the_rate(probe, launch):
     gazebo.publish()
     probe.until(lambda: at(held), 'the arm held at its start')
     count = len(gazebo.forces[0])
-    probe.until(lambda: gazebo.publish() or len(gazebo.forces[0]) > count + 5, 'forces in the pause')
+    probe.until(
+        lambda: gazebo.publish() or len(gazebo.forces[0]) > count + 5,
+        'forces in the pause',
+    )
     assert at(held)
     assert {tuple(one.name) for one in states} == {names}
 
