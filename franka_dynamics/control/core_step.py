@@ -225,8 +225,10 @@ class CoreStep:
 
         `torque`, (n,) [N m], is that of a law of your own, given with every state: the law is then
         its sum with the terms of the settings, friction at `velocity` (the measured one if left
-        out) and M(q) `acceleration` (none if left out), (n,) each. Raises SettingsError if gains
-        are set beside it, or a velocity or acceleration is given without it.
+        out) and M(q) `acceleration` (none if left out), (n,) each. A state without it leaves the
+        arm to the terms of the settings: who calls `step` decides that. (In C++ commands come from
+        elsewhere, and an arm whose commands cease is braked.) Raises SettingsError if gains are
+        set beside it, or a velocity or acceleration is given without it.
         """
         sample = self.states.make_sample(q, dq, effort, time, age, now)
         own = self._own_torque(sample, torque, velocity, acceleration)
