@@ -403,13 +403,10 @@ def ros2_control_actions(
     file = f'{folder / "receiver.yaml"}'
     end = exit_callback(f'the spawner of {chosen.name}', ())
     torques = controller_spawner(arguments.namespace, chosen.name, params_file=file, on_exit=end)
-    states = controller_spawner(
-        arguments.namespace,
-        'joint_state_broadcaster',
-        params_file=file,
-        on_exit=exit_callback('the spawner of joint_state_broadcaster', (torques,)),
-    )
+    broadcaster = 'joint_state_broadcaster'
+    states = controller_spawner(arguments.namespace, broadcaster, params_file=file)
+    then = start_after_success(states, f'the spawner of {broadcaster}', torques)
     urdf = xacro_command(arguments, {**hardware_parameters, **initial})
     publisher = robot_state_publisher(arguments.namespace, urdf)
     node = feedforward_for_simulator(arguments, target, chosen.command_topic)
-    return states, [actions.LogInfo(msg=chosen.log_text), publisher, node]
+    return states, [actions.LogInfo(msg=chosen.log_text), publisher, node, then]
