@@ -13,7 +13,9 @@ from pathlib import Path
 import re
 
 from franka_dynamics.arm import load
+from franka_dynamics.arm.arm_fields import URDF_WORDS
 from franka_dynamics.arm.friction import MAX_STATE_GAP_S
+from franka_dynamics.arm.judgements import JUDGEMENTS, Severity
 from franka_dynamics.cli.options import MOUNT_OFFSETS
 from franka_dynamics.control import (
     control_law,
@@ -256,6 +258,16 @@ def table_of_external_torque() -> str:
     )
 
 
+def table_of_judgements() -> str:
+    """Return the rows of the numbers of an arm that are judged, worst first."""
+    words = URDF_WORDS._asdict()
+    rows = []
+    for rule in sorted(JUDGEMENTS, key=lambda one: [*Severity].index(one.severity)):
+        entry = words.get(rule.entry)
+        rows.append((f'`{entry}`' if entry else rule.entry, rule.when, rule.severity.value))
+    return _rows(*rows)
+
+
 def table_of_mounts() -> str:
     """Return the rows of where a mesh may be mounted."""
     turned = math.degrees(MOUNT_OFFSETS['hand'][1])
@@ -386,6 +398,7 @@ def _rows(*rows: tuple[str, ...]) -> str:
 
 # Of each page the heads of its tables, and what gives their rows.
 TABLES = {
+    'docs/howto/check-a-model.md': {'| number | when | what follows |': table_of_judgements},
     'docs/howto/safety.md': {'| what | at most, for an FR3 |': table_of_limits},
     'docs/reference/what-stops-the-arm.md': {
         '| what ends torques | what the arm gets then | what lets torques begin again |': (

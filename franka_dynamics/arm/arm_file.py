@@ -26,6 +26,7 @@ from .bodies import (
 )
 from .description import ArmDescription
 from .inertia import LinkInertia, repaired_link
+from .judgements import require_si_units
 from .strict_yaml import yaml_text
 from .typed_file import (
     decode,
@@ -35,7 +36,6 @@ from .typed_file import (
     prepend_keys,
     read_typed_file,
 )
-from .unit_questions import require_si_units
 from .. import errors
 from ..constants import AS_LISTED, NO_HAND, REPAIR_METHODS
 from ..errors import (

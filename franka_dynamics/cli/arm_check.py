@@ -29,8 +29,8 @@ from ..errors import (
 from ..files import read_text
 from ..report import arm as report
 from ..report.elements import to_json_types
+from ..urdf.file_numbers import judge_file
 from ..urdf.mjcf import is_mjcf_text
-from ..urdf.plausibility import find_implausible_values
 from ..urdf.reading import parse_robot, read_document
 from ..urdf.writer import urdf_text
 from ..validation.compare_files import read_pair, with_urdf_second
@@ -106,7 +106,7 @@ def _check_arm(arm: ArmChoice, options: Options, *, in_detail: bool) -> dict[str
     elif is_file_path(source) and not description.inconsistencies():
         source = f'{source} as arm export writes it'
         document = parse_robot(urdf_text(description), source)
-    doubts, unread = find_implausible_values(document, Path(source)) if document else ((), ())
+    doubts, unread = judge_file(document, Path(source)) if document else ((), ())
     impossible = [f'{one}' for one in doubts if one.impossible] or [*description.inconsistencies()]
     verdict = MISMATCH if not checked.passed else NOT_PHYSICAL if impossible else PASS
     consistency = report.link_consistency(description)
@@ -121,11 +121,11 @@ def _check_arm(arm: ArmChoice, options: Options, *, in_detail: bool) -> dict[str
         echo_each(possible, 'note')
     else:
         echo_each(report.file_reading_notes(checked, unread), 'note')
-        print_rich(*report.implausible_value_tables(possible, source))
+        print_rich(*report.judgement_tables(possible, source))
         if document and not doubts:
             echo(f'masses, tensors and effort limits of {source} are plausible', 'note')
         # What loading found, without meshes, stands in the table.
-        shown = {f'{one}' for one in find_implausible_values(document)[0]} if document else ()
+        shown = {f'{one}' for one in judge_file(document)[0]} if document else ()
         notes = (one for one in description.notes if one not in shown)
         echo_each(
             (*notes, *description.repairs, *report.conditioning_notes(description)),

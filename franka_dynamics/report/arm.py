@@ -12,11 +12,11 @@ import numpy as np
 from .elements import Cell, Header, headers, Table, to_json_types
 from ..arm import ArmDescription
 from ..arm.inertia import elements_from_tensor, TENSOR_ORDER
+from ..arm.judgements import Judgement
 from ..arrays import Array
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.space_inertia import space_inertias
 from ..identification.base_parameters import BaseParameters, max_base_parameter_count
-from ..urdf.plausibility import ImplausibleValue
 from ..validation.crosscheck import COMPARED_QUANTITIES, CrosscheckResult
 
 _UNITS_BY_SYMBOL = {'m': 'kg', 'mX': 'kg m', 'mY': 'kg m', 'mZ': 'kg m'}
@@ -244,8 +244,8 @@ def conditioning_notes(arm: ArmDescription) -> Iterator[str]:
         )
 
 
-def implausible_value_tables(doubts: Sequence[ImplausibleValue], file_name: str) -> list[Table]:
-    """Return a list of one table of implausible values of a file, empty if there are none."""
+def judgement_tables(doubts: Sequence[Judgement], file_name: str) -> list[Table]:
+    """Return a list of one table of judgements of a file's numbers, empty if there are none."""
     rows = [(one.owner_text, one.entry, one.reason) for one in doubts]
     title = f'numbers of {file_name} that an arm can hardly have'
     return [Table(title, ('of', 'entry', 'because'), rows)] if rows else []

@@ -12,14 +12,14 @@ import numpy as np
 from .arm_choice import choose_arm_joints
 from .dh_recovery import description_from_chain
 from .document import UrdfDocument
-from .plausibility import find_implausible_values
+from .file_numbers import judge_file
 from .reading import read_document
 from .serial_chain import read_chain, require_moving_joints, SerialChain
 from ..arm.arm_file import ARM_NAME_ALIASES, available_arms, load
 from ..arm.denavit_hartenberg import Convention
 from ..arm.description import ArmDescription
 from ..arm.friction import ViscousCoulombFriction
-from ..arm.unit_questions import unit_questions
+from ..arm.judgements import judge, Severity
 from ..arrays import Array
 from ..errors import as_enum, DescriptionError, list_text
 
@@ -99,33 +99,32 @@ def import_urdf(
         require_moving_joints(document, held or ())
         joint_names, gripper = choose_arm_joints(document, prefix, held or ())
     chain = read_chain(document, joint_names, held_positions=held, gripper_joints=gripper)
-    arm = _with_plausibility_notes(description_from_chain(chain, convention, tip), chain)
+    arm = _with_judgements(description_from_chain(chain, convention, tip), chain)
     arm = replace(arm, name=name or arm.name, inertial_set=IMPORTED_SET_NAME)
     return _with_simulation_values(arm, document)
 
 
-def _with_plausibility_notes(arm: ArmDescription, chain: SerialChain) -> ArmDescription:
-    """Return an arm with notes on implausible numbers and without implausibly large limits."""
-    questions = unit_questions(arm)
+def _with_judgements(arm: ArmDescription, chain: SerialChain) -> ArmDescription:
+    """Return an arm with notes on doubtful numbers and without limits in another unit."""
     bodies = {joint.name for joint in chain.joints}
     bodies.update(*(chain.links_with_mass[joint.child] for joint in chain.joints))
-    values, _ = find_implausible_values(chain.document)
-    doubts = [one for one in values if bodies.intersection(one.names)]
+    of_file, _ = judge_file(chain.document)
+    judged = [*judge(arm), *(one for one in of_file if bodies.intersection(one.names))]
+    judged.sort(key=lambda one: [*Severity].index(one.severity))
     refused = arm.inconsistencies()
-    doubts.sort(key=lambda one: not one.is_unmeasured)  # of which others follow
-    wrong = [str(doubt) for doubt in doubts if doubt.makes_torques_wrong]
-    if not any(doubt.impossible for doubt in doubts):
+    wrong = [str(one) for one in judged if one.makes_torques_wrong]
+    if not any(one.impossible for one in judged):
         wrong += refused
-    units = [question.sentence for question in questions if not question.fields_by_joint]
-    torque_notes = (*chain.torque_notes, *units, *wrong)
+    torque_notes = (*chain.torque_notes, *wrong)
     if refused:
         torque_notes += ('simulator and node will refuse this arm.',)
-    notes = [str(doubt) for doubt in doubts if not doubt.makes_torques_wrong]
+    notes = [str(one) for one in judged if one.severity is Severity.DOUBT]
     joints = {joint.name: joint for joint in arm.joints}
     unlimited = {'lower': -np.inf}
-    for sentence, doubted in (one for one in questions if one.fields_by_joint):
-        notes.append(f'{sentence} They are left out.')
-        for name, limits in doubted.items():
+    for one in judged:
+        if one.severity is Severity.LIMIT:
+            notes.append(f'{one} These limits are left out.')
+        for name, limits in one.limits_by_joint.items():
             none = {limit: unlimited.get(limit, np.inf) for limit in limits}
             joint = joints[name]
             joints[name] = replace(joint, limits=replace(joint.limits, **none))
@@ -138,7 +137,7 @@ def _with_plausibility_notes(arm: ArmDescription, chain: SerialChain) -> ArmDesc
         joints=(*joints.values(),),
         notes=all_notes,
         torque_notes=torque_notes,
-        unmeasured=tuple(str(doubt) for doubt in doubts if doubt.is_unmeasured),
+        unmeasured=tuple(str(one) for one in judged if one.is_unmeasured),
     )
 
 

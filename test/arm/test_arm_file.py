@@ -27,7 +27,6 @@ from franka_dynamics.arm.arm_fields import Joint, JointLimits
 from franka_dynamics.arm.arm_file import arm_file_text
 from franka_dynamics.arm.friction import SigmoidFriction, ViscousCoulombFriction
 from franka_dynamics.arm.payload import read_payload
-from franka_dynamics.arm.unit_questions import unit_questions
 from franka_dynamics.arm_io import save
 from franka_dynamics.constants import REPAIR_TO_NEAREST
 from franka_dynamics.dynamics.sampling import sample_states
@@ -203,13 +202,6 @@ def test_given_a_scalar_when_read_then_it_is_what_a_person_means(tmp_path, text,
     assert read == value and type(read) is type(value)
 
 
-def test_a_slide_without_limits_has_no_bound_of_weight():
-    rpr = fd.load('rpr')
-    strong = with_joint(rpr, 0, limits=replace(rpr.joints[0].limits, effort=3000.0))
-    assert unit_questions(strong)
-    assert not unit_questions(with_joint(strong, 1, limits=JointLimits()))
-
-
 ROUNDING = 1e-14  # a rotated base is written as roll, pitch and yaw; all other numbers are exact
 N = 7
 
@@ -330,7 +322,7 @@ WRONG_FIELDS = [
     ),
     ('joints.0.limits.position', [1.0, -1.0], 'lower limit 1.0'),
     ('joints.0.limits.velocity_offset', 0.1, 'velocity_deceleration, or neither'),
-    ('joints.0.limits.effort', 1e9, 'effort limit of shoulder is 1e+09 N m', 'N mm'),
+    ('joints.0.limits.effort', 1e9, "joint 'shoulder', effort limit: 1e+09 N m", 'N mm'),
     ('joints.0.rotor_inertia', -0.1, '(shoulder).rotor_inertia is -0.1', 'negative'),
     ('home', [1.5, 0.0], 'home position 1.5 rad of shoulder', '-1 to 1'),
     ('home', [0.0], 'The home pose has shape (1,), expected (2,)'),
@@ -441,7 +433,7 @@ def body(*parameters):
 UNWRITABLE = [
     (
         with_joint(FER, 0, limits=JointLimits(effort=87e3)),
-        'fer_joint1 is 87000 N m',
+        "joint 'fer_joint1', effort limit: 87000 N m",
         'N mm',
     ),
     (body(*[1.0] * 3, *[0.0] * 6, -1.0), 'links[1].mass is -1', 'negative'),

@@ -15,9 +15,9 @@ import franka_dynamics as fd
 from franka_dynamics.arm import Convention, JointLimits, load
 from franka_dynamics.errors import InertiaError, UrdfError, UrdfWarning
 from franka_dynamics.urdf.arm_choice import gripper_joints, joint_chains
+from franka_dynamics.urdf.file_numbers import judge_file
 from franka_dynamics.urdf.importer import joint_names_of_arm
 from franka_dynamics.urdf.mjcf_writer import mjcf_text
-from franka_dynamics.urdf.plausibility import find_implausible_values
 from franka_dynamics.urdf.reading import parse_robot, read_robot_text
 from franka_dynamics.urdf.serial_chain import read_chain
 from franka_dynamics.urdf.writer import urdf_text
@@ -133,7 +133,7 @@ def test_what_changes_no_torque_is_no_reason_to_refuse(text):
     arm = fd.import_urdf(text)
     expected = fd.import_urdf(FER)
     assert arm.joint_names == expected.joint_names and fd.crosscheck(arm, count=5).passed
-    assert find_implausible_values(parse_robot(text)) == find_implausible_values(parse_robot(FER))
+    assert judge_file(parse_robot(text)) == judge_file(parse_robot(FER))
 
 
 def test_a_declared_encoding_does_not_change_the_names_of_a_text():

@@ -11,7 +11,7 @@ import trimesh
 from franka_dynamics import load
 from franka_dynamics.errors import UrdfError, UrdfWarning
 from franka_dynamics.files import share_directory
-from franka_dynamics.urdf.plausibility import find_implausible_values
+from franka_dynamics.urdf.file_numbers import judge_file
 from franka_dynamics.urdf.reading import parse_robot
 
 from .urdf_texts import edited
@@ -55,7 +55,7 @@ INERTIA = LINK.format('', 'inertia')
 
 
 def doubts(text):
-    return find_implausible_values(parse_robot(text))[0]
+    return judge_file(parse_robot(text))[0]
 
 
 def tensor_times(factor):
@@ -138,7 +138,7 @@ def test_density_follows_from_a_mesh_beside_the_file(tmp_path, mass, doubted):
     text = f'<robot name="toy"><link name="base"/>{side("", MESH)}</robot>'
     # When one link, or all, have another mass with the tensor to it.
     text = text.replace(f'mass value="{MASS}"', f'mass value="{mass}"')
-    found, unread = find_implausible_values(parse_robot(text), file)
+    found, unread = judge_file(parse_robot(text), file)
     # Then all three densities are doubted or none.
     assert unread == ()
     assert len([one for one in found if 'kg/m^3' in one.reason]) == (3 if doubted else 0)
@@ -163,7 +163,7 @@ def test_a_dae_mesh_is_read_in_its_own_unit(tmp_path, mass, doubted):
     shape = '<geometry><mesh filename="tetra.dae"/></geometry>'
     text = f'<robot name="toy"><link name="base"/>{side("", shape)}</robot>'
     text = text.replace(f'mass value="{MASS}"', f'mass value="{mass}"')
-    found, unread = find_implausible_values(parse_robot(text), tmp_path / 'toy.urdf')
+    found, unread = judge_file(parse_robot(text), tmp_path / 'toy.urdf')
     assert unread == ()
     assert len([one for one in found if 'denser' in one.reason]) == doubted
 
@@ -177,7 +177,7 @@ def test_a_link_without_its_mesh_is_not_taken_for_its_tool():
 
 def test_a_mesh_that_is_missing_is_named_and_not_judged(tmp_path):
     text = f'<robot name="toy"><link name="base"/>{side("", MESH)}</robot>'
-    assert find_implausible_values(parse_robot(text), tmp_path / 'toy.urdf') == (
+    assert judge_file(parse_robot(text), tmp_path / 'toy.urdf') == (
         (),
         (FILE,),
     )
@@ -233,7 +233,7 @@ def test_a_tensor_that_stands_for_none_is_said(tensor, masses, lengths, said):
     links = ''.join(LINK.format(name, mass, tensor) for name, mass in zip('abc', masses))
     joints = ''.join(JOINT.format(*pair, at) for pair, at in zip(('ra', 'ab', 'bc'), lengths))
     text = f'<robot name="r"><link name="r"/>{links}{joints}</robot>'
-    found = [str(one) for one in find_implausible_values(parse_robot(text))[0]]
+    found = [str(one) for one in judge_file(parse_robot(text))[0]]
     found = [one for one in found if 'as if not known' in one]
     assert len(found) == len(said) and all(words in one for words, one in zip(said, found))
 
