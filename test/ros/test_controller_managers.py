@@ -294,82 +294,127 @@ def test_an_inactive_broadcaster_is_named_after_a_reflex(loaded, launch):
     efforts.until(WEIGHT, 'the arm carried again')
 
 
-@pytest.mark.skipif(not PREFIXES, reason='FRANKA_DYNAMICS_ROS2_CONTROL is no prefix with rclcpp')
-def test_built_and_run_it_gives_the_law_it_states(probe, tmp_path):
+@pytest.fixture(scope='module')
+def hold_program(tmp_path_factory):
+    """Build the example controller in C++, and return its program."""
+    if not PREFIXES:
+        pytest.skip('FRANKA_DYNAMICS_ROS2_CONTROL is no prefix with rclcpp')
+    folder = tmp_path_factory.mktemp('cpp_controller')
+    install = folder / 'install'
     source = ROOT / 'examples/cpp_controller'
-    build = tmp_path / 'build'
-    install = tmp_path / 'install'
-    made(source, build, install, '-DCMAKE_CXX_FLAGS=-Werror')
-    program = install / 'lib' / 'franka_dynamics_cpp_controller' / 'hold'
-    arm = load('fr3')
-    model = NewtonEulerModel(arm)
-    latest = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-    publishers = {
-        name: probe.create_publisher(JointState, f'feedforward/{name}', latest)
-        for name in ('mass_matrix', 'coriolis_matrix', 'gravity')
-    }
-    states = probe.create_publisher(JointState, 'joint_states', latest)
-    commands = probe.collect(Float64MultiArray, 'effort_controller/commands', reliable=True)
-    sent = [0]
+    made(source, folder / 'build', install, '-DCMAKE_CXX_FLAGS=-Werror')
+    return install / 'lib' / 'franka_dynamics_cpp_controller' / 'hold'
 
-    def send_state(header, q, dq, order):
-        names = [arm.joint_names[k] for k in order]
+
+class HoldController:
+    """The running example controller, with the states and terms that it gets, and its torques."""
+
+    model = NewtonEulerModel(ARM)
+
+    def __init__(self, probe, process) -> None:
+        self.probe = probe
+        self.process = process
+        latest = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+        self.terms = [
+            probe.create_publisher(JointState, f'feedforward/{name}', latest)
+            for name in ('mass_matrix', 'coriolis_matrix', 'gravity')
+        ]
+        self.states = probe.create_publisher(JointState, 'joint_states', latest)
+        self.commands = probe.collect(
+            Float64MultiArray, 'effort_controller/commands', reliable=True
+        )
+        self.sent_count = 0
+
+    def send_state(self, header, q, dq, order) -> None:
+        """Publish a state with its joints in this order, which may leave some out."""
+        names = [NAMES[k] for k in order]
         rows = {'position': list(q[order]), 'velocity': list(dq[order])}
-        states.publish(JointState(header=header, name=names, **rows))
-        probe.spin()
+        self.states.publish(JointState(header=header, name=names, **rows))
+        self.probe.spin()
 
-    def settled(q, dq, expected):
+    def settles(self, q, dq, expected) -> bool:
         """Publish a state, its joints in another order, and before it the terms at it."""
-        sent[0] += 1
-        header = Header(stamp=Time(sec=10, nanosec=sent[0] * 1000))
+        self.sent_count += 1
+        header = Header(stamp=Time(sec=10, nanosec=self.sent_count * 1000))
+        model = self.model
         matrices = model.mass_matrix(q), model.coriolis_matrix(q, dq), model.gravity(q)
-        for publisher, values in zip(publishers.values(), matrices):
-            efforts = {'name': list(arm.joint_names), 'effort': list(values.ravel())}
+        for publisher, values in zip(self.terms, matrices):
+            efforts = {'name': NAMES, 'effort': list(values.ravel())}
             publisher.publish(JointState(header=header, **efforts))
-        send_state(header, q, dq, [3, 0, 6, 2, 1, 5, 4])
+        self.send_state(header, q, dq, [3, 0, 6, 2, 1, 5, 4])
+        commands = self.commands
         return bool(commands) and np.abs(np.array(commands[-1].data) - expected).max() < 1e-9
 
-    def held():
-        return settled(arm.home, np.zeros(arm.n), model.gravity(arm.home))
+    def holds(self) -> bool:
+        """Publish the state and terms of an arm at home; return whether its weight is sent."""
+        return self.settles(ARM.home, np.zeros(ARM.n), WEIGHT)
 
-    def largest_step():
-        return np.abs(np.diff([list(one.data) for one in commands], axis=0)).max()
+    def has_ended_torques(self, state=()) -> bool:
+        """Publish any state (second, velocities, joints) given; return whether zero is sent."""
+        if state:
+            seconds, dq, joints = state
+            header = Header(stamp=Time(sec=seconds))
+            self.send_state(header, ARM.home, np.array(dq), list(joints))
+        self.probe.spin()
+        return not np.any(self.commands[-1].data)
 
+    def largest_step(self) -> float:
+        """Return the largest change of a torque from one command to the next [N m]."""
+        return np.abs(np.diff([list(one.data) for one in self.commands], axis=0)).max()
+
+
+@pytest.fixture
+def holding(hold_program, probe):
+    """Run the example controller until it holds an arm at home."""
     words = '--ros-args', '-p', 'add_gravity:=true'
-    process = subprocess.Popen([program, *words], env=environment())
+    process = subprocess.Popen([hold_program, *words], env=environment())
     try:
-        # The controller holds the arm where it is, and reaches its torque by 1 N m per cycle.
-        probe.until(held, 'the torque that holds')
-        assert largest_step() <= 1.0 + 1e-12
-        away = arm.home + 0.02
-        dq = np.linspace(-0.2, 0.2, arm.n)
-        law = (
-            model.mass_matrix(away) @ (100.0 * (arm.home - away) - 20.0 * dq)
-            + model.coriolis_matrix(away, dq) @ dq
-            + model.gravity(away)
-        )
-        probe.until(lambda: settled(away, dq, law), 'the law away from there')
-        still = np.zeros(arm.n)
-        for fault, state in {
-            'terms of another time': (20, still, range(7)),
-            'a joint is missing': (10, still, range(6)),
-            'no finite torque': (10, np.append(still[1:], np.nan), range(7)),
-            'states cease': None,
-            'Ctrl-C': None,
-        }.items():
-            probe.until(held, 'the arm is held again')
-            if fault == 'Ctrl-C':
-                process.send_signal(signal.SIGINT)
-
-            def faded(state=state):
-                if state:
-                    seconds, speeds, joints = state
-                    send_state(Header(stamp=Time(sec=seconds)), arm.home, speeds, list(joints))
-                probe.spin()
-                return not np.any(commands[-1].data)
-
-            probe.until(faded, f'no torque after: {fault}')
-        assert process.wait(10.0) == 0 and largest_step() <= 1.0 + 1e-12
+        controller = HoldController(probe, process)
+        probe.until(controller.holds, 'the torque that holds')
+        yield controller
     finally:
         process.kill()
         process.wait()
+
+
+LARGEST_STEP_NM = 1.0 + 1e-12
+
+
+def test_the_example_reaches_its_torque_by_1_nm_per_cycle(holding):
+    assert np.any(np.abs(WEIGHT) > 2.0 * LARGEST_STEP_NM)
+    assert holding.largest_step() <= LARGEST_STEP_NM
+
+
+def test_the_example_gives_the_law_it_states(probe, holding):
+    away = ARM.home + 0.02
+    dq = np.linspace(-0.2, 0.2, ARM.n)
+    model = holding.model
+    law = (
+        model.mass_matrix(away) @ (100.0 * (ARM.home - away) - 20.0 * dq)
+        + model.coriolis_matrix(away, dq) @ dq
+        + model.gravity(away)
+    )
+    probe.until(lambda: holding.settles(away, dq, law), 'the law away from there')
+    assert holding.largest_step() <= LARGEST_STEP_NM
+
+
+@pytest.mark.parametrize(
+    'state',
+    [
+        pytest.param((20, [0.0] * 7, range(7)), id='terms of another time'),
+        pytest.param((10, [0.0] * 7, range(6)), id='a joint is missing'),
+        pytest.param((10, [0.0] * 6 + [np.nan], range(7)), id='no finite torque'),
+        pytest.param((), id='states cease'),
+    ],
+)
+def test_the_example_ends_torques_without_a_usable_state(probe, holding, state):
+    probe.until(lambda: holding.has_ended_torques(state), 'no torque')
+    assert holding.largest_step() <= LARGEST_STEP_NM
+    probe.until(holding.holds, 'the arm is held again')
+
+
+def test_ctrl_c_ends_the_examples_torques_before_it_exits(probe, holding):
+    holding.process.send_signal(signal.SIGINT)
+    probe.until(holding.has_ended_torques, 'no torque')
+    assert holding.process.wait(10.0) == 0
+    assert holding.largest_step() <= LARGEST_STEP_NM

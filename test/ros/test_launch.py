@@ -89,50 +89,67 @@ def controllers(probe):
     return partial(controller_states, probe)
 
 
-def test_the_launch_or_the_pages_command_unloads_a_controller(
-    probe, launched, tmp_path, controllers, run_manager
-):
+class LaunchedFranka:
+    """franka_ros2.launch.py with its node and controller, and a torque that is sent."""
+
+    def __init__(self, probe, launched, controllers, parameters) -> None:
+        self.probe = probe
+        self.torques = probe.collect(Float64MultiArray, COMMAND)
+        self.words = ('franka_ros2', f'params_file:={parameters}', 'receiver:=effort_controller')
+        fr3 = load('fr3')
+        arm = ArmStream(probe, fr3.joint_names, fr3.home, 'franka/joint_states')
+        self.process, log = launched(*self.words)
+        arm.until(self.sends_a_torque, 'a torque')
+        assert controllers() == {'effort_controller': 'active'}
+        text = log.read_text()
+        self.node_pid = int(re.search(NODE_STARTED, text)[1])
+        self.spawner_pid = int(re.search(SPAWNER_STARTED, text)[1])
+
+    def sends_a_torque(self) -> bool:
+        return bool(self.torques) and np.abs(self.torques[-1].data).max() > 10.0
+
+    def wait(self) -> None:
+        """Wait until the launch has ended."""
+        self.probe.until(lambda: self.process.poll() is not None, 'the end of the launch')
+
+
+@pytest.fixture
+def launched_franka(probe, launched, tmp_path, controllers, run_manager):
+    """Run a controller manager, and beside it franka_ros2.launch.py."""
     parameters = tmp_path / 'own.yaml'
     parameters.write_text(PARAMETERS)
-    fr3 = load('fr3')
-    run_manager(fr3)
-    arm = ArmStream(probe, fr3.joint_names, fr3.home, 'franka/joint_states')
-    torques = probe.collect(Float64MultiArray, COMMAND)
+    run_manager(load('fr3'))
+    assert controllers() == {}
+    return LaunchedFranka(probe, launched, controllers, parameters)
+
+
+def test_the_launch_unloads_the_controller_of_a_killed_node(launched_franka, controllers):
+    # The node leaves its torque to the controller.
+    os.kill(launched_franka.node_pid, signal.SIGKILL)
+    launched_franka.wait()
     assert controllers() == {}
 
-    given = 'franka_ros2', f'params_file:={parameters}', 'receiver:=effort_controller'
 
-    def start():
-        launch, log = launched(*given)
-        torques.clear()
-        arm.until(lambda: torques and np.abs(torques[-1].data).max() > 10.0, 'a torque')
-        assert controllers() == {'effort_controller': 'active'}
-        found = (re.search(one, log.read_text())[1] for one in (NODE_STARTED, SPAWNER_STARTED))
-        return launch, *map(int, found)
+def test_ctrl_c_ends_the_torque_and_unloads_the_controller(launched_franka, controllers):
+    launched_franka.process.send_signal(signal.SIGINT)
+    launched_franka.wait()
+    assert controllers() == {}
+    np.testing.assert_array_equal(launched_franka.torques[-1].data, np.zeros(7))
 
-    def end(launch, killed):
-        os.kill(killed, signal.SIGINT if killed == launch.pid else signal.SIGKILL)
-        probe.until(lambda: launch.poll() is not None, 'the end of the launch')
-        assert controllers() == {}
 
-    # A node that is killed leaves its torque to the controller; the launch file unloads it.
-    launch, node, _ = start()
-    end(launch, node)
-    # Ctrl-C: the node brings its torque to zero, and the launch file unloads the controller.
-    launch, *_ = start()
-    end(launch, launch.pid)
-    np.testing.assert_array_equal(torques[-1].data, np.zeros(7))
-    # All killed: the controller stays, and the next start ends by naming it. The page says what to
-    # do.
-    launch, *others = start()
-    for one in (launch.pid, *others):
+def test_a_controller_left_by_a_killed_launch_is_named_and_unloaded(
+    probe, launched, launched_franka, controllers
+):
+    first = launched_franka
+    for one in (first.process.pid, first.node_pid, first.spawner_pid):
         os.kill(one, signal.SIGKILL)
-    launch.wait()
+    first.process.wait()
     assert controllers() == {'effort_controller': 'active'}
-    launch, log = launched(*given)
-    probe.until(lambda: launch.poll() is not None, 'the end of the launch')
-    assert launch.returncode == 1
+    second, log = launched(*first.words)
+    probe.until(lambda: second.poll() is not None, 'the end of the second launch')
+    assert second.returncode == 1
     assert 'the spawner of effort_controller ended with exit status 1' in log.read_text()
+    # The command of docs/howto/drivers.md.
     unspawner = in_prefixes('lib/controller_manager/unspawner')
     subprocess.run([unspawner, 'effort_controller'], env=environment(), check=True)
     assert controllers() == {}

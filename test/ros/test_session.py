@@ -66,6 +66,8 @@ def test_default_gains_are_set_and_timeouts_only_while_inactive(probe, arm, comm
     expected, _ = default_gains(FER.with_armature(), COMMAND_TIMEOUT_S)
     np.testing.assert_allclose(kp, expected, rtol=1e-3)
     assert 'now: kp' not in node.text  # the gains are in the first law, and applied once
+    probe.client.set_parameters({'kp': [0.9 * value for value in kp]})
+    probe.until(lambda: 'now: kp' in node.text, 'the log of changed gains')
     with refuses(SettingsError, 'only while inactive'):
         probe.client.set_parameters({'period': 0.1})
     # What a dump has is no change, also of what is read at the start alone.
