@@ -42,6 +42,11 @@ def list_text(names: Sequence[object]) -> str:
     return listed if len(names) <= _MAX_LISTED_NAMES else f'{listed}, ... ({len(names)} in all)'
 
 
+def plural(count: int, noun: str) -> str:
+    """Return a noun that takes an s in the plural, as it stands beside a count: 1 gap, 2 gaps."""
+    return noun if count == 1 else f'{noun}s'
+
+
 def distinct_texts(value: float | str, bound: float | str, min_digits: int = 3) -> tuple[str, ...]:
     """Return two values as texts, with as many digits as distinguish unequal numbers."""
     for k in range(min_digits, 18):

@@ -51,8 +51,10 @@ class ParameterSpec:
             return 'one of ' + ', '.join(choice or 'empty' for choice in self.choices)
         if self.bounds is None:
             return ''
-        (low, high), unit = self.bounds, _UNIT_PATTERN.search(self.description)
-        return f'{low:g} to {high:g}{f" {unit[1]}" if unit else ""}'
+        low, high = self.bounds
+        text = f'{low:g} to {high:g}'
+        unit = _UNIT_PATTERN.search(self.description)
+        return f'{text} {unit[1]}' if unit else text
 
 
 @functools.cache

@@ -235,7 +235,8 @@ def joint_twist(axis: ArrayLike, point: ArrayLike, kind: JointKind = JointKind.R
 
 def rpy_rotation(roll: float, pitch: float, yaw: float) -> Array:
     """Return the rotation (3, 3) Rz(yaw) Ry(pitch) Rx(roll) of URDF's fixed angles [rad]."""
-    (cr, cp, cy), (sr, sp, sy) = np.cos((roll, pitch, yaw)), np.sin((roll, pitch, yaw))
+    cr, cp, cy = np.cos((roll, pitch, yaw))
+    sr, sp, sy = np.sin((roll, pitch, yaw))
     return np.array(
         [
             [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],

@@ -48,7 +48,7 @@ def main() -> None:
         place = radius[columns].mean(), height[rows].mean()
         if count == 2:  # two parts, above each other
             place = radius[columns].min() + 0.02, height[rows].max() - 0.05
-        axes.text(*place, f'{count} posture{"s" * (count > 1)}')
+        axes.text(*place, '1 posture' if count == 1 else f'{count} postures')
     inner = abs(kinematics.a1)
     axes.axvline(inner, color='tab:red')
     axes.text(inner - 0.05, kinematics.d0, 'singular: w = 0', color='tab:red', rotation=90)

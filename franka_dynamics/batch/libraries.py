@@ -48,7 +48,8 @@ def are_kernel_inputs(arguments: Sequence[Any], n: int, kernel_types: KernelInpu
     """Return whether all arguments are arrays of one shape (N, n) and precision for kernels."""
     if kernel_types is None:
         return False
-    first, (kind, precisions) = arguments[0], kernel_types
+    first = arguments[0]
+    kind, precisions = kernel_types
     if type(first) is not kind or first.dtype not in precisions:
         return False
     shape = first.shape

@@ -227,7 +227,8 @@ class Graph:
         """Return (c + k) x if a = c x, b = k x, c and k constant, not both +-1; otherwise None."""
         if a.node.is_const or b.node.is_const:
             return None
-        (c, x), (k, y) = self._split_coefficient(a), self._split_coefficient(b)
+        c, x = self._split_coefficient(a)
+        k, y = self._split_coefficient(b)
         if x is not y or (c.node is k.node and c.node.value == 1.0):
             return None
         return (c + k) * Expression(self, 1, x)

@@ -143,7 +143,8 @@ def _is_axis_permutation(rotation: ScalarArray) -> bool:
 
 def _U_matrix(omega: Iterable[Scalar], domega: Iterable[Scalar]) -> ScalarArray:
     """Return the matrix [domega] + [omega][omega], (3, 3), where [v] w = v x w."""
-    (x, y, z), (dx, dy, dz) = omega, domega
+    x, y, z = omega
+    dx, dy, dz = domega
     xx = x * x
     yy = y * y
     zz = z * z
@@ -264,9 +265,10 @@ def mass_matrix(
 
 def _unit_ddq_wrench(joint: SymbolicJoint, inertia: ScalarArray) -> Wrench:
     """Return the force and moment about the frame's origin that give a body's joint a ddq of 1."""
-    (hx, hy, _), S = inertia[:3, 3], inertia
+    hx, hy, _ = inertia[:3, 3]
     if joint.is_revolute:
-        return np.array([-hy, hx, 0.0]), np.array([-S[0, 2], -S[1, 2], S[0, 0] + S[1, 1]])
+        moment = [-inertia[0, 2], -inertia[1, 2], inertia[0, 0] + inertia[1, 1]]
+        return np.array([-hy, hx, 0.0]), np.array(moment)
     return np.array([0.0, 0.0, inertia[3, 3]], dtype=object), np.array([hy, -hx, 0.0])
 
 
@@ -346,8 +348,10 @@ def first_moment(graph: Graph, chain: SymbolicChain, q: Sequence[Expression]) ->
     total = np.array([graph.zero] * 3)
     held = [joint.pseudo_inertia[:, 3] for joint in chain.joints]  # first moment and mass
     for j in reversed(range(chain.n)):
-        joint, parent, (*moment, mass) = chain.joints[j], chain.parents[j], held[j]
-        moment = joint.fixed_rotation @ (joint.rotation(graph, q[j]) @ np.array(moment))
+        joint = chain.joints[j]
+        parent = chain.parents[j]
+        mass = held[j][3]
+        moment = joint.fixed_rotation @ (joint.rotation(graph, q[j]) @ held[j][:3])
         moment = moment + joint.frame_origin(q[j]) * mass
         if parent == BASE_BODY:
             root = chain.root_poses[j]

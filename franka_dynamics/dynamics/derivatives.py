@@ -181,7 +181,8 @@ class TreeKinematics:
 
     def __init__(self, tree: BodyTree, states: Iterable[Array], gravity: Array) -> None:
         """Compute poses, twists and accelerations at a stack of states."""
-        self.tree, (self.q, self.dq, self.ddq) = tree, states
+        self.tree = tree
+        self.q, self.dq, self.ddq = states
         self.transforms = tree.transforms(self.q)
         self.adjoint_inverse = adjoint_inverse(self.transforms)
         # Gravity enters as an upward acceleration of the base: dV_0 = -g.

@@ -111,7 +111,8 @@ class MomentumObserver:
         # computed.
         momentum = pin.rnea(model, data, q, self._zero_velocity, dq) - gravity_torque
         rate = torque + (pin.computeCoriolisMatrix(model, data, q, dq).T @ dq - gravity_torque)
-        (before, last), self._last_momentum = self._last_momentum, (stamp, momentum)
+        before, last = self._last_momentum
+        self._last_momentum = (stamp, momentum)
         if last is None and before > -np.inf:
             return self._estimate
         elapsed = stamp - before
@@ -154,10 +155,8 @@ class LoadEstimator:
     def reset(self) -> None:
         """Reset the estimate to no undeclared load, for instance when a load is declared."""
         # Information matrix and vector of mass [kg], first moment [kg m] and friction [N m].
-        self._info_matrix, self._info_vector = (
-            self._prior.copy(),
-            np.zeros(len(self._prior)),
-        )
+        self._info_matrix = self._prior.copy()
+        self._info_vector = np.zeros(len(self._prior))
         self._latest_regressor = self._prior[: len(self._torque_weights)]  # of the latest motion
         self._motion_time_s = self._rest_time_s = 0.0
         self._discard_averages()

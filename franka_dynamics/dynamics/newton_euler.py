@@ -201,7 +201,8 @@ class NewtonEulerModel(DynamicsFormulation):
         poses = np.zeros((*positions.shape[:-1], len(steps), 4, 4))
         poses[..., 3, 3] = 1.0
         for i, (turn, shift) in enumerate(steps):
-            rotation, origin = rotation @ turn, origin + in_parent_axes(rotation, shift)
+            origin = origin + in_parent_axes(rotation, shift)
+            rotation = rotation @ turn
             poses[..., i, :3, :3] = rotation
             poses[..., i, :3, 3] = origin
         return poses

@@ -248,7 +248,8 @@ def inertia_motion_derivative(inertia: LinkInertia) -> Array:
         first, then rotation [rad]. Kwon has rows (m, h, I_diag, I_off) and columns (omega, v).
 
     """
-    mass, (hx, hy, hz) = inertia.mass, inertia.first_moment
+    mass = inertia.mass
+    hx, hy, hz = inertia.first_moment
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia.inertia
     derivative = np.zeros((10, 6))
     derivative[1:4, :3] = [[0.0, hz, -hy], [-hz, 0.0, hx], [hy, -hx, 0.0]]

@@ -91,7 +91,8 @@ class Trajectory:
         self.end = time_zero + float(times[-1])
         self.positions, self.velocities, self.accelerations = states.swapaxes(0, 1)
         h = np.diff(times)[:, None]
-        (q, v, a), (q1, v1, a1) = states[:-1].swapaxes(0, 1), states[1:].swapaxes(0, 1)
+        q, v, a = states[:-1].swapaxes(0, 1)
+        q1, v1, a1 = states[1:].swapaxes(0, 1)
         # What position, velocity and acceleration at the end still lack, scaled by the duration.
         dq = q1 - q - v * h - a * h**2 / 2
         dv = (v1 - v - a * h) * h
@@ -194,7 +195,9 @@ class Trajectory:
         `require_within_limits`.
         """
         self.require_within_limits(arm, ratio, q0=q0)
-        last, end, (q, dq, ddq) = self.states[-1:], self.times[-1:], self.states[-1]
+        last = self.states[-1:]
+        end = self.times[-1:]
+        q, dq, ddq = self.states[-1]
         if np.abs(dq).max() <= MAX_ROUNDING_ERROR:
             return self
 
@@ -242,7 +245,8 @@ class Trajectory:
         early = self.times[0] - begin
         motion = self.braked_to_rest(arm, ratio, now[0])
         if early > 0.0:
-            first, (q, dq, ddq) = now, self.states[0]
+            first = now
+            q, dq, ddq = self.states[0]
             if early < BLEND_DURATIONS_S[0]:  # extended backwards at constant acceleration
                 first = np.array((q - early * dq + early**2 * ddq / 2.0, dq - early * ddq, ddq))
             before = Trajectory(np.array([begin]), first[None], self.time_zero)

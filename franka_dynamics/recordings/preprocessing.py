@@ -21,7 +21,7 @@ from .options import SignalOptions
 from .recording import Recording, require_effort
 from .. import former_names
 from ..arrays import Array, NDArray
-from ..errors import RecordingError, require_extra
+from ..errors import plural, RecordingError, require_extra
 
 # Order of the Butterworth filter, in effect 4: it is applied forwards and backwards.
 FILTER_ORDER = 2
@@ -205,7 +205,7 @@ def _filter_pieces(
     if len(gaps):
         widest = gaps[np.argmax(np.diff(time)[gaps])]
         remarks.append(
-            f'{recording.source} has {len(gaps)} gap{"s" * (len(gaps) > 1)}, the longest of '
+            f'{recording.source} has {len(gaps)} {plural(len(gaps), "gap")}, the longest of '
             f'{time[widest + 1] - time[widest]:.2f} s at {time[widest]:.2f} s; its pieces are '
             'filtered separately'
         )
@@ -218,15 +218,18 @@ def _filter_pieces(
         else:
             short.append(f'{time[first]:.2f}')
     if short:
+        begins = ', '.join(short[:5])
+        if len(short) > 5:
+            begins += ' ...'
         remarks.append(
             f'{len(short)} of its {len(pieces)} pieces, shorter than {shortest:.2g} s, are left '
-            f'out (at {", ".join(short[:5])}{" ..." * (len(short) > 5)} s)'
+            f'out (at {begins} s)'
         )
     if not motions:
         raise RecordingError(
             f'{recording.source} has no stretch without gaps of at least '
             f'{shortest:.2g} s (it lasts {recording.duration:.2f} s '
-            f'in {len(pieces)} piece{"s" * (len(pieces) > 1)}); record longer, or trim less.'
+            f'in {len(pieces)} {plural(len(pieces), "piece")}); record longer, or trim less.'
         )
     return filters, motions, remarks
 

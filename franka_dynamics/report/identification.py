@@ -19,6 +19,7 @@ from .elements import (
 from .replay import mass_ambiguity_sentences, verdict_headline, verdict_lines
 from ..arm.arm_file import is_franka_arm
 from ..arm.friction import LinearFriction
+from ..errors import plural
 from ..identification.options import MAX_MASS_RATIO
 from ..identification.results import (
     added_gravity_sentence,
@@ -175,9 +176,10 @@ def _mass_ratio_sentences(result: Identification) -> Iterator[str]:
     if doubted and not result.verdict.causes:
         ratios = ', '.join(f'{one:.2g}' for one in doubted.values())
         yield (
-            f"Are the starting set's masses right? The fit makes link{'s' * (len(doubted) > 1)} "
-            f'{", ".join(map(str, doubted))} {ratios} times as heavy ({MAX_MASS_RATIO:g} times at '
-            'most). Correct them, take another --set, or plan a motion that shows them.'
+            "Are the starting set's masses right? The fit makes "
+            f'{plural(len(doubted), "link")} {", ".join(map(str, doubted))} {ratios} times as '
+            f'heavy ({MAX_MASS_RATIO:g} times at most). Correct them, take another --set, or plan '
+            'a motion that shows them.'
         )
 
 
@@ -198,7 +200,8 @@ def _test_data_phrase(result: Identification) -> str:
     unseen = result.recordings.test_count
     count = len(result.recordings.names)
     if unseen:
-        return f'On {unseen} unseen bag{"s" * (unseen > 1)}, learnt from {count - unseen},'
+        bags = plural(unseen, 'bag')
+        return f'On {unseen} unseen {bags}, learnt from {count - unseen},'
     return f'On {len(result.arm_errors.fold_errors)} parts, each predicted from the others,'
 
 
@@ -210,7 +213,7 @@ def _poorly_known_link_sentences(result: Identification) -> Iterator[str]:
     why = [text for kinds, text in _POORLY_KNOWN_REASONS.items() if letters & set(kinds)]
     if opened:
         yield (
-            f'Link{"s" * (len(links) > 1)} {", ".join(map(str, links))} '
+            f'{plural(len(links), "Link")} {", ".join(map(str, links))} '
             f'{"are" if len(links) > 1 else "is"} poorly known, because {" and ".join(why)}. '
             '`identify plan --given` plans a motion that shows them.'
         )

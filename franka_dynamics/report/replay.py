@@ -13,6 +13,7 @@ from .elements import Cell, headers, Table
 from ..arm.bodies import hand_name
 from ..dynamics.external_torque import estimate_wrenches, WrenchEstimator
 from ..dynamics.pinocchio_model import PinocchioModel
+from ..errors import plural
 from ..files import atomic_write
 from ..identification.faults import Diagnosis, FAULT_CLASSES
 from ..identification.torque_model import expected_residual
@@ -54,7 +55,7 @@ def verdict_lines(
     if verdict.suspected_joints:
         names = [joint_names[joint] for joint in verdict.suspected_joints]
         lines.append(
-            f'Cause unknown, joint{"s" * (len(names) > 1)} {", ".join(names)}: faults that would '
+            f'Cause unknown, {plural(len(names), "joint")} {", ".join(names)}: faults that would '
             'change the identified torques explain the recordings better, but none is clear. Look '
             'at these joints in the plots: sign, unit, gear, zero, order of the columns.'
         )
@@ -71,7 +72,8 @@ def _effort_scale_question(verdict: RecordingVerdict) -> Iterator[str]:
     found = verdict.mass_ambiguity
     if found is None:
         return
-    (low, high), (least, most) = found.scale_range, found.load_range
+    low, high = found.scale_range
+    least, most = found.load_range
     scale, mass = found.likeliest_scale_and_load
     factor = f'{low:.2f} to {high:.2f} times the torques'
     where = found.published_set
@@ -98,7 +100,8 @@ def mass_ambiguity_sentences(verdict: RecordingVerdict, joints: Sequence[str]) -
     found = verdict.mass_ambiguity
     if found is None:
         return
-    (low, high), (least, most) = found.scale_range, found.load_range
+    low, high = found.scale_range
+    least, most = found.load_range
     yield (
         f'Not known from torques alone: a factor of all efforts ({low:.2f} to {high:.2f} by the '
         f'masses of {found.published_set}), to which all masses are in proportion; a load on the '
@@ -203,8 +206,9 @@ def best_set_sentence(best: TorquePrediction, others: Sequence[TorquePrediction]
     named = others[:_MAX_NAMED_SETS]
     names = ', '.join(f'{one.set_and_hand} ({one.error.E:.3f})' for one in named)
     names += f' and {len(others) - _MAX_NAMED_SETS} more' if len(others) > _MAX_NAMED_SETS else ''
+    verb = 'fits' if len(others) == 1 else 'fit'
     return (
-        f'{best.set_and_hand} has {figures}, and {names} fit{"s" * (len(others) == 1)} as well: '
+        f'{best.set_and_hand} has {figures}, and {names} {verb} as well: '
         'this motion does not tell them apart.'
     )
 

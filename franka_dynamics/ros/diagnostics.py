@@ -210,10 +210,8 @@ class FeedforwardDiagnostics(StatusPublisher):
         self.on_reference_event: Callable[[ReferenceEvent], None] = lambda _: None
         self._status_pub = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
         self._motion_row: tuple[StatusRow, ...] = ()  # what became of the latest reference
-        self.latencies, self.published_count = (
-            DurationWindow(),
-            0,
-        )  # torques that were published
+        self.latencies = DurationWindow()
+        self.published_count = 0  # torques that were published
 
     def set_controller(self, controller: Feedforward, model_difference: float) -> None:
         """Set the controller to report on, and its two dynamics models' largest difference."""

@@ -583,7 +583,8 @@ class StatePublisherCounter:
 
     def __init__(self) -> None:
         """Begin with one publisher, the arm's."""
-        self._count, self._since = 1, -math.inf  # publishers, and since when there are so many [s]
+        self._count = 1  # of publishers
+        self._since = -math.inf  # when the count began to hold [s]
         # When a message of each group of joints came last [s].
         self._heard = dict[frozenset[str], float]()
 

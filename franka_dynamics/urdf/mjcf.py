@@ -121,11 +121,9 @@ def _put_cubes_for_meshes(mujoco: Any, spec: Any, path: Path | None, scale: floa
         folder = (path or Path()).parent / spec.compiler.meshdir
         if mesh.file and not (path and os.path.isfile(folder / mesh.file)):
             missing.append(mesh.file)
-            mesh.file, mesh.content_type, mesh.uservert = (
-                '',
-                '',
-                (scale * _CUBE_CORNERS_M).ravel(),
-            )
+            mesh.file = ''
+            mesh.content_type = ''
+            mesh.uservert = (scale * _CUBE_CORNERS_M).ravel()
             mesh.scale = (1.0, 1.0, 1.0)
     fields = [one for one in spec.geoms if one.type == mujoco.mjtGeom.mjGEOM_HFIELD]
     for one in (*spec.geoms, *spec.sites, *spec.tendons, *spec.meshes):

@@ -10,7 +10,7 @@ import numpy as np
 from .document import Notes
 from ..arrays import Array
 from ..constants import GRAVITY
-from ..errors import list_text
+from ..errors import list_text, plural
 
 _MAX_ROUNDING_RATIO = 1e-9  # relative, of masses and tensors that the compiler did not change
 # Attributes of a compiled model for each joint or degree of freedom, and what is said of them.
@@ -127,5 +127,4 @@ def _unmodelled_part_notes(mujoco: Any, model: Any) -> Iterator[str]:
     }
     for what, count in counts.items():
         if count:
-            plural = 's' if count > 1 else ''
-            yield f'left out of the MJCF: {count} {what}{plural}.'
+            yield f'left out of the MJCF: {count} {plural(count, what)}.'

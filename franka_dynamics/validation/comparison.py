@@ -192,7 +192,8 @@ class _DifferenceCollector:
 
     def _add_axis_displacement(self, motion: Array | None, i: int, name: str) -> None:
         """Add the displacement of joint axis i or, by `motion`, of joints i to n, moving them."""
-        (d, p), (e, q) = self.first_space.axis(i), self.second_space.axis(i)
+        d, p = self.first_space.axis(i)
+        e, q = self.second_space.axis(i)
         if motion is None:
             changed = self.first_space.with_joint(i, self.second_space, 'twists')
             e = np.copysign(1.0, d @ e) * e

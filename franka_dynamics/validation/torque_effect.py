@@ -66,7 +66,8 @@ class SpaceFrameArm(BodyTree):
 
     def axes_agree(self, other: 'SpaceFrameArm', i: int, tolerance: float) -> bool:
         """Return whether another arm has the same axis of joint i, in either direction."""
-        (d, p), (e, q) = self.axis(i), other.axis(i)
+        d, p = self.axis(i)
+        e, q = other.axis(i)
         apart = np.cross(d, q - p) if self.twists[i, 3:].any() else np.zeros(3)
         return bool(max(np.abs(np.cross(d, e)).max(), np.abs(apart).max()) <= tolerance)
 

@@ -19,7 +19,7 @@ from .torque_effect import ParameterDifference, TorqueSensitivity
 from ..arm import ArmDescription, Joint
 from ..arm.arm_file import is_xml_text
 from ..arm.bodies import NO_HAND
-from ..errors import list_text, UrdfError, UrdfMismatchError
+from ..errors import list_text, plural, UrdfError, UrdfMismatchError
 from ..urdf.arm_choice import find_flange
 from ..urdf.reading import parse_robot, read_document
 from ..urdf.serial_chain import read_chain, SerialChain
@@ -219,10 +219,11 @@ def _inertial_findings(
 
 def _raise_mismatch(verdict: UrdfVerdict) -> None:
     """Raise UrdfMismatchError with the verdict's first finding and the number of others."""
-    (first, *others), more = verdict.findings, ''
+    first, *others = verdict.findings
+    more = ''
     if others:
-        what = f'{len(others)} more difference{"" if len(others) == 1 else "s"}'
-        more = f' {what}; "franka-dynamics arm compare" lists all.'
+        what = plural(len(others), 'difference')
+        more = f' {len(others)} more {what}; "franka-dynamics arm compare" lists all.'
     axes = f'the joints of {verdict.arm_name}'
     against = axes if verdict.nearest_set is None else verdict.nearest_set
     raise UrdfMismatchError(f'{verdict.urdf_name} against {against}: {first}{more}', verdict)
