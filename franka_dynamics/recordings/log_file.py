@@ -111,7 +111,7 @@ def _read_text_table(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]
     table = parse_cells(content or ['x'])
     columns = [_as_numbers(column) for _, column in table.items()]
     absent = np.column_stack([np.isnan(one[:, 0]) for one in columns])
-    absent &= (table.apply(lambda column: column.str.lower()) != 'nan').to_numpy()
+    absent &= ~table.apply(_states_nan).to_numpy()
     wrong = absent & (table != '').to_numpy()
     first = int(wrong[0].any())
     last = len(table)
@@ -152,9 +152,14 @@ def _require_distinct_names(column_names: list[str], file: Path) -> None:
 def _as_numbers(column: Any) -> Array:
     """Return a column of texts as numbers (dates as seconds) or as lists, shape (rows, k)."""
     numbers = import_module('pandas').to_numeric(column, errors='coerce').to_numpy(dtype=float)
-    none = np.isnan(numbers) & (column.str.lower() != 'nan')
+    none = np.isnan(numbers) & ~_states_nan(column)
     found = _dates_or_lists(column) if none[1:].all() else None
     return numbers[:, None] if found is None else found
+
+
+def _states_nan(column: Any) -> Any:
+    """Return of each text of a column whether it is NaN, as Python, C or Visual C++ print it."""
+    return column.str.fullmatch(r'[-+]?nan(?:\(\w*\))?', case=False)
 
 
 def _dates_or_lists(column: Any) -> Array | None:

@@ -223,6 +223,16 @@ def test_parquet_without_a_library_says_what_to_install(tmp_path, monkeypatch):
         read_log(path)
 
 
+@pytest.mark.parametrize('written', ['nan', '-nan', '-NaN(ind)', 'nan(0x8000)'])
+def test_a_nan_as_c_prints_it_matters_only_where_it_is_read(written, tmp_path):
+    path = tmp_path / 'log.csv'
+    path.write_text(f't,q1,tau1,other\n0,0.1,1,{written}\n0.1,0.2,{written},3\n')
+    table = read_log(path).columns
+    np.testing.assert_array_equal(table['other'], [np.nan, 3.0])
+    with refuses(RecordingError, 'row 2', 'effort of j', 'nan'):
+        import_log(path, ColumnMap('q{}', 'tau{}', 'derived', stamp='t'), ['j'])
+
+
 @pytest.mark.parametrize(('unit', 'per_rad'), [('deg/s', 180.0 / np.pi), ('rpm', 30.0 / np.pi)])
 def test_units_become_si(unit, per_rad, tmp_path):
     constants = np.array([1.2, -3.0, 2.0, 0.5, 0.1, 0.2, 0.3])
