@@ -41,6 +41,8 @@ _NAMES_BY_MODULE = {
     'identification.base_parameters': 'base_parameters',
     'identification.direct_method': 'direct_base_parameters energy_regressors',
     'identification.identify': 'identify',
+    'identification.law_tracking': 'predict_laws',
+    'identification.laws': 'tracking_law TrackingLaw',
     'identification.tracking': 'predict_tracking',
     'identification.payload': 'identify_payload',
     'mesh.mesh': 'inertia_motion_derivative load_mesh mesh_inertia TriangleMesh '

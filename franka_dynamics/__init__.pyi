@@ -44,6 +44,9 @@ from .identification.base_parameters import base_parameters as base_parameters
 from .identification.direct_method import direct_base_parameters as direct_base_parameters
 from .identification.direct_method import energy_regressors as energy_regressors
 from .identification.identify import identify as identify
+from .identification.law_tracking import predict_laws as predict_laws
+from .identification.laws import tracking_law as tracking_law
+from .identification.laws import TrackingLaw as TrackingLaw
 from .identification.payload import identify_payload as identify_payload
 from .identification.tracking import predict_tracking as predict_tracking
 from .mesh.mesh import inertia_motion_derivative as inertia_motion_derivative

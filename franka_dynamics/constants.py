@@ -12,6 +12,9 @@ REPAIR_METHODS = (REPAIR_TO_NEAREST,)  # of an inertial set
 GRAVITY_DIRECTIONS = ('vertical', 'tilted', 'none')  # of gravity, for base parameters
 # Of `arm export`; controller is that of the C++ package, franky and crisp of friction alone.
 EXPORT_FORMATS = ('urdf', 'mjcf', 'controller', 'franky', 'crisp', 'desk')
+# Of `bag replay --law`: the published laws, and that of --gains.
+LAW_NAMES = ('polymetis', 'droid', 'crisp', 'franky')
+GAINS_LAW_NAME = 'gains'
 # SCHED_FIFO priority of control threads, as of ros2_control's controller manager: users permit it.
 REALTIME_PRIORITY = 50
 

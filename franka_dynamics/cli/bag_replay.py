@@ -2,12 +2,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """The work of `franka-dynamics bag replay`, which compares measured and modelled torques."""
 
+from dataclasses import replace
 from pathlib import Path
 
-from .choices import ArmChoice, BagReader, forbid_options, Options, require_installed
+import click
+
+from .choices import (
+    ArmChoice,
+    BagReader,
+    forbid_options,
+    forbid_without,
+    Options,
+    require_installed,
+)
 from .console import echo, echo_each, print_rich, ProgressBar, write_json
+from ..arm import ArmDescription
+from ..constants import GAINS_LAW_NAME
+from ..identification.law_tracking import LawPrediction, predict_laws
+from ..identification.laws import tracking_law, TrackingLaw
 from ..identification.options import IdentificationOptions
-from ..identification.tracking import predict_tracking, TrackingPrediction
+from ..identification.tracking import pd_gains, predict_tracking, TrackingPrediction
 from ..identification.verdict import evaluate_replay, ReplayEvaluation
 from ..recordings.options import SignalOptions
 from ..report import replay as report
@@ -27,6 +41,12 @@ def run(
         forbid_options('--no-plots: the folder holds plots alone', 'output')
     else:
         require_installed('Plots need matplotlib', 'replay', 'matplotlib')
+    if not options.laws:
+        forbid_without('--law', 'policy_rate', 'latency', 'target_filter')
+    if not options.gains:
+        forbid_without('--gains', 'damping')
+        if GAINS_LAW_NAME in options.laws:
+            raise click.UsageError('--law gains needs --gains; add it, or name another law.')
     arm = reader.arm_in_bag(options.bag, arm)
     arms = arm.load_sets_and_hands(options.sets, options.hands)
     with ProgressBar() as bar:
@@ -35,9 +55,23 @@ def run(
     best = result.predictions[0]
     tracking = None
     if options.gains:
-        tracking = predict_tracking(result.recording, arms[0], options.gains, gravity=fit.gravity)
+        kd = options.damping or None
+        tracking = predict_tracking(
+            result.recording, arms[0], options.gains, kd, gravity=fit.gravity
+        )
+    laws = None
+    if options.laws:
+        with ProgressBar() as bar:
+            laws = predict_laws(
+                result.recording,
+                arms[0],
+                _chosen_laws(options, arms[0]),
+                gravity=fit.gravity,
+                progress=bar.new_task('laws'),
+            )
     if options.json:
-        write_json(options.json, {**report.replay_as_data(result), 'tracking': tracking})
+        data = {**report.replay_as_data(result), 'tracking': tracking, 'laws': laws}
+        write_json(options.json, data)
     if options.external:
         echo(report.save_external_torque(options.external, result, list(fit.gravity)))
     plots = [] if options.no_plots else _save_plots(options.output, result, tracking)
@@ -46,6 +80,8 @@ def run(
     if tracking is not None:
         print_rich(report.tracking_error_table(tracking))
         echo(f'{report.TRACKING_CAVEAT}.')
+    if laws is not None:
+        _print_laws(laws)
     echo_each(f'plot: {path}' for path in plots)
     if options.require is not None and best.error.E > options.require:
         echo(
@@ -54,6 +90,34 @@ def run(
         )
         return 1
     return 0
+
+
+def _chosen_laws(options: Options, arm: ArmDescription) -> list[TrackingLaw]:
+    """Return the laws of --law; the last has the rate, latency and filter that were given."""
+    laws = []
+    for name in options.laws:
+        if name == GAINS_LAW_NAME:
+            kp, kd = pd_gains(options.gains, options.damping or None, arm)
+            law = TrackingLaw(name, kp=tuple(kp), kd=tuple(kd), has_target_velocity=True)
+        else:
+            law = tracking_law(name)
+        laws.append(law)
+    given = {
+        'target_rate': options.policy_rate,
+        'latency': options.latency,
+        'filter_cutoff': options.target_filter,
+    }
+    changes = {name: value for name, value in given.items() if value is not None}
+    laws[-1] = replace(laws[-1], **changes)
+    return laws
+
+
+def _print_laws(laws: LawPrediction) -> None:
+    """Print the laws' table, what a change of law does, and what the prediction assumes."""
+    print_rich(report.law_table(laws))
+    if len(laws.law_names) > 1:
+        echo(report.law_change_sentence(laws), style='bold')
+    echo(f'{report.LAW_CAVEAT}.')
 
 
 def _save_plots(

@@ -15,7 +15,14 @@ import click
 from . import options as shared
 from .command import Group, with_xacro_arguments
 from .options import choice_or_flag, CommaList, flag, Number, option, OutputPath
-from ..constants import AS_LISTED, Convention, EXPORT_FORMATS, GRAVITY_DIRECTIONS
+from ..constants import (
+    AS_LISTED,
+    Convention,
+    EXPORT_FORMATS,
+    GAINS_LAW_NAME,
+    GRAVITY_DIRECTIONS,
+    LAW_NAMES,
+)
 from ..errors import OutputError
 from ..files import writable_path
 from ..identification import options as of
@@ -245,6 +252,21 @@ def _csv_path(text: str) -> Path:
     Number(0.0),
 )
 @option('--gains', "predict a PD's tracking error: kp as KP,..., or franka_ros2")
+@option(
+    '--damping',
+    'kd of --gains [N m s/rad] (default: 0.05 s times kp)',
+    CommaList('KD,...', Number(0.0)),
+)
+@option(
+    '--law',
+    'predict lag and error of laws that follow the motion: trained at the first, run at the last; '
+    'gains: those of --gains',
+    CommaList('LAW,...', click.Choice((*LAW_NAMES, GAINS_LAW_NAME))),
+    'laws',
+)
+@option('--policy-rate', 'targets per second of the last --law [Hz]', Number())
+@option('--latency', 'age of its targets [s]', Number(0.0, 0.5))
+@option('--target-filter', 'cut-off of a low-pass on its targets [Hz]', Number())
 @shared.bag_and_stamp_options
 @shared.signal_options
 @shared.arm_payload_options

@@ -102,7 +102,7 @@ def predict_tracking(
     arm = as_description(arm)
     if not isinstance(recording, Recording):
         recording = with_argument_checks(read_recording)(recording, arm.joint_names)
-    gains = _pd_gains(kp, kd, arm)
+    gains = pd_gains(kp, kd, arm)
     rate = 1.0 / float(np.median(np.diff(recording.time)))
     signal = SignalOptions(min(rate, _MAX_SAMPLING_RATE_HZ), _CUTOFF_FREQUENCY_HZ)
     left = dict(_torques_left_to_gains(to_motion(recording, signal), arm, gains[1], gravity))
@@ -110,7 +110,7 @@ def predict_tracking(
     return TrackingPrediction(arm.joint_names, *gains, tuple(left), np.array(errors))
 
 
-def _pd_gains(kp: Any, kd: ArrayLike | None, arm: ArmDescription) -> tuple[Array, Array]:
+def pd_gains(kp: Any, kd: ArrayLike | None, arm: ArmDescription) -> tuple[Array, Array]:
     """Return gains kp [N m/rad] and kd [N m s/rad], (n,); SettingsError if they are unusable."""
     if isinstance(kp, str) and kp == FRANKA_ROS2_NAME:
         kp = FRANKA_ROS2_GAINS[0]

@@ -16,6 +16,7 @@ from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import plural
 from ..files import atomic_write
 from ..identification.faults import Diagnosis, FAULT_CLASSES
+from ..identification.law_tracking import LawPrediction
 from ..identification.torque_model import expected_residual
 from ..identification.tracking import TrackingPrediction
 from ..identification.verdict import RecordingVerdict, ReplayEvaluation
@@ -31,6 +32,11 @@ TORQUE_ERROR_DEFINITION = (
 TRACKING_CAVEAT = (
     'A prediction, no arm was moved: the measured motion is the reference, and torques are made '
     'without error or delay. Margin: two standard deviations of the friction are not commanded'
+)
+LAW_CAVEAT = (
+    'A prediction, no arm was moved: the measured motion is the target; loads, inertias and gains '
+    'are those along it; whether a law is stable is not told. Error: root mean square of target '
+    'minus motion; lag: the delay after which both are most alike'
 )
 
 
@@ -282,6 +288,35 @@ def tracking_error_table(prediction: TrackingPrediction) -> Table:
     found = zip(prediction.feedforward_names, prediction.total_errors, prediction.errors)
     rows = [(name, Cell(1e3 * total, 'strong'), *(1e3 * joints)) for name, total, joints in found]
     return Table(title, ['fed forward', *numbers], rows)
+
+
+def law_table(prediction: LawPrediction) -> Table:
+    """Return a table of laws' predicted lags [ms] and rms errors [mrad], two rows for each."""
+    names = ('flange', 'all', *_number_texts(len(prediction.joint_names)))
+    numbers = headers(names, '.3g')
+    rows = []
+    for k, name in enumerate(prediction.law_names):
+        lags = 1e3 * prediction.lags[k]
+        total_lag = Cell(1e3 * prediction.total_lags[k], 'strong')
+        total_error = Cell(1e3 * prediction.total_errors[k], 'strong')
+        rows.append((name, 'lag [ms]', '', total_lag, *lags))
+        flange = 1e3 * prediction.flange_errors[k]
+        rows.append(('', 'error [mrad]', flange, total_error, *(1e3 * prediction.errors[k])))
+    title = 'predicted lag and error of laws: flange [mm], all joints, each joint'
+    return Table(title, ['law', '', *numbers], rows)
+
+
+def law_change_sentence(prediction: LawPrediction) -> str:
+    """Return one sentence on what changes for a policy from the first law to the last."""
+    first, *_, last = prediction.law_names
+    later = 1e3 * (prediction.total_lags[-1] - prediction.total_lags[0])
+    errors = 1e3 * prediction.total_errors
+    return (
+        f'Trained at {first}, you run at {last}: the arm follows {abs(later):.0f} ms '
+        f'{"later" if later > 0.0 else "earlier"}, its error is {errors[-1]:.3g} in place of '
+        f'{errors[0]:.3g} mrad, and the same targets move it by '
+        f'{1e3 * prediction.differences[-1]:.3g} mrad (rms) elsewhere.'
+    )
 
 
 def plot_tracking(prediction: TrackingPrediction, title: str, path: str | Path) -> None:

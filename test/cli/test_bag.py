@@ -19,6 +19,7 @@ from franka_dynamics.arm.payload import read_payload
 from franka_dynamics.cli import bag_record
 from franka_dynamics.cli.choices import ArmChoice, Options
 from franka_dynamics.cli.main import root_command
+from franka_dynamics.identification.laws import TrackingLaw
 from franka_dynamics.recordings.log_file import read_log
 from franka_dynamics.ros import recording_session
 from franka_dynamics.ros.recording_session import RecordingProgress
@@ -358,6 +359,44 @@ def test_the_tracking_error_of_gains_is_in_table_plot_and_json(simulate, write, 
     assert status == 0 and 'A prediction' in said and (tmp_path / 'tracking.png').is_file()
     for name in expected.feedforward_names:
         assert name in said
+
+
+LAW_WORDS = 'bag replay --no-plots --arm fer --set gaz2019 --hand none'
+
+
+def test_laws_are_in_table_sentence_and_json(simulate, write, told):
+    bag = write(simulate(FER, rate=100.0))
+    words = '--gains 300 --damping 20 --law droid,gains --policy-rate 30 --latency 0.05'
+    status, said, data = told(f'{LAW_WORDS} {words} --target-filter 8', bag)
+    mine = TrackingLaw(
+        *('gains', 300.0, 20.0),
+        has_target_velocity=True,
+        target_rate=30.0,
+        latency=0.05,
+        filter_cutoff=8.0,
+    )
+    expected = fd.predict_laws(bag, FER, ['droid', mine])
+    assert status == 0 and 'Trained at droid, you run at gains' in said
+    for name in ('lags', 'total_lags', 'errors', 'flange_errors', 'differences'):
+        np.testing.assert_allclose(data['laws'][name], getattr(expected, name), rtol=1e-9)
+    assert data['laws']['law_names'] == ['droid', 'gains']
+    own = fd.predict_tracking(bag, FER, 300.0, 20.0)
+    np.testing.assert_allclose(data['tracking']['errors'], own.errors, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ('words', 'named'),
+    [
+        ('--law gains', '--gains'),
+        ('--law nobody', 'nobody'),
+        ('--latency 0.1', '--law'),
+        ('--damping 3', '--gains'),
+        ('--law droid --policy-rate 0', 'target_rate'),
+    ],
+)
+def test_options_of_laws_that_fit_nothing_are_named(words, named, simulate, write, refused):
+    said = refused(f'{LAW_WORDS} {words}', write(simulate(FER, rate=100.0)))
+    assert named in said
 
 
 def test_a_short_recording_is_compared_but_not_judged(fer_recording, write, told):

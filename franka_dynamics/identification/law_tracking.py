@@ -1,0 +1,296 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Predicts how far and how late an arm follows a recorded motion under an impedance law.
+
+Along the recorded motion q_r the arm needed the torque tau, its friction and load included. Under
+a law with targets q_t the arm's deviation d = q - q_r obeys, to first order in d,
+
+    M d'' + D d' + K d = K (q_t - q_r) + D (dq_t - dq_r) - (tau - g - C dq_r) - (f(dq) - f(dq_r))
+
+with M, D and K at the recorded pose, and D dq_t = 0 where the law damps to rest. f is the friction
+of the arm file, which changes with the velocity: the arm reverses later than its target. Of an arm
+without known friction the last bracket is left out.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from .laws import tracking_law, TrackingLaw
+from ..arguments import with_argument_checks
+from ..arm import ArmDescription
+from ..arm_io import ArmLike, as_description
+from ..arrays import Array, ArrayLike
+from ..dynamics.model import GRAVITY
+from ..dynamics.pinocchio_model import PinocchioModel
+from ..errors import RecordingError, require_extra, SettingsError
+from ..recordings.options import SignalOptions
+from ..recordings.preprocessing import Motion, to_motion
+from ..recordings.recording import read_recording, Recording
+
+# What policies and people command is slower.
+_CUTOFF_FREQUENCY_HZ = 5.0
+_MAX_SAMPLING_RATE_HZ = 200.0
+_STEP_S = 0.002  # of the integration; the fastest of the laws' poles are at some 100 rad/s
+# The arm begins on the target, with its velocity: the softest law's transient is over by then.
+_SETTLING_S = 1.0
+_MAX_LAG_S = 0.6
+_MIN_SPEED_RAD_S = 0.005  # rms; the lag of a slower joint is not defined
+_MIN_CHORD_SPEED_RAD_S = 1e-6  # smallest speed for the slope of friction's chord
+_PROGRESS_STEPS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class LawPrediction:
+    """
+    Predicted lags and errors of an arm under k laws, along a recorded motion that is the target.
+
+    `lags` (k, n) [s] are the delays after which the target is most like the motion, NaN for a
+    joint that hardly moves; `total_lags` (k,) those of all joints together. `errors` (k, n) [rad]
+    are root mean squares of target minus motion, `flange_errors` (k,) [m] those of the flange's
+    distance from its target. `differences` (k,) [rad] are those of each law's
+    motion from that of the first law, over all joints, for the same targets.
+    """
+
+    joint_names: tuple[str, ...]
+    law_names: tuple[str, ...]
+    lags: Array
+    total_lags: Array
+    errors: Array
+    flange_errors: Array
+    differences: Array
+
+    @property
+    def total_errors(self) -> Array:
+        """Rms of target minus motion over all joints under each law, (k,) [rad]."""
+        return np.asarray(np.sqrt(np.mean(self.errors**2, axis=1)))
+
+
+def predict_laws(
+    recording: Recording | str | Path,
+    arm: ArmLike,
+    laws: Sequence[TrackingLaw | str],
+    *,
+    gravity: ArrayLike = GRAVITY,
+    progress: Callable[[int, int], None] | None = None,
+) -> LawPrediction:
+    """
+    Predict lag and error of an arm that follows a recorded motion under each of several laws.
+
+    Parameters
+    ----------
+    recording : Recording, str or Path
+        The recorded motion with measured torques, gravity included, or the path of its bag.
+    arm : ArmDescription, str or Path
+        The arm, or its name or file, with the friction that it knows.
+    laws : sequence of TrackingLaw or str
+        The laws, or the names of published ones: polymetis, droid, crisp, franky.
+    gravity : array_like, shape (3,)
+        Gravity in the space frame [m/s^2].
+    progress : callable, optional
+        Called with the number of steps done, and of all.
+
+    Raises
+    ------
+    SettingsError
+        If there is no law of a name, no law at all, or gains do not fit the arm.
+    RecordingError
+        If the recording cannot be read, or is too slow or too short.
+    MissingDependencyError
+        If scipy is not installed.
+
+    """
+    arm = as_description(arm)
+    chosen = [tracking_law(law) if isinstance(law, str) else law for law in laws]
+    if not chosen:
+        raise SettingsError('There is no law to predict; name one, such as droid.')
+    if not isinstance(recording, Recording):
+        recording = with_argument_checks(read_recording)(recording, arm.joint_names)
+    rate = 1.0 / float(np.median(np.diff(recording.time)))
+    cutoff = min(_CUTOFF_FREQUENCY_HZ, 0.4 * rate)  # DROID's 15 Hz hold motions up to 6 Hz
+    motion = to_motion(recording, SignalOptions(min(rate, _MAX_SAMPLING_RATE_HZ), cutoff))
+    pieces = [one for one in motion.pieces() if one.time[-1] - one.time[0] > 2.0 * _SETTLING_S]
+    if not pieces:
+        raise RecordingError(
+            f'{recording.source} has no {2.0 * _SETTLING_S:g} s without a gap, too short for the '
+            'lag of a law; record longer.'
+        )
+    paths = [_RecordedPath(piece, arm, gravity) for piece in pieces]
+    total = len(chosen) * sum(len(path.time) for path in paths)
+    done = 0
+    targets = np.concatenate([path.q[path.settled] for path in paths])
+    speeds = np.concatenate([path.dq[path.settled] for path in paths])
+    motions = []
+    lags = []
+    flange_errors = []
+    for law in chosen:
+        parts = []
+        for path in paths:
+            before = done
+
+            def report(steps: int, before: int = before) -> None:
+                """Report the number of steps done."""
+                if progress is not None:
+                    progress(before + steps, total)
+
+            parts.append(path.q + path.deviation(law, report))
+            done += len(path.time)
+        lags.append(_lags([path.q for path in paths], parts, speeds))
+        gaps = [path.flange_gaps(q - path.q) for q, path in zip(parts, paths)]
+        flange_errors.append(np.sqrt(np.mean(np.concatenate(gaps) ** 2)))
+        motions.append(np.concatenate([q[path.settled] for q, path in zip(parts, paths)]))
+    errors = [np.sqrt(np.mean((targets - q) ** 2, axis=0)) for q in motions]
+    differences = [np.sqrt(np.mean((q - motions[0]) ** 2)) for q in motions]
+    return LawPrediction(
+        arm.joint_names,
+        tuple(law.name for law in chosen),
+        np.array([one for one, _ in lags]),
+        np.array([one for _, one in lags]),
+        np.array(errors),
+        np.array(flange_errors),
+        np.array(differences),
+    )
+
+
+class _RecordedPath:
+    """
+    A recorded motion without gaps, in steps of _STEP_S, with what a deviation from it obeys.
+
+    `time` (N,) [s] begins at 0, `q` and `dq` are (N, n), and `settled` selects the samples after
+    the transient from the first.
+    """
+
+    def __init__(self, piece: Motion, arm: ArmDescription, gravity: ArrayLike) -> None:
+        """Evaluate the model at the recorded states, and prepare the steps."""
+        with require_extra('Predicting a law needs scipy', 'identify'):
+            from scipy.interpolate import CubicHermiteSpline
+
+        self._arm = arm
+        self._piece = piece
+        stamps = piece.time - piece.time[0]
+        self._position = CubicHermiteSpline(stamps, piece.q, piece.dq)
+        self._velocity = self._position.derivative()
+        self.time = np.arange(int(stamps[-1] / _STEP_S) + 1) * _STEP_S
+        self.settled = slice(round(_SETTLING_S / _STEP_S), None)
+        self.q = self._position(self.time)
+        self.dq = self._velocity(self.time)
+        model = PinocchioModel(arm, gravity)
+        self._inertia = model.mass_matrix(piece.q)
+        self._flange_jacobian = model.jacobian(piece.q)[:, :3]
+        given = model.inverse_dynamics(piece.q, piece.dq, np.zeros_like(piece.q))
+        needed = piece.effort - given
+        if arm.friction is not None:
+            friction = arm.friction
+            along = piece.filter(lambda _, dq: friction.torque(dq)[..., None])
+            needed = needed - along[..., 0]
+        # The recorded sample before each step, and the part of the way to the next.
+        before = np.searchsorted(stamps, self.time, side='right') - 1
+        self._before = np.minimum(before, len(stamps) - 2)
+        first = stamps[self._before]
+        self._part = (self.time - first) / (stamps[self._before + 1] - first)
+        self._needed = self._at_steps(needed)
+
+    def _at_steps(self, values: Array) -> Array:
+        """Return values (samples, n), interpolated linearly to the steps, (N, n)."""
+        part = self._part[:, None]
+        return np.asarray((1.0 - part) * values[self._before] + part * values[self._before + 1])
+
+    def flange_gaps(self, deviation: Array) -> Array:
+        """Return the flange's distances [m] from its target at `settled` steps, (N,)."""
+        jacobian = self._flange_jacobian[self._before[self.settled]]
+        moved = jacobian @ deviation[self.settled, :, None]
+        return np.asarray(np.linalg.norm(moved[..., 0], axis=-1))
+
+    def _targets(self, law: TrackingLaw) -> tuple[Array, Array]:
+        """Return the positions and velocities that the law follows, (N, n) each."""
+        when = self.time - law.latency
+        stepped = np.isfinite(law.target_rate)
+        if stepped:
+            # Rounding must not take the target before one that has just come.
+            when = np.floor(when * law.target_rate + 1e-9) / law.target_rate
+        when = np.maximum(when, 0.0)
+        q = self._position(when)
+        with_velocity = law.has_target_velocity and not stepped
+        dq = self._velocity(when) * (with_velocity and (when > 0.0)[:, None])
+        if np.isfinite(law.filter_cutoff):
+            from scipy.signal import lfilter
+
+            kept = float(np.exp(-2.0 * np.pi * law.filter_cutoff * _STEP_S))
+            q = q[0] + lfilter([1.0 - kept], [1.0, -kept], q - q[0], axis=0)
+            dq = lfilter([1.0 - kept], [1.0, -kept], dq, axis=0)
+        return q, dq
+
+    def deviation(self, law: TrackingLaw, report: Callable[[int], None]) -> Array:
+        """
+        Return the deviation (N, n) [rad] from the recorded motion that a law leaves.
+
+        Damping and friction are integrated implicitly, the stiffness by the midpoint rule. Instead
+        of friction's slope its chord from rest is taken, so that no joint reverses within a step.
+        """
+        h = _STEP_S
+        stiffness, damping = law.joint_gains(self._arm, self._piece.q)
+        target, target_velocity = self._targets(law)
+        friction = self._arm.friction
+        at_rest = np.zeros(self._arm.n)
+        if friction is not None:
+            at_rest = np.asarray(friction.torque(at_rest))
+        d = np.zeros_like(at_rest)
+        w = np.zeros_like(at_rest)
+        found = np.empty_like(self.q)
+        for i, (k, part) in enumerate(zip(self._before, self._part)):
+            if i % _PROGRESS_STEPS == 0:
+                report(i)
+            K, D, M = (
+                (1.0 - part) * one[k] + part * one[k + 1]
+                for one in (stiffness, damping, self._inertia)
+            )
+            found[i] = d
+            dq = self.dq[i]
+            force = K @ (target[i] - self.q[i] - d) - self._needed[i]
+            force += D @ (target_velocity[i] - dq)
+            matrix = M / h + D + 0.5 * h * K
+            if friction is not None:
+                speed = dq + w
+                speed[np.abs(speed) < _MIN_CHORD_SPEED_RAD_S] = _MIN_CHORD_SPEED_RAD_S
+                chord = (friction.torque(speed) - at_rest) / speed
+                force -= at_rest + chord * dq
+                matrix[np.diag_indices_from(matrix)] += chord
+            w = np.linalg.solve(matrix, M @ w / h + force)
+            d = d + h * w
+        report(len(found))
+        return found
+
+
+def _lags(targets: list[Array], motions: list[Array], speeds: Array) -> tuple[Array, float]:
+    """
+    Return each joint's lag, (n,), and that of all joints [s], of motions behind their targets.
+
+    A lag is the shift with the smallest mean square of target minus motion, each joint's mean
+    left out: friction holds a joint beside its target. It is NaN where `speeds` (N, n) are small.
+    """
+    settling = round(_SETTLING_S / _STEP_S)
+    largest = min(round(_MAX_LAG_S / _STEP_S), settling)
+    shifts = np.arange(largest + 1)
+    squares = np.zeros((len(shifts), targets[0].shape[1]))
+    for shift in shifts:
+        gap = np.concatenate(
+            [q[settling:] - t[settling - shift : len(t) - shift] for t, q in zip(targets, motions)]
+        )
+        squares[shift] = np.var(gap, axis=0)
+    moving = np.sqrt(np.mean(speeds**2, axis=0)) > _MIN_SPEED_RAD_S
+    lags = np.array([_lowest(one) if moves else np.nan for one, moves in zip(squares.T, moving)])
+    return lags, _lowest(squares.sum(axis=1)) if moving.any() else np.nan
+
+
+def _lowest(squares: Array) -> float:
+    """Return the lag [s] with the smallest of `squares` (shifts,), by a parabola through three."""
+    k = int(np.argmin(squares))
+    if 0 < k < len(squares) - 1:
+        before, here, after = squares[k - 1 : k + 2]
+        curve = before - 2.0 * here + after
+        if curve > 0.0:
+            return float(_STEP_S * (k + 0.5 * (before - after) / curve))
+    return k * _STEP_S
