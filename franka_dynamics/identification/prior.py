@@ -40,7 +40,7 @@ from ..arm import ArmDescription, LinkInertia
 from ..arm.inertia import parallel_axis_term
 from ..arrays import Array
 from ..dynamics.regressor import N_LINK_PARAMETERS
-from ..errors import IdentificationError
+from ..errors import IdentificationError, list_text
 
 # Radius of gyration to which thinner links of the starting set are raised. Published links can be
 # thinner than any real link, and the prior would then keep the estimated links as thin.
@@ -86,7 +86,7 @@ def with_minimum_gyration(link: LinkInertia, min_gyration: float = MIN_GYRATION_
     """
     if link.mass <= 0.0:
         raise IdentificationError(
-            'A link without mass cannot start an identification; choose another inertial set.'
+            'A link without mass cannot start an identification; give it a mass and a tensor.'
         )
     central = link.inertia_at_center_of_mass
     second_moment = 0.5 * np.trace(central) * np.eye(3) - central
@@ -119,8 +119,15 @@ class Prior:
         Return a model's prior centred at an arm's inertial set.
 
         `max_torque`, (n,) [N m], is each joint's largest recorded torque, for joints without a
-        torque limit.
+        torque limit. Raises IdentificationError if links of the arm have no mass.
         """
+        massless = [name for name, link in zip(arm.joint_names, arm.links) if link.mass <= 0.0]
+        if massless:
+            raise IdentificationError(
+                f'{arm.file or arm.name}: the links behind {list_text(massless)} have no mass, '
+                'and an identification starts from one. Give each of them a mass and a tensor in '
+                'the arm file: those of a solid body of its size are near enough.'
+            )
         limit = arm.limit('effort')
         known = np.isfinite(limit) & (limit > 0.0)
         limit = np.where(known, limit, _LIMIT_TO_MAX_TORQUE * np.maximum(max_torque, 1e-6))

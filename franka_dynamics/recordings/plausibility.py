@@ -289,11 +289,13 @@ def _effort_size_faults(recording: Recording, arm: ArmDescription) -> Iterator[s
     """Yield a message if a joint's efforts exceed its limit by far in most messages."""
     usual = np.median(_effort_to_limit_ratios(recording.effort, arm), axis=0)
     joint = int(np.argmax(usual))
-    if usual[joint] > _MAX_MEDIAN_EFFORT_TO_LIMIT:
+    beyond = usual > _MAX_MEDIAN_EFFORT_TO_LIMIT
+    if beyond.any():
         yield (
             f'the effort of {recording.joint_names[joint]} is beyond '
             f'{_MAX_MEDIAN_EFFORT_TO_LIMIT:g} times its limit of {arm.limit("effort")[joint]:g} '
-            'N m in most messages: give its unit by --effort-scale, such as 0.001 for mN m'
+            f'N m in most messages ({beyond.sum()} of {len(beyond)} joints): give its unit by '
+            '--effort-scale, such as 0.001 for mN m, or correct the limit in the arm file'
         )
 
 

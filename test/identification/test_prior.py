@@ -84,6 +84,12 @@ def test_a_link_without_mass_has_no_minimum_gyration():
         with_minimum_gyration(LinkInertia.zero())
 
 
+def test_links_without_mass_are_named_with_their_joints_and_file():
+    arm = replace(with_link(FER, 2, LinkInertia.zero()), file='own.yaml')
+    with refuses(IdentificationError, 'own.yaml', 'fer_joint3', 'arm file'):
+        Prior.centered_at(arm, MODEL, np.ones(7))
+
+
 @pytest.fixture(scope='module')
 def samples(simulate):
     """Return the sums of a slow minute, their torques to be replaced, and roots of the sums."""

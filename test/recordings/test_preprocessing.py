@@ -285,6 +285,10 @@ def times(field, factor, joint=slice(None)):
             times('effort', 1000.0),
             ('fer_joint2 is beyond 10 times', '--effort-scale', 'mN m'),
         ),
+        (
+            times('effort', 1000.0, 1),
+            ('fer_joint2 is beyond 10 times', '1 of 7', 'limit in the arm file'),
+        ),
         (times('q', 180.0 / np.pi), ('157.3 on fer_joint6', '--position-unit deg')),
         (at('q', 3, 7.0, 90), ('positions reach 7 on fer_joint4', '-0.0698')),
         (
