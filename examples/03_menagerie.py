@@ -5,8 +5,8 @@
 Follow a policy's targets on a model that this project did not make: MuJoCo Menagerie's FR3.
 
 The model has a time step of 2 ms, joint friction and rotor inertias, and position servos. This
-program switches the servos off. The controller's arm is read from the same file: what it has of
-friction and rotor inertias is for simulations alone, until it is told to be the arm's own. A
+program switches the servos off. The controller's arm is read from the same file. Its friction and
+rotor inertias would count for simulations alone, so the program makes them the arm's own. A
 policy sends joint targets at 30 Hz; the same soft gains follow them with and without feedforward,
 and menagerie.png shows both errors.
 

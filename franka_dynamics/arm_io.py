@@ -76,9 +76,9 @@ def load_arm(
     joints : sequence of str, optional
         The arm's joints in a URDF, from base to tip.
     held : mapping of str to float, optional
-        Positions [rad or m] of other joints in a URDF: of those on which the arm stands (a lift),
-        and of those that it carries (a gripper's opening), by default zero or the limit nearest
-        to it.
+        Positions [rad or m] of other joints in a URDF: joints on which the arm stands (a lift),
+        and joints that it carries (a gripper's opening). By default zero, or the limit nearest
+        to zero.
     tip : str, optional
         The link of a URDF that is the flange, on which hand and payload are. Default: a link with
         one of the names in use, or else the last one that moves; `notes` say so.

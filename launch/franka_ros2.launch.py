@@ -50,7 +50,7 @@ ARGUMENTS = {
     'receiver': (
         '',
         f'{RECEIVER_HELP} It must be given with controller:=torques; without it, the launch '
-        'names those that are installed.',
+        'names the receivers that are installed.',
     ),
     'controllers_file': (
         '',

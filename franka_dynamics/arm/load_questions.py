@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Questions to users whether the numbers of a hand or payload are what the file's words say."""
+"""Questions to users about numbers of a hand or payload that may mean something else."""
 
 from collections.abc import Iterator
 

@@ -43,7 +43,8 @@ class Command(click.Command):
         """
         Make a command that calls `func`, 'module.function' of cli/; the rest is click's.
 
-        `former_options` are options' present names by those that work until FORMER_OPTIONS_UNTIL.
+        `former_options` maps each former name of an option to its present one. Former names work
+        until FORMER_OPTIONS_UNTIL.
         """
         super().__init__(*arguments, **click_options)
         self.func = func

@@ -46,8 +46,8 @@ class CheckedParameters:
         """
         Set all given parameters or none; return the result, with clearer refusals than rclpy's.
 
-        A value that a parameter has already is no change, also of one that is fixed: so a node
-        takes what `ros2 param dump` has written.
+        A value that a parameter has already changes nothing, so it is accepted for fixed
+        parameters, too. Thus a node takes what `ros2 param dump` has written.
         """
         changes = [change for change in parameter_list if not _has_parameter_value(self, change)]
         try:
