@@ -126,7 +126,8 @@ class Prior:
             raise IdentificationError(
                 f'{arm.file or arm.name}: the links behind {list_text(massless)} have no mass, '
                 'and an identification starts from one. Give each of them a mass and a tensor in '
-                'the arm file: those of a solid body of its size are near enough.'
+                'the arm file. Where nobody has measured them, take those of a solid body of its '
+                'size, and write "unmeasured: [guessed]" beside them.'
             )
         limit = arm.limit('effort')
         known = np.isfinite(limit) & (limit > 0.0)

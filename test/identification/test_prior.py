@@ -86,7 +86,7 @@ def test_a_link_without_mass_has_no_minimum_gyration():
 
 def test_links_without_mass_are_named_with_their_joints_and_file():
     arm = replace(with_link(FER, 2, LinkInertia.zero()), file='own.yaml')
-    with refuses(IdentificationError, 'own.yaml', 'fer_joint3', 'arm file'):
+    with refuses(IdentificationError, 'own.yaml', 'fer_joint3', 'unmeasured'):
         Prior.centered_at(arm, MODEL, np.ones(7))
 
 
