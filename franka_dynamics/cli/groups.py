@@ -34,6 +34,25 @@ _PLAN_DEFAULTS = of.ExcitationLimits()
 _REPETITIONS_RANGE_TEXT = f'{of.MIN_REPETITIONS} to {of.MAX_REPETITIONS}'
 _NODE_NAMES = ('feedforward', 'simulator')
 _TRANSITIONS = ('configure', 'activate', 'deactivate', 'cleanup', 'shutdown')
+# What a planned motion keeps free, and where it begins.
+_start_option = option(
+    '--start',
+    'first and last pose [rad, m] (default: home)',
+    CommaList('Q1,...', Number()),
+)
+_space_options = shared.options_as(
+    'limits',
+    of.ExcitationLimits,
+    option(
+        '--table',
+        'height [m]',
+        Number(),
+        'table_height',
+        default=_PLAN_DEFAULTS.table_height,
+    ),
+    option('--clearance', 'between links [m]', Number(), default=_PLAN_DEFAULTS.clearance),
+    option('--tool', 'length [m]', Number(), 'tool_length', default=_PLAN_DEFAULTS.tool_length),
+)
 _node_options = shared.with_options(
     shared.node_option,
     option(
@@ -336,9 +355,23 @@ def identify_arm() -> None:
     """
 
 
-@identify.command('payload', func='payload.identify_payload_from_bags')
-@option('--without', 'recordings without the payload', _BAGS_TYPE, required=True)
-@option('--with', 'the same motion with the payload', _BAGS_TYPE, 'loaded', required=True)
+@identify.command('payload', func='payload.plan_or_identify_payload')
+@option(
+    '--plan',
+    'in place of BAGs: write a motion to poses at which the arm rests, for `node play`',
+    shared.OUT_FILE_TYPE,
+)
+@option(
+    '--poses',
+    'number of poses of --plan',
+    click.IntRange(of.MIN_REST_POSES, of.MAX_REST_POSES),
+    'pose_count',
+    default=of.DEFAULT_REST_POSES,
+)
+@_start_option
+@_space_options
+@option('--without', 'recordings without the payload', _BAGS_TYPE)
+@option('--with', 'the same motion with the payload', _BAGS_TYPE, 'loaded')
 @option(
     '--known-mass',
     'real mass of the payload [kg]: tells the scale of efforts',
@@ -351,7 +384,12 @@ def identify_arm() -> None:
 @shared.bag_and_stamp_options
 @shared.arm_options
 def identify_payload() -> None:
-    """Identify a payload from recordings with and without it."""
+    """
+    Identify a payload from recordings with and without it.
+
+    With --plan it plans their motion: to poses within the arm's limits and above --table, at each
+    of which the arm rests twice, once for each sign of friction.
+    """
 
 
 @identify.command('plan', func='identify.plan')
@@ -369,11 +407,7 @@ def identify_payload() -> None:
     click.IntRange(1),
 )
 @option('--given', 'bags that were recorded before', _BAGS_TYPE)
-@option(
-    '--start',
-    'first and last pose [rad, m] (default: home)',
-    CommaList('Q1,...', Number()),
-)
+@_start_option
 @option('--draws', 'random trajectories to start from', click.IntRange(1), default=100)
 @option(
     '--iterations',
@@ -381,22 +415,13 @@ def identify_payload() -> None:
     click.IntRange(1),
     default=300,
 )
-@shared.options_as('limits', of.ExcitationLimits)
 @option(
     '--fraction',
     'share of the limits to use',
     Number(),
     default=_PLAN_DEFAULTS.fraction,
 )
-@option(
-    '--table',
-    'height [m]',
-    Number(),
-    'table_height',
-    default=_PLAN_DEFAULTS.table_height,
-)
-@option('--clearance', 'between links [m]', Number(), default=_PLAN_DEFAULTS.clearance)
-@option('--tool', 'length [m]', Number(), 'tool_length', default=_PLAN_DEFAULTS.tool_length)
+@_space_options
 @shared.bag_options
 @shared.arm_options
 def plan_excitation() -> None:

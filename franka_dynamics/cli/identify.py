@@ -19,6 +19,7 @@ import yaml
 from .choices import ArmChoice, BagReader, Options, require_installed
 from .console import echo, echo_each, print_rich, ProgressBar, write_json
 from ..arm import ArmDescription
+from ..arrays import Array
 from ..constants import AS_LISTED
 from ..errors import ClusterError, IdentificationError, list_text, require_extra
 from ..files import write_text
@@ -174,7 +175,9 @@ def plan(arm: ArmChoice, reader: BagReader, limits: ExcitationLimits, options: O
     if options.repetitions is None:
         bounds = MIN_REPETITIONS, MAX_REPETITIONS
         excitation, times = choose_repetitions(planned, excitation, *bounds)
-    write_text(output, _trajectory_yaml(description.joint_names, excitation, period))
+    time = np.linspace(0.0, period, round(period * _TRAJECTORY_RATE_HZ) + 1)
+    states = np.array(excitation.trajectory.states_at(time))
+    write_text(output, trajectory_yaml(description.joint_names, time, states))
     left = excitation.std_to_prior_ratios
     given = f', and the {len(motions)} given bags' if motions else ''
     echo(
@@ -227,16 +230,19 @@ def _print_unidentified_parameters(problem: ExcitationProblem, excitation: Excit
     return int(count)
 
 
-def _trajectory_yaml(joint_names: Sequence[str], excitation: Excitation, period: float) -> str:
-    """Return one period [s] of an excitation as the YAML text of a JointTrajectory message."""
-    time = np.linspace(0.0, period, round(period * _TRAJECTORY_RATE_HZ) + 1)
+def trajectory_yaml(joint_names: Sequence[str], time: Array, states: Array) -> str:
+    """
+    Return a motion as the YAML text of a JointTrajectory message.
+
+    `states` (3, k, n) are positions, velocities and accelerations at `time` (k,) [s].
+    """
     fields = ('positions', 'velocities', 'accelerations')
     stamps = np.round(time * 1e9).astype(np.int64).tolist()
-    states = (np.round(excitation.trajectory.states_at(time), 6) + 0.0).tolist()
+    rounded = (np.round(states, 6) + 0.0).tolist()
     points = [
         dict(zip(fields, rows))
         | {'time_from_start': dict(zip(('sec', 'nanosec'), divmod(stamp, 10**9)))}
-        for stamp, *rows in zip(stamps, *states, strict=True)
+        for stamp, *rows in zip(stamps, *rounded, strict=True)
     ]
     message = {'joint_names': list(joint_names), 'points': points}
     return yaml.safe_dump(message, sort_keys=False, default_flow_style=None, width=1000)

@@ -9,7 +9,17 @@ The load is that of a CAD mesh, or is found from recordings with and without it.
 from collections.abc import Sequence
 from pathlib import Path
 
-from .choices import ArmChoice, BagReader, forbid_options, Options, require_installed
+import click
+import numpy as np
+
+from .choices import (
+    ArmChoice,
+    BagReader,
+    forbid_options,
+    forbid_without,
+    Options,
+    require_installed,
+)
 from .console import (
     echo,
     echo_each,
@@ -18,12 +28,16 @@ from .console import (
     ProgressBar,
     write_json,
 )
+from .identify import trajectory_yaml
 from .options import MOUNT_OFFSETS
 from ..arm import ArmDescription, load
 from ..arm.payload import desk_json, payload_array, payload_parameter_text
 from ..arrays import Array
-from ..errors import SettingsError
+from ..errors import IdentificationError, SettingsError
+from ..files import write_text
+from ..identification.options import ExcitationLimits
 from ..identification.payload import identify_payload
+from ..identification.rest_poses import plan_rest_poses
 from ..mesh.mesh import load_mesh, mesh_inertia, mesh_volume
 from ..recordings.plausibility import plausibility_warnings
 from ..recordings.preprocessing import Motion, to_motion
@@ -97,7 +111,58 @@ def _print_payload(arm: ArmDescription, payload: Array) -> None:
     echo('payload: [' + ', '.join(f'{number:.9g}' for number in payload) + ']')
 
 
-def identify_payload_from_bags(arm: ArmChoice, reader: BagReader, options: Options) -> int:
+def plan_or_identify_payload(
+    arm: ArmChoice, reader: BagReader, limits: ExcitationLimits, options: Options
+) -> int:
+    """Identify a payload from bags, or with --plan write the motion to record; return 0."""
+    recorded = ('without', 'loaded', 'known_mass', 'effort_scale', 'output', 'desk')
+    if options.plan is not None:
+        forbid_options('--plan: nothing is recorded yet', *recorded)
+        return _plan_rest_poses(arm, limits, options)
+    forbid_without('--plan', 'pose_count', 'start', 'table_height', 'clearance', 'tool_length')
+    for name, given in (('--without', options.without), ('--with', options.loaded)):
+        if not given:
+            raise click.UsageError(f'Name recordings by {name}, or --plan their motion first.')
+    return _identify_payload_from_bags(arm, reader, options)
+
+
+def _plan_rest_poses(arm: ArmChoice, limits: ExcitationLimits, options: Options) -> int:
+    """Write a motion to poses at rest, print what it will tell and what to do; return 0."""
+    description = arm.load()
+    start = options.start or description.home
+    if start is None:
+        raise IdentificationError(f'{description.name} has no home pose; give one with --start.')
+    with ProgressBar() as bar:
+        plan = plan_rest_poses(
+            description,
+            limits,
+            start,
+            pose_count=options.pose_count,
+            gravity=options.gravity,
+            progress=bar.new_task('planning'),
+        )
+    states = np.moveaxis(plan.trajectory.states, 1, 0)
+    write_text(options.plan, trajectory_yaml(description.joint_names, plan.times, states))
+    write_json(options.json, plan)
+    spread = 1e3 * float(np.max(plan.center_std))
+    echo(
+        f'{len(plan.poses)} poses, each approached from both sides, in {plan.times[-1]:.0f} s, '
+        f'above z = {limits.table_height + limits.table_margin:g} m. For a load of 1 kg standard '
+        f'deviations of {1e3 * plan.mass_std:.0f} g and, of its centre, {spread:.1f} mm are '
+        'expected where the errors of torques are those of a good fit; `identify payload` states '
+        'those of the recordings.'
+    )
+    echo(
+        f'trajectory: {options.plan}; play it without the load and with it, then identify:\n'
+        f'  franka-dynamics node play {options.plan} --lead 5 --record bare\n'
+        f'  franka-dynamics node play {options.plan} --lead 5 --record mounted\n'
+        '  franka-dynamics identify payload --without bare --with mounted --output payload.yaml '
+        '--desk endeffector-config.json'
+    )
+    return 0
+
+
+def _identify_payload_from_bags(arm: ArmChoice, reader: BagReader, options: Options) -> int:
     """Identify a payload from bags; print it with standard deviations, write it; return 0."""
     description = reader.arm_in_bag(options.loaded[0], arm).load()
 

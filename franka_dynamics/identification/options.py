@@ -22,6 +22,10 @@ FRICTION_MODELS = (MAXWELL_SLIP, VISCOUS_COULOMB)
 # Range of a motion's repetitions if their number is not given.
 MIN_REPETITIONS = 10
 MAX_REPETITIONS = 200
+# Poses at which an arm rests while it carries a load, and does not.
+MIN_REST_POSES = 8
+MAX_REST_POSES = 16
+DEFAULT_REST_POSES = 12
 # Default precision: the starting set's masses have a prior standard deviation of 32 %. Precision
 # 1 predicts unseen motion of two FER as well, but gives links 0.56 to 1.56 times the published
 # masses where this gives 0.79 to 1.23 times.

@@ -383,6 +383,35 @@ def test_the_payload_of_two_bags_is_in_the_parameter_file(bags, tmp_path, told):
     np.testing.assert_allclose([desk['mass'], *desk['centerOfMass']], payload[:4], rtol=1e-8)
 
 
+def test_a_plan_of_poses_is_a_motion_for_node_play(tmp_path, told):
+    words = f'identify payload --plan {tmp_path / "p.yaml"} --arm fer --poses 9 --table -0.2'
+    status, said, data = told(words)
+    assert status == 0 and 'node play' in said and len(data['poses']) == 9
+    motion = yaml.safe_load((tmp_path / 'p.yaml').read_text())
+    assert motion['joint_names'] == list(FER.joint_names)
+    places = [point['positions'] for point in motion['points']]
+    np.testing.assert_allclose(places, data['positions'], atol=1e-6)
+    stamps = [point['time_from_start'] for point in motion['points']]
+    seconds = [stamp['sec'] + 1e-9 * stamp['nanosec'] for stamp in stamps]
+    np.testing.assert_allclose(seconds, data['times'], atol=1e-8)
+    assert not np.any([point['velocities'] for point in motion['points']])
+
+
+@pytest.mark.parametrize(
+    ('words', 'named'),
+    [
+        ('', '--without'),
+        ('--without bare', '--with'),
+        ('--without bare --with loaded --poses 9', '--plan'),
+        ('--plan p.yaml --desk d.json', '--desk'),
+        ('--plan p.yaml --poses 7', '--poses'),
+        ('--plan p.yaml --start 0,0,0', 'start'),
+    ],
+)
+def test_options_of_a_plan_and_of_bags_are_not_mixed(words, named, refused):
+    assert named in refused(f'identify payload {words}')
+
+
 SIZE = np.array([0.06, 0.02, 0.1])  # m
 MASS = float(2700.0 * SIZE.prod())
 MOMENTS = MASS / 12.0 * ((SIZE**2).sum() - SIZE**2)

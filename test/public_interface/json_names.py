@@ -38,9 +38,10 @@ COMMANDS = {
     'arm check': 'arm check arm.urdf --states 2',
     'arm check FOLDER': 'arm check . --states 2',
     'arm compare': 'arm compare fr3 fer',
-    'bag replay': 'bag replay bare --arm fer --no-plots --gains 100',
+    'bag replay': 'bag replay bare --arm fer --no-plots --gains 100 --law droid',
     'identify arm': 'identify arm bare --arm fer',
     'identify payload': 'identify payload --arm fer --without bare --with loaded',
+    'identify payload --plan': 'identify payload --plan poses.yaml --arm fer',
     'doctor': 'doctor --machine',
 }
 FORMER = '<{}>'  # how a former key stands in a path until all are known
