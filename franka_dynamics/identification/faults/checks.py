@@ -59,10 +59,12 @@ class Changed(Fault):
         names = ' and '.join(joints[joint] for joint in diagnosis.joints)
         begin, end = diagnosis.values
         if begin < end:
+            drifts = (
+                f'The effort of {names} drifts' if names else 'The efforts of all joints drift'
+            )
             return (
-                f'The effort{f" of {names}" if names else "s of all joints"} drift'
-                f'{"s" * bool(names)} all along {diagnosis.recording}. Let the arm warm up, or '
-                'record in shorter pieces.'
+                f'{drifts} all along {diagnosis.recording}. Let the arm warm up, or record in '
+                'shorter pieces.'
             )
         what = f'the effort of {names} is another' if names else 'it is another arm'
         return (
