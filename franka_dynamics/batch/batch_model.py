@@ -134,7 +134,7 @@ def shared_kernel(
     """
     Return the kernel of a quantity, shared by all models of the same arm and gravity.
 
-    `shared_kernel.cache_clear()` gives back those that no model uses.
+    `shared_kernel.cache_clear()` frees the kernels that no model uses.
     """
     equations = key.equations(description, gravity)
     return Kernel(equations, dtype) if gpu is None else GpuKernel(equations, dtype, gpu)
