@@ -10,6 +10,7 @@ import numpy as np
 from .arm_fields import ArmFields, link_names, UrdfProvenance
 from .bodies import hand_name
 from .denavit_hartenberg import Convention
+from .friction import friction_torque
 from .inertia import LinkInertia
 from .payload import as_payload
 from .. import former_names
@@ -159,7 +160,7 @@ class ArmDescription(ArmFields):
         for friction in (self.friction, self.simulated_friction):
             try:
                 if friction is not None:
-                    friction.torque(np.zeros(self.n))
+                    friction_torque(friction, np.zeros(self.n), 0.0)
             except JointVectorError as error:
                 raise DescriptionError(
                     f'The friction of {self.name} must have a number for each of {self.n} joints.'

@@ -76,7 +76,14 @@ def sliding_friction_terms(dq: Array, tanh_width: float = COULOMB_TANH_WIDTH_RAD
 
 
 class LinearFriction(ValueEquality):
-    """Base class of friction models whose torque is linear in their coefficients."""
+    """
+    Base class of friction models whose torque is linear in their coefficients.
+
+    `load_dependent` f_l, (n,) without a unit, is None or adds f_l tanh(dq / width) |tau|, with the
+    torque tau that the rigid bodies, rotors included, need: M(q) ddq + C(q, dq) dq + g(q), which
+    the gears transmit. Source: Hamon, Gautier, Garrec 2010, "Dynamic identification of robots with
+    a dry friction model depending on load and velocity", IEEE/RSJ IROS.
+    """
 
     viscous: Array
     coulomb: Array
@@ -84,19 +91,32 @@ class LinearFriction(ValueEquality):
     slip: Array
     width: float
     covariance: Array | None
+    load_dependent: Array | None
 
     @cached_property
     def coefficients(self) -> Array:
-        """Viscous, Coulomb and offset coefficients, then those of slip elements, (3 + k, n)."""
-        return np.vstack([self.viscous, self.coulomb, self.offset, self.slip])
-
-    def terms(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:
         """
-        Return the terms of velocity and slip state that `coefficients` multiply, (..., 3 + k, n).
+        All coefficients, (m, n), m = 3 + k, or 4 + k with `load_dependent`.
 
-        The terms dq, tanh(dq / width), 1 and z have shape (..., 3 + k, n), `dq` has (..., n).
-        `slip_state`, shape (..., k, n), is the state z of k Maxwell-slip elements per joint;
-        default: that of steady sliding, z = tanh(dq / width).
+        They are those of viscous, Coulomb and offset, k slip elements and `load_dependent`.
+        """
+        rows = [self.viscous, self.coulomb, self.offset, self.slip]
+        return np.vstack(rows if self.load_dependent is None else [*rows, self.load_dependent])
+
+    def terms(
+        self,
+        dq: ArrayLike,
+        slip_state: ArrayLike | None = None,
+        rigid_torque: ArrayLike | None = None,
+    ) -> Array:
+        """
+        Return the terms of velocity, slip state and load, which `coefficients` multiply.
+
+        The terms dq, tanh(dq / width), 1, z and tanh(dq / width) |rigid_torque| have shape
+        (..., m, n), `dq` has (..., n). `slip_state`, shape (..., k, n), is the state z of k
+        Maxwell-slip elements per joint; default: that of steady sliding, z = tanh(dq / width).
+        `rigid_torque`, (..., n) or a number [N m], is that of the rigid bodies. Raises
+        FrictionError without it if the friction is `load_dependent`.
         """
         velocity = _as_velocity(dq, self.viscous)
         # Terms are filled in row by row, because np.stack would take longer in control loops.
@@ -104,13 +124,31 @@ class LinearFriction(ValueEquality):
         sign = np.tanh(velocity / self.width)
         found[..., 0, :] = velocity
         found[..., 1, :] = sign
-        if len(self.slip):
-            found[..., 3:, :] = sign[..., None, :] if slip_state is None else slip_state
+        if count := len(self.slip):
+            states = sign[..., None, :] if slip_state is None else slip_state
+            found[..., 3 : 3 + count, :] = states
+        if self.load_dependent is not None:
+            if rigid_torque is None:
+                raise FrictionError(
+                    'This friction grows with the load: rigid_torque, the torque '
+                    'M ddq + C dq + g of the rigid bodies, must be given with the velocity.'
+                )
+            found[..., -1, :] = sign * np.abs(rigid_torque)
         return found
 
-    def torque(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:
-        """Return friction (..., n) [N m] at dq [rad/s], slip states (..., k, n), None: sliding."""
-        return np.asarray((self.coefficients * self.terms(dq, slip_state)).sum(axis=-2))
+    def torque(
+        self,
+        dq: ArrayLike,
+        slip_state: ArrayLike | None = None,
+        rigid_torque: ArrayLike | None = None,
+    ) -> Array:
+        """
+        Return the friction torque, (..., n) [N m], at dq, (..., n) [rad/s].
+
+        `slip_state` and `rigid_torque` are as for `terms`.
+        """
+        found = self.coefficients * self.terms(dq, slip_state, rigid_torque)
+        return np.asarray(found.sum(axis=-2))
 
     def torque_std(self, terms: Array) -> Array | float:
         """
@@ -132,8 +170,17 @@ class LinearFriction(ValueEquality):
             object.__setattr__(self, 'slip', np.zeros((0, n)))
         shapes = {'coulomb': (n,), 'offset': (n,), 'slip': (slip_count, n)}
         freeze_arrays(self, FrictionError, _MODEL_NAME_IN_ERRORS, **shapes)
+        count = 3 + slip_count
+        if self.load_dependent is not None:
+            freeze_arrays(self, FrictionError, _MODEL_NAME_IN_ERRORS, load_dependent=(n,))
+            if not ((self.load_dependent >= 0.0) & (self.load_dependent < 1.0)).all():
+                raise FrictionError(
+                    'load_dependent of a friction model is a share of the load, from 0 to below '
+                    f'1 at each joint; got {array_text(self.load_dependent)}.'
+                )
+            count += 1
         if self.covariance is not None:
-            shape = (n, 3 + slip_count, 3 + slip_count)
+            shape = (n, count, count)
             what = 'a friction model (joints first)'
             freeze_arrays(self, FrictionError, what, covariance=shape)
             self._check_covariance()
@@ -159,8 +206,9 @@ class ViscousCoulombFriction(LinearFriction):
 
     Arrays of shape (n,): `viscous` f_v [N m s/rad], `coulomb` f_c and `offset` f_o [N m]. tanh(dq
     / width) with `width` [rad/s] takes the place of sign(dq), because a torque that jumps at zero
-    velocity cannot be commanded. `covariance`, shape (n, 3, 3), is that of each joint's f_v, f_c
-    and f_o, if known.
+    velocity cannot be commanded. `load_dependent` (n,), if given, adds friction that grows with
+    the load (`LinearFriction`). `covariance`, shape (n, m, m), is that of each joint's f_v, f_c,
+    f_o and, as the fourth if it is given, `load_dependent`, if known.
     """
 
     viscous: Array
@@ -168,6 +216,7 @@ class ViscousCoulombFriction(LinearFriction):
     offset: Array
     width: float = 0.02
     covariance: Array | None = None
+    load_dependent: Array | None = None
 
     def __post_init__(self) -> None:
         """Check the parameters (FrictionError), freeze the arrays; there are no slip elements."""
@@ -199,8 +248,10 @@ class MaxwellSlipFriction(LinearFriction):
         Displacement from z = 0 at which an element begins to slip [rad].
     width : float
         Width of the tanh of the Coulomb term [rad/s].
-    covariance : ndarray, shape (n, 3 + k, 3 + k), optional
-        Covariance of each joint's coefficients in the order of `coefficients`, if known.
+    covariance : ndarray, shape (n, m, m), optional
+        Covariance of each joint's m coefficients in the order of `coefficients`, if known.
+    load_dependent : ndarray, shape (n,), optional
+        Friction that grows with the load, as a share of it (`LinearFriction`).
 
     Raises
     ------
@@ -217,6 +268,7 @@ class MaxwellSlipFriction(LinearFriction):
     reach: Array
     width: float = 0.01
     covariance: Array | None = None
+    load_dependent: Array | None = None
 
     def __post_init__(self) -> None:
         """Check the parameters (FrictionError) and freeze the arrays."""
@@ -274,15 +326,37 @@ def slip_state_bounds(q: ArrayLike, reach: ArrayLike) -> Array:
     return np.moveaxis(states, 1, 0)
 
 
-def friction_along(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:
+def grows_with_load(model: FrictionModel | None) -> bool:
+    """Return whether a model's friction needs the rigid bodies' torque (`LinearFriction`)."""
+    return isinstance(model, LinearFriction) and model.load_dependent is not None
+
+
+def friction_along(
+    model: FrictionModel, q: ArrayLike, dq: ArrayLike, rigid_torque: ArrayLike | None = None
+) -> Array:
     """
     Return a model's friction torque along a recorded motion, shape (N, n) [N m].
 
     `q` [rad], not filtered, and `dq` [rad/s] have shape (N, n) and no gaps in time. The state of
-    Maxwell-slip elements is taken to be the mean of the `slip_state_bounds`.
+    Maxwell-slip elements is taken to be the mean of the `slip_state_bounds`. `rigid_torque` is as
+    for `LinearFriction.terms`; models without friction that grows with the load need none.
     """
     if isinstance(model, MaxwellSlipFriction):
-        return model.torque(dq, slip_state_bounds(q, model.reach).mean(axis=0))
+        slip_state = slip_state_bounds(q, model.reach).mean(axis=0)
+        return model.torque(dq, slip_state, rigid_torque)
+    return friction_torque(model, dq, rigid_torque)
+
+
+def friction_torque(
+    model: FrictionModel, dq: ArrayLike, rigid_torque: ArrayLike | None = None
+) -> Array:
+    """
+    Return any model's friction torque (..., n) [N m] of sliding at dq (..., n) [rad/s].
+
+    `rigid_torque` is as for `LinearFriction.terms`.
+    """
+    if isinstance(model, LinearFriction):
+        return model.torque(dq, rigid_torque=rigid_torque)
     return model.torque(dq)
 
 
@@ -317,6 +391,7 @@ class FrictionState:
         self.model = model
         self._starts_relaxed = relaxed
         self._maxwell_model = model if isinstance(model, MaxwellSlipFriction) else None
+        self.grows_with_load = grows_with_load(model)
         if self._maxwell_model is not None:
             self._reach = self._maxwell_model.reach[:, None]
         self.reset()
@@ -354,10 +429,14 @@ class FrictionState:
         moved = self.slip_state_bounds + (q - last[1]) / self._reach
         self.slip_state_bounds = np.minimum(np.maximum(moved, -1.0), 1.0)
 
-    def torque(self, dq: Array) -> Array:
-        """Return friction torques (n,) [N m] at dq [rad/s] and slip states; 0 without a model."""
+    def torque(self, dq: Array, *, rigid_torque: Array | None = None) -> Array:
+        """
+        Return friction torques (n,) [N m] at dq [rad/s] and slip states; 0 without a model.
+
+        `rigid_torque` (n,) [N m] is needed by friction that grows with the load.
+        """
         if self.model is None:
             return np.zeros_like(dq)
         if self._maxwell_model is None:
-            return self.model.torque(dq)
-        return self._maxwell_model.torque(dq, self.slip_state)
+            return friction_torque(self.model, dq, rigid_torque)
+        return self._maxwell_model.torque(dq, self.slip_state, rigid_torque)

@@ -18,7 +18,13 @@ import numpy as np
 from .ending import Reason, ReasonCode
 from .limits import MAX_GENTLE_SPEED_RAD_S
 from .settings import friction_in_measured_effort, StateLimits
-from .terms import MAX_REST_SPEED_RAD_S, MIN_MOTION_SPEED_RAD_S, StateTerms, TermModel
+from .terms import (
+    friction_at_home,
+    MAX_REST_SPEED_RAD_S,
+    MIN_MOTION_SPEED_RAD_S,
+    StateTerms,
+    TermModel,
+)
 from ..arm import ArmDescription
 from ..arm.friction import FrictionState
 from ..arrays import Array
@@ -184,7 +190,9 @@ class DisturbanceMonitor:
             self._effort = effort
             if self._friction.model is not None:
                 self._friction.update(state.stamp, state.q)
-                torque = effort - self._friction.torque(state.dq)
+                # Accelerations are not measured: the load is that of a steady motion.
+                load = state.gravity + state.coriolis
+                torque = effort - self._friction.torque(state.dq, rigid_torque=load)
         motion = state.stamp, state.q, state.dq
         estimates = self._observer.update(*motion, np.array((believed, torque)), state.gravity)
         self.disturbance_torque, self.external_torque = estimates
@@ -336,5 +344,5 @@ def stiction_torque(arm: ArmDescription) -> Array:
     known = arm.friction or arm.simulated_friction
     slides = np.zeros(arm.n)
     if known is not None:
-        slides = np.abs(known.torque(np.full(arm.n, MIN_MOTION_SPEED_RAD_S)))
+        slides = friction_at_home(arm, known, MIN_MOTION_SPEED_RAD_S)
     return np.maximum(MIN_STICTION_TO_LIMIT * arm.limit('effort'), STICTION_MARGIN_FACTOR * slides)

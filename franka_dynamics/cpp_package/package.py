@@ -13,7 +13,7 @@ import numpy as np
 
 from ..arm import ArmDescription, LinkInertia
 from ..arm.frames import mount_rotation
-from ..arm.friction import LinearFriction, SigmoidFriction
+from ..arm.friction import grows_with_load, LinearFriction, SigmoidFriction
 from ..arrays import Array, ArrayLike
 from ..errors import DescriptionError, FrictionError, OutputError
 from ..files import share_directory
@@ -159,12 +159,14 @@ def _friction_yaml_lines(arm: ArmDescription) -> list[str]:
     return [
         '# Of each joint amplitude, slope, offset (sigmoid), or viscous, Coulomb, offset and',
         '# Maxwell-slip coefficients (linear); their covariance; reach of the elements.',
+        *(['# The last coefficient is that of the load.'] if grows_with_load(model) else ()),
         f'friction: {name}',
         *_yaml_rows('friction_coefficients', coefficients.T),
         *_yaml_rows('friction_covariance', np.reshape(covariance, (n, -1))),
         f'friction_width: {_yaml_number(width)}',
         f'friction_elements: {len(reach)}',
         *(_yaml_rows('friction_reach', [reach]) if len(reach) else ()),
+        *(['friction_grows_with_load: 1'] if grows_with_load(model) else ()),
     ]
 
 

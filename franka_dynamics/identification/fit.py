@@ -143,11 +143,16 @@ def fit_consistent_parameters(
     ):
         linear[block] += 2.0 * applied * by.reshape(4, 4, -1).trace()
         linear[own[-4:]] = -2.0 * applied
+    most = prior.model.friction.maxima / prior.friction_std
+    bounded = np.flatnonzero(np.isfinite(most))
     constraints = [
         sdp.zero_cone(triangle[:, :b] @ prior.mean[:b] - effort, fitted),
         sdp.nonnegative_cone(0.0, np.eye(count)[friction][braking]),
         *_link_cones(bounds, count, log_det.start),
     ]
+    if len(bounded):
+        slope = -np.eye(count)[friction][bounded]
+        constraints.append(sdp.nonnegative_cone(most[bounded], slope))
     # With many samples the squared residuals are so large that the divergence is below the
     # solver's tolerance; the cost is therefore divided by sqrt(applied * |effort|).
     unit = 1.0 / np.sqrt(applied * max(1.0, float(np.linalg.norm(effort))))
@@ -157,6 +162,7 @@ def fit_consistent_parameters(
     vector[rotors] = np.maximum(vector[rotors], 0.0)  # the solver may return less than zero
     friction_units = np.where(np.abs(found[friction]) > _MIN_FRICTION_TO_STD, found[friction], 0.0)
     friction_units[braking] = np.maximum(friction_units[braking], 0.0)
+    friction_units = np.minimum(friction_units, most)  # as above
     return vector, friction_units * prior.friction_std
 
 

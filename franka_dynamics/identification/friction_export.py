@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from ..arm import ArmDescription, SigmoidFriction
+from ..arm.friction import grows_with_load
 from ..arrays import Array
 from ..control.terms import FrictionFeedforward
+from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import FrictionError, require_extra
 
 _FRANKY_EPSILON_RAD_S = 0.03  # franky's default; less makes torque of the sensors' noise
@@ -79,7 +81,8 @@ def _friction_samples(arm: ArmDescription) -> tuple[Array, Array]:
     """
     Return a test motion's velocities (N,) [rad/s], friction (N, n) [N m]; FrictionError if none.
 
-    Raises FrictionError for an arm without friction, MissingDependencyError without scipy.
+    Friction that grows with the load is that of the motion about the arm's home pose. Raises
+    FrictionError for an arm without friction, MissingDependencyError without scipy.
     """
     if arm.friction is None:
         raise FrictionError(f'{arm.file or arm.name} has no friction; `identify arm` writes it.')
@@ -90,18 +93,32 @@ def _friction_samples(arm: ArmDescription) -> tuple[Array, Array]:
     sines = (0.6, 2.0 * np.pi * 0.13), (0.4, 2.0 * np.pi * 0.31)
     dq = sum(speed * np.sin(turn * time) for speed, turn in sines)
     q = sum(-speed / turn * np.cos(turn * time) for speed, turn in sines)
-    states = (np.outer(values, np.ones(arm.n)) for values in (q, dq))
-    return np.asarray(dq), FrictionFeedforward(arm.friction).torque_along(*states)
+    each = np.ones(arm.n)
+    positions = np.outer(q, each)
+    velocities = np.outer(dq, each)
+    load = None
+    if grows_with_load(arm.friction):
+        ddq = sum(speed * turn * np.cos(turn * time) for speed, turn in sines)
+        about_home = arm.home_position + positions, velocities, np.outer(ddq, each)
+        load = PinocchioModel(arm).inverse_dynamics(*about_home)
+    feedforward = FrictionFeedforward(arm.friction)
+    return np.asarray(dq), feedforward.torque_along(positions, velocities, load)
 
 
 def _fit_comment(arm: ArmDescription, name: str, error: Array, torque: Array) -> str:
     """Return a comment for a parameter file on the arm and the fit's rms errors by joint."""
     errors, sizes = (np.sqrt(np.mean(one**2, axis=0)) for one in (error, torque))
+    load = ''
+    if grows_with_load(arm.friction):
+        load = (
+            f'# It grows with the load, for which {name} has no term: this is what it has about\n'
+            "# the arm's home pose, without more payload; it is wrong at other loads.\n"
+        )
     return (
         f'# Friction of {arm.name} ({arm.inertial_set}) for {name}, less two standard deviations\n'
         '# where the arm file states them. Rms errors of this form, largest after reversals,\n'
         f'# on paths of 1 rad at up to 1 rad/s: {_list_text(errors)} N m,\n'
-        f'# of {_list_text(sizes)} N m.\n'
+        f'# of {_list_text(sizes)} N m.\n{load}'
     )
 
 

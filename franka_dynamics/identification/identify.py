@@ -9,7 +9,8 @@ It has six stages; each takes what the one before returns:
 2. prepare: a recording -> a motion (`recordings.preprocessing.to_motion`), with its checks;
 3. sum: a motion -> a summary, of a size that does not grow (`summary.summarise_motion`);
 4. fit: sums -> base parameters, a physically consistent arm, friction of published sets
-   (`fit.fit_parameter_sets`);
+   (`fit.fit_parameter_sets`), again with friction that grows with the load if the sums ask for
+   that (`load_friction`);
 5. test: fits -> errors on the parts left out of them (`fit.all_torque_errors`): test recordings,
    or else five folds of the recordings, by phase where the motion repeats, by recording where
    there are four or more;
@@ -27,6 +28,7 @@ import numpy as np
 
 from . import fit, summary
 from .least_squares import fit_theta, GramStack, rms_residuals
+from .load_friction import predicts_left_out_parts
 from .options import IdentificationOptions
 from .prior import Prior
 from .results import Identification, Improvement, mass_ratios, UsedRecordings
@@ -115,8 +117,8 @@ def identify(
         raise IdentificationError('There is no recording to identify from.')
     asked.effort_scales(start.n)  # raises errors before any recording is read
     sets = [as_description(one) for one in published] or [start]
-    model = asked.torque_model(start)
     unit = TorqueErrorUnit.for_arm(start)
+    precision = asked.regularization
     map_all = partial(_map_on, executor)
     sources = [*fitted, *tested]
 
@@ -125,48 +127,62 @@ def identify(
         summarise = partial(summary.summarise_recording, torque_model, asked)
         return map_all(summarise, sources, labels_of(sources))
 
-    read = _with_progress(summaries(model), len(sources), progress)
-    used, unseen, failures = _usable_summaries(read, len(fitted), skip_failures)
-    split = fit.DataSplit.from_grams([one.grams for one in used if one.grams is not None], unseen)
-    most = split.total_grams.max_torque
-    precision = asked.regularization
-    prior, *others = priors = [Prior.centered_at(one, model, most) for one in (start, *sets)]
-    links = fit.PhysicalConstraints.from_prior(prior, start)
-    to_fit = [*split.fitted_grams, split.total_grams]
-    fitting = map_all(partial(fit.fit_parameter_sets, priors, links, precision), to_fit)
-    *fits, whole = _with_progress(fitting, len(to_fit), progress)
-    errors = fit.all_torque_errors(priors, split, whole, fits)
-    estimated = fit.final_estimate(prior, precision, split.total_grams, whole)
-    arm = fit.arm_from_fit(start, prior, whole.consistent_fit, estimated.covariance)
-    ratios = mass_ratios(arm, start)
-    theta = estimated.theta
-    verdict = judge_recordings(split.total_grams, prior, others if published else (), used, ratios)
-    wrong = tuple(sentence for one in used for sentence in one.value_faults)
-    result = Identification(
-        start=start,
-        options=asked,
-        arm=arm,
-        estimate=estimated,
-        torque_errors=errors,
-        published_fit=fit.published_fit(priors, sets, split.total_grams, whole, errors[2:]),
-        improvement=Improvement.from_errors(errors[1], errors[2:]),
-        verdict=replace(
-            with_gravity_refitted(
-                verdict,
-                lambda gravity: _verdict_by(model.with_gravity(gravity), summaries),
+    def identified_with(torque_model: TorqueModel) -> tuple[Identification, bool]:
+        """Return all results by a torque model, and whether friction seems to grow with load."""
+        read = _with_progress(summaries(torque_model), len(sources), progress)
+        used, unseen, failures = _usable_summaries(read, len(fitted), skip_failures)
+        grams = [one.grams for one in used if one.grams is not None]
+        split = fit.DataSplit.from_grams(grams, unseen)
+        most = split.total_grams.max_torque
+        priors = [Prior.centered_at(one, torque_model, most) for one in (start, *sets)]
+        prior, *others = priors
+        links = fit.PhysicalConstraints.from_prior(prior, start)
+        to_fit = [*split.fitted_grams, split.total_grams]
+        fitting = map_all(partial(fit.fit_parameter_sets, priors, links, precision), to_fit)
+        *fits, whole = _with_progress(fitting, len(to_fit), progress)
+        errors = fit.all_torque_errors(priors, split, whole, fits)
+        estimated = fit.final_estimate(prior, precision, split.total_grams, whole)
+        arm = fit.arm_from_fit(start, prior, whole.consistent_fit, estimated.covariance)
+        ratios = mass_ratios(arm, start)
+        theta = estimated.theta
+        compared = others if published else ()
+        verdict = judge_recordings(split.total_grams, prior, compared, used, ratios)
+        wrong = tuple(sentence for one in used for sentence in one.value_faults)
+        asks_for_load = predicts_left_out_parts(used[: len(used) - unseen], prior, precision)
+        return Identification(
+            start=start,
+            options=asked,
+            arm=arm,
+            estimate=estimated,
+            torque_errors=errors,
+            published_fit=fit.published_fit(priors, sets, split.total_grams, whole, errors[2:]),
+            improvement=Improvement.from_errors(errors[1], errors[2:]),
+            verdict=replace(
+                with_gravity_refitted(
+                    verdict,
+                    lambda gravity: _verdict_by(torque_model.with_gravity(gravity), summaries),
+                ),
+                value_faults=wrong,
             ),
-            value_faults=wrong,
-        ),
-        recordings=UsedRecordings(
-            notes=tuple(one.note for one in used),
-            errors=tuple(one.grams.torque_errors(theta, unit).E for one in used if one.grams),
-            effort_rms=split.total_grams.torque_errors(np.zeros(0), unit),
-            test_count=unseen,
-            signal=used[0].signal,
-            failures=tuple(failures),
-            remarks=tuple(_contradiction_remarks(used, prior, asked, split.total_grams)),
-        ),
-    )
+            recordings=UsedRecordings(
+                notes=tuple(one.note for one in used),
+                errors=tuple(one.grams.torque_errors(theta, unit).E for one in used if one.grams),
+                effort_rms=split.total_grams.torque_errors(np.zeros(0), unit),
+                test_count=unseen,
+                signal=used[0].signal,
+                failures=tuple(failures),
+                remarks=tuple(_contradiction_remarks(used, prior, asked, split.total_grams)),
+            ),
+        ), asks_for_load
+
+    model = asked.torque_model(start)
+    result, asks_for_load = identified_with(model)
+    if asks_for_load:
+        loaded_model = model.with_load_friction(result.estimate.theta[: len(model.base)])
+        loaded, _ = identified_with(loaded_model)
+        plain = result.arm_errors
+        if Improvement.from_errors(loaded.arm_errors, [plain]).better:
+            result = replace(loaded, load_independent_errors=plain)
     return with_torque_deviations(result, sources)
 
 

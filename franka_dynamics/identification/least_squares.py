@@ -236,7 +236,8 @@ def fit_friction(grams: GramStack, prior: Prior, noise_std: Array) -> Array:
     units = prior.friction_std
     rows = np.concatenate([triangle[:, b:] * units, np.eye(len(units))])
     rest = np.concatenate([effort - triangle[:, :b] @ prior.mean[:b], np.zeros(len(units))])
-    bounds = np.where(prior.model.friction.nonnegative_mask, 0.0, -np.inf), np.inf
+    least = np.where(prior.model.friction.nonnegative_mask, 0.0, -np.inf)
+    bounds = least, prior.model.friction.maxima / units
     found = lsq_linear(rows, rest, bounds, method='bvls', max_iter=1000)
     return np.append(prior.mean[:b], units * found.x)
 

@@ -11,7 +11,7 @@ import numpy as np
 from .options import IdentificationOptions
 from .prior import Prior, StartingSetPrecision
 from .summary import RecordingNote
-from .torque_model import OFFSET_SYMBOL, SLIP_SYMBOL, TorqueModel
+from .torque_model import LOAD_SYMBOL, OFFSET_SYMBOL, SLIP_SYMBOL, TorqueModel
 from .verdict import RecordingVerdict
 from .. import former_names
 from ..arm import ArmDescription, LinkInertia
@@ -33,8 +33,8 @@ MIN_IMPROVEMENT_RATIO = 0.05
 _MIN_OUTLYING_MASS_RATIO = 1.4
 # A parameter is poorly known if this part of its prior deviation is left.
 _MIN_POORLY_KNOWN_STD_TO_PRIOR = 0.5
-# Offsets and slip elements, which many sound motions leave near zero.
-_NEAR_ZERO_SYMBOLS = (OFFSET_SYMBOL, SLIP_SYMBOL)
+# Offsets, slip elements and growth with the load, which many sound motions leave near zero.
+_NEAR_ZERO_SYMBOLS = (OFFSET_SYMBOL, SLIP_SYMBOL, LOAD_SYMBOL)
 
 
 @former_names.of_attributes('0.3', folds='fold_errors', rigid='frictionless')
@@ -78,11 +78,18 @@ class Improvement:
     def from_errors(cls, errors: TorqueErrors, published: Sequence[TorqueErrors]) -> 'Improvement':
         """Return the comparison of an arm's errors with the best published inertial set's."""
         best = min(published, key=lambda one: one.test.E)
-        gains = np.subtract(best.fold_errors, errors.fold_errors)
+        return cls.from_fold_errors(best.name, errors.fold_errors, best.fold_errors)
+
+    @classmethod
+    def from_fold_errors(
+        cls, best_set: str, fold_errors: Sequence[float], best_fold_errors: Sequence[float]
+    ) -> 'Improvement':
+        """Return the comparison of E on each unseen part with that of the set `best_set`."""
+        gains = np.subtract(best_fold_errors, fold_errors)
         spread = float(gains.std(ddof=1)) if len(gains) > 1 else np.nan
         spread = _SPREAD_STD_ERROR_COUNT * spread / float(np.sqrt(len(gains)))
-        min_gain = MIN_IMPROVEMENT_RATIO * float(np.mean(best.fold_errors))
-        return cls(best.name, float(gains.mean()), spread, min_gain)
+        min_gain = MIN_IMPROVEMENT_RATIO * float(np.mean(best_fold_errors))
+        return cls(best_set, float(gains.mean()), spread, min_gain)
 
     @property
     def better(self) -> bool:
@@ -118,7 +125,7 @@ class Estimate:
 
     @property
     def poorly_known_names(self) -> list[str]:
-        """Names of the parameters, but offsets and slip, that the motion hardly determines."""
+        """Names of parameters, but offsets, slip and load, that the motion hardly determines."""
         left = zip(self.model.parameter_names, self.std_to_prior_ratios)
         names = (name for name, part in left if part > _MIN_POORLY_KNOWN_STD_TO_PRIOR)
         return [name for name in names if name[:2] not in _NEAR_ZERO_SYMBOLS]
@@ -187,6 +194,8 @@ class Identification:
     published sets with friction fitted; `improvement` says whether the arm is better than the best
     of these, `verdict` whether the recordings are sound, and what they ask. `published_fit` is the
     best published set with the starting arm's hand, with its fitted friction.
+    `load_independent_errors` are the identified arm's without friction that grows with the load,
+    where this was chosen, because parts left out are predicted better with it; else None.
     """
 
     start: ArmDescription
@@ -198,6 +207,7 @@ class Identification:
     improvement: Improvement
     verdict: RecordingVerdict
     recordings: UsedRecordings
+    load_independent_errors: TorqueErrors | None = None
 
     @property
     def error_unit(self) -> str:
@@ -362,14 +372,29 @@ def _fit_notes(result: Identification) -> Iterator[str]:
     if result.keeps_published_inertias:
         yield 'inertias as published, to which the identified ones were NOT better'
         yield 'friction fitted to all of the data'
+        if load := load_friction_sentence(result):
+            yield load
         return
     yield f'{"" if result.improvement.better else "NOT "}better than the best published set'
     if not result.verdict.sound:
         yield 'recordings that are NOT sound'
     yield 'fitted to all of the data'
+    if load := load_friction_sentence(result):
+        yield load
     yield 'physically consistent'
     prior = f'{result.start.inertial_set} of precision {result.options.regularization:g}'
     yield f'prior about {prior}'
+
+
+def load_friction_sentence(result: Identification) -> str:
+    """Return why friction grows with the load, '' if it does not."""
+    without = result.load_independent_errors
+    if without is None:
+        return ''
+    return (
+        'friction grows with the load (load_dependent), because that lowers E on unseen data '
+        f'from {without.test.E:.4f} to {result.arm_errors.test.E:.4f} {result.error_unit}'
+    )
 
 
 def added_gravity_sentence(result: Identification) -> str:

@@ -173,8 +173,9 @@ class RecordingSummary:
     `corrected_state_grams` are those and their number of samples. `contact` is one that would make
     the identified arm wrong, `change` says after what time it is another arm. `moving_time` is for
     how long the arm moves [s]. `value_faults` are sentences on values that no arm has, in a
-    recording accepted nevertheless. `failure` is the error of an unusable bag, which has no
-    matrices.
+    recording accepted nevertheless. `load_grams` are of a model whose friction grows with the
+    starting set's load, None if `grams` are, or if nobody asks. `failure` is the error of an
+    unusable bag, which has no matrices.
     """
 
     note: RecordingNote
@@ -186,6 +187,7 @@ class RecordingSummary:
     moving_time: float = 0.0
     failure: FrankaDynamicsError | None = None
     value_faults: tuple[str, ...] = ()
+    load_grams: GramStack | None = None
 
 
 def summarise_recording(
@@ -217,7 +219,8 @@ def summarise_recording(
             warnings=(*wrong, *doubts)[:_MAX_BAG_WARNING_COUNT],
             digest=sha256(recording.q.tobytes() + recording.effort.tobytes()).hexdigest()[:16],
         )
-        return replace(summarise_motion(motion, model, note), value_faults=wrong)
+        found = summarise_motion(motion, model, note)
+        return replace(found, value_faults=wrong, load_grams=_load_grams(motion, model))
     except FrankaDynamicsError as error:
         if not isinstance(source, Bag):
             raise
@@ -267,6 +270,16 @@ def summarise_motion(motion: Motion, model: TorqueModel, note: RecordingNote) ->
         change = find_change(untouched, prior, note.name)
     moves = note.duration - preprocessing.seconds_at_rest(motion)
     return RecordingSummary(note, motion.options, sums, corrected, contact, change, moves)
+
+
+def _load_grams(motion: Motion, model: TorqueModel) -> GramStack | None:
+    """Return the Gram matrices of `RecordingSummary.load_grams`."""
+    if model.load_parameters is not None:
+        return None
+    loaded = model.with_load_friction(model.base.values())
+    period = repetition_period(motion)
+    moving = preprocessing.without_rest(motion)
+    return GramStack.from_motion(loaded, moving, period=period, faults=())
 
 
 def _harmful_contact(

@@ -104,12 +104,17 @@ def observed_torque(arm: ArmDescription, recording: Recording, gravity: ArrayLik
     Friction of the arm is subtracted; the observer's first `OBSERVER_SETTLING_TIME_S` are left
     out. `gravity` is in the space frame [m/s^2].
     """
-    observer = MomentumObserver(PinocchioModel(arm, gravity))
+    model = PinocchioModel(arm, gravity)
+    observer = MomentumObserver(model)
     friction = FrictionState(arm.friction)
     time = recording.time.tolist()
     estimates = np.empty_like(recording.effort)
     states = zip(time, recording.q, recording.dq, recording.effort)
     for k, (stamp, q, dq, effort) in enumerate(states):
         friction.update(stamp, q)
-        estimates[k] = observer.update(stamp, q, dq, effort - friction.torque(dq))
+        # Accelerations are not measured: the load is that of a steady motion, as in the guard.
+        load = model.nonlinear_effects(q, dq) if friction.grows_with_load else None
+        estimates[k] = observer.update(
+            stamp, q, dq, effort - friction.torque(dq, rigid_torque=load)
+        )
     return estimates[recording.time > OBSERVER_SETTLING_TIME_S]

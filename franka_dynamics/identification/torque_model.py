@@ -30,6 +30,7 @@ VISCOUS_SYMBOL = 'fv'
 COULOMB_SYMBOL = 'fc'
 OFFSET_SYMBOL = 'fo'
 SLIP_SYMBOL = 'fz'
+LOAD_SYMBOL = 'fl'
 # Displacements [rad] at which a joint's two slip elements saturate: one for the pre-sliding of
 # bearings and seals, one for the wind-up of the drive. A slip element that saturates above 0.3 rad
 # acts as a spring in most motions and is confused with gravity: on a real FER 0.6 rad raises E on
@@ -40,6 +41,12 @@ SLIP_REACHES_RAD = (0.004, 0.3)
 # not absorb gravity.
 FRICTION_STD_TO_LIMIT = 0.02
 OFFSET_STD_TO_LIMIT = 0.1 * FRICTION_STD_TO_LIMIT
+# Prior standard deviation of friction that grows with the load, as a share of the load: harmonic
+# drives lose some 10 to 30 % of what they transmit. The largest share is below that of a gear that
+# locks itself.
+LOAD_FRICTION_STD = 0.2
+MAX_LOAD_FRICTION = 0.9
+_LOAD_BLOCK_SAMPLE_COUNT = 1024  # samples whose regressor is in memory at once
 # An offset above MAX_OFFSET_STD_COUNT standard deviations of its prior is a fault: above 0.5 N m
 # at a limit of 87 N m. Of two real FER the largest are 1.4.
 MAX_OFFSET_STD_COUNT = 3.0
@@ -75,18 +82,21 @@ class FrictionTerms:
     Maxwell-slip element fz z, whose state changes by z <- clip(z + change of q / reach, -1, 1)
     (Al-Bender, Lampaert and Swevers 2005, "The generalized Maxwell-slip model", IEEE T-AC 50(11),
     without the model's memory of velocity). A sign function in place of tanh would turn the
-    velocity noise of a resting joint into torque.
+    velocity noise of a resting joint into torque. With `load_dependent` there is also fl tanh(dq /
+    tanh_width) |tau|, tau the torque of the rigid bodies (`arm.friction.LinearFriction`).
     """
 
     n: int
     tanh_width: float = COULOMB_TANH_WIDTH_RAD_S
     slip_reaches: tuple[float, ...] = ()
+    load_dependent: bool = False
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
-        """Symbols of one joint's friction terms, in the order of `regressor_columns`."""
+        """Symbols of one joint's friction terms, `regressor_columns`' first, the load's last."""
         slip = [f'{SLIP_SYMBOL}{1e3 * one:g}mrad' for one in self.slip_reaches]
-        return (VISCOUS_SYMBOL, COULOMB_SYMBOL, OFFSET_SYMBOL, *slip)
+        load = (LOAD_SYMBOL,) if self.load_dependent else ()
+        return (VISCOUS_SYMBOL, COULOMB_SYMBOL, OFFSET_SYMBOL, *slip, *load)
 
     @property
     def term_count(self) -> int:
@@ -103,8 +113,9 @@ class FrictionTerms:
         """
         Return friction regressor columns of every joint along a motion, (N, n, terms of a joint).
 
-        `q` and `dq` (N, n) are consecutive positions [rad] and velocities [rad/s]; slip elements
-        need recorded, not filtered positions.
+        They are those of all terms but the load's, which needs more than q and dq
+        (`with_load_column`). `q` and `dq` (N, n) are consecutive positions [rad] and velocities
+        [rad/s]; slip elements need recorded, not filtered positions.
         """
         velocity = np.asarray(dq, dtype=float)
         viscous, coulomb = np.moveaxis(sliding_friction_terms(velocity, self.tanh_width), -1, 0)
@@ -114,6 +125,15 @@ class FrictionTerms:
             # states -1 and 1 is used.
             terms.extend(np.moveaxis(slip_state_bounds(q, self.slip_reaches).mean(axis=0), 1, 0))
         return np.stack(terms, axis=-1)
+
+    def with_load_column(self, columns: Array, rigid_torque: Array) -> Array:
+        """
+        Return `columns` (N, n, k) of `regressor_columns`, filtered or not, and the load's.
+
+        `rigid_torque` (N, n) is that of the rigid bodies [N m].
+        """
+        load = columns[..., self.symbols.index(COULOMB_SYMBOL)] * np.abs(rigid_torque)
+        return np.append(columns, load[..., None], axis=-1)
 
     @former_names.of_arguments('0.3', effort='effort_limit', velocity='velocity_limit')
     def prior_std(self, effort_limit: ArrayLike, velocity_limit: ArrayLike) -> Array:
@@ -129,12 +149,24 @@ class FrictionTerms:
         speed = np.maximum(1.0, 0.5 * np.asarray(velocity_limit, dtype=float))
         scale[:, self.symbols.index(VISCOUS_SYMBOL)] /= np.where(np.isfinite(speed), speed, 1.0)
         scale[:, self.symbols.index(OFFSET_SYMBOL)] *= OFFSET_STD_TO_LIMIT / FRICTION_STD_TO_LIMIT
+        if self.load_dependent:
+            scale[:, -1] = LOAD_FRICTION_STD
         return scale.ravel()
 
     @cached_property
     def nonnegative_mask(self) -> NDArray[np.bool_]:
         """Mask of the friction parameters that must be nonnegative for friction to dissipate."""
         return np.array([not name.startswith(OFFSET_SYMBOL) for name in self.parameter_names])
+
+    @cached_property
+    def maxima(self) -> Array:
+        """Largest values of the friction parameters, infinity but for the load's, (n terms,)."""
+        return np.array(
+            [
+                MAX_LOAD_FRICTION if name.startswith(LOAD_SYMBOL) else np.inf
+                for name in self.parameter_names
+            ]
+        )
 
     @former_names.of_arguments('0.3', values='parameters')
     def friction_model(
@@ -145,17 +177,22 @@ class FrictionTerms:
 
         `parameters` (n terms,) are in the order of `parameter_names`, `covariance` (n
         terms, n terms) theirs, of which each joint's own block is kept. Slip elements whose
-        amplitude is zero at all joints are left out.
+        amplitude is zero at all joints are left out, and so is friction that grows with no load.
         """
         table = np.asarray(parameters, dtype=float).reshape(self.n, -1).T
         used = [k for k, amplitude in enumerate(table) if k < 3 or amplitude.any()]
         starts = range(0, len(covariance), self.term_count)
         own = np.array([covariance[np.ix_(k, k)] for k in (np.add(used, one) for one in starts)])
+        load = None
+        if self.load_dependent and used[-1] == len(table) - 1:
+            load = table[used.pop()]
         (viscous, coulomb, offset), slip = table[:3], table[used[3:]]
         if not self.slip_reaches:
-            return ViscousCoulombFriction(viscous, coulomb, offset, self.tanh_width, own)
+            return ViscousCoulombFriction(viscous, coulomb, offset, self.tanh_width, own, load)
         reach = np.array([self.slip_reaches[k - 3] for k in used[3:]])
-        return MaxwellSlipFriction(viscous, coulomb, offset, slip, reach, self.tanh_width, own)
+        return MaxwellSlipFriction(
+            viscous, coulomb, offset, slip, reach, self.tanh_width, own, load
+        )
 
 
 @former_names.of_attributes(
@@ -163,10 +200,16 @@ class FrictionTerms:
 )
 @dataclass(frozen=True, eq=False)
 class TorqueModel:
-    """A torque model tau = Y(q, dq, ddq) theta, with base and friction parameters theta."""
+    """
+    A torque model tau = Y(q, dq, ddq) theta, with base and friction parameters theta.
+
+    Friction that grows with the load would make it nonlinear: its load is the torque of the base
+    parameters `load_parameters` (b,), None without such friction.
+    """
 
     base: BaseParameters
     friction: FrictionTerms
+    load_parameters: Array | None = None
 
     @classmethod
     @former_names.of_arguments('0.3', reaches='slip_reaches')
@@ -186,6 +229,11 @@ class TorqueModel:
         """Return the model of the same arm under another gravity (3,) [m/s^2]."""
         base = base_parameters(self.arm, gravity, rotor_inertia=self.base.rotor_inertia)
         return replace(self, base=base)
+
+    def with_load_friction(self, load_parameters: Array) -> 'TorqueModel':
+        """Return the model with friction that grows with the load of base parameters (b,)."""
+        friction = replace(self.friction, load_dependent=True)
+        return replace(self, friction=friction, load_parameters=load_parameters)
 
     @property
     def arm(self) -> ArmDescription:
@@ -215,7 +263,15 @@ class TorqueModel:
 
     def friction_columns(self, motion: Motion) -> Array:
         """Return regressor columns of friction, filtered like the torque, (N, n, terms)."""
-        return motion.filter(self.friction.regressor_columns)
+        columns = motion.filter(self.friction.regressor_columns)
+        if self.load_parameters is None:
+            return columns
+        load = np.empty(motion.q.shape)
+        for first in range(0, len(motion), _LOAD_BLOCK_SAMPLE_COUNT):
+            part = slice(first, first + _LOAD_BLOCK_SAMPLE_COUNT)
+            states = motion.q[part], motion.dq[part], motion.ddq[part]
+            load[part] = self.base.regressor(*states) @ self.load_parameters
+        return self.friction.with_load_column(columns, load)
 
     def regressor_blocks(self, motion: Motion) -> tuple[Array, Array]:
         """Return regressor columns of base parameters, (N, n, b), and friction, (N, n, terms)."""

@@ -155,18 +155,25 @@ def _torques_left_to_gains(
     for name, one in known.items():
         if one.friction is None:
             continue
+        model = PinocchioModel(one, gravity)
         if getattr(one.friction, 'covariance', None) is not None:
             torque = _torque_along_pieces(
-                motion, lambda *states, f=one.friction: friction_along(f, *states)
+                motion, model, lambda *states, f=one.friction: friction_along(f, *states)
             )
             yield f'+ friction, {name}, without margin', left[name] - torque
-        torque = _torque_along_pieces(motion, FrictionFeedforward(one.friction).torque_along)
+        commanded = FrictionFeedforward(one.friction).torque_along
+        torque = _torque_along_pieces(motion, model, commanded)
         yield f'+ friction, {name}', left[name] - torque
 
 
-def _torque_along_pieces(motion: Motion, torque_along: Any) -> Array:
+def _torque_along_pieces(motion: Motion, model: PinocchioModel, torque_along: Any) -> Array:
     """Return path-dependent torques of a motion, begun anew after each gap, (N, n) [N m]."""
-    return np.concatenate([torque_along(one.q, one.dq) for one in motion.pieces()])
+    return np.concatenate(
+        [
+            torque_along(one.q, one.dq, model.inverse_dynamics(one.q, one.dq, one.ddq))
+            for one in motion.pieces()
+        ]
+    )
 
 
 def _published_arm(arm: ArmDescription) -> ArmDescription | None:

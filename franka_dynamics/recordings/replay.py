@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Comparison of predicted and measured torques of a recorded motion, and their error E."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,7 +11,7 @@ from .preprocessing import Motion
 from .. import former_names
 from ..arm import ArmDescription, JointKind
 from ..arm.bodies import hand_name, NO_HAND
-from ..arm.friction import friction_along
+from ..arm.friction import friction_along, FrictionModel, LinearFriction
 from ..arrays import Array, ArrayLike
 from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
@@ -122,15 +122,33 @@ def predict_torque(
     friction = arm.friction
     predicted = rigid = np.asarray(model.inverse_dynamics(motion.q, motion.dq, motion.ddq))
     if friction is not None:
-        # Filtered like the effort: a model with a state needs the positions before resampling.
-        columns = motion.filter(lambda q, dq: friction_along(friction, q, dq)[..., None])
-        predicted = rigid + columns[..., 0]
+        predicted = rigid + filtered_friction(friction, motion, rigid)
     residual = motion.effort - predicted
     unit = TorqueErrorUnit.for_arm(arm)
     residuals = residual, motion.effort_unfiltered - predicted, motion.effort - rigid
     whole, unfiltered, bodies = (ResidualRms.from_residuals(one, unit) for one in residuals)
     squares = np.square(residual) @ np.square(unit.factors)
     return TorquePrediction(arm, predicted, whole, unfiltered, bodies, squares, unit)
+
+
+def filtered_friction(friction: FrictionModel, motion: Motion, rigid_torque: Array) -> Array:
+    """
+    Return a model's friction torque along a motion, filtered like its efforts, (N, n) [N m].
+
+    A model with a state needs the positions before resampling. Of friction that grows with the
+    load the sign is filtered, which jumps at reversals, and multiplied with `rigid_torque` (N, n)
+    [N m], the rigid bodies' torque along the filtered motion, which does not.
+    """
+
+    def column(torque: Callable[[Array, Array], Array]) -> Array:
+        """Return a torque of recorded states q, dq, filtered like the effort, (N, n)."""
+        return motion.filter(lambda q, dq: torque(q, dq)[..., None])[..., 0]
+
+    found = column(lambda q, dq: friction_along(friction, q, dq, 0.0))
+    if isinstance(friction, LinearFriction) and friction.load_dependent is not None:
+        sign = column(lambda q, dq: np.tanh(dq / friction.width))
+        found = found + friction.load_dependent * sign * np.abs(rigid_torque)
+    return found
 
 
 def torque_predictions(

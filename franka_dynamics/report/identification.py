@@ -24,6 +24,7 @@ from ..identification.options import MAX_MASS_RATIO
 from ..identification.results import (
     added_gravity_sentence,
     Identification,
+    load_friction_sentence,
     MIN_IMPROVEMENT_RATIO,
 )
 from ..identification.tracking import FRANKA_ROS2_GAINS
@@ -54,6 +55,7 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
         'signal': recordings.signal,
         'options': result.options,
         'torque_errors': result.torque_errors,
+        'load_independent_errors': result.load_independent_errors,
         'improvement': result.improvement,
         'verdict': {
             **to_json_types(result.verdict),
@@ -154,6 +156,8 @@ def detail_sentences(result: Identification) -> Iterator[str]:
     """Yield sentences on recordings' faults and remarks, masses, and the hand."""
     if result.options.add_gravity:
         yield f'Efforts came without gravity: {added_gravity_sentence(result)}.'
+    if load := load_friction_sentence(result):
+        yield f'{load[0].upper()}{load[1:]}.'
     yield from _verdict_sentences(result)
     yield from _mass_ratio_sentences(result)
     yield from (f'left out: {failure}' for failure in result.recordings.failures)
@@ -317,7 +321,8 @@ def friction_figure(result: Identification, motion: Motion, name: str) -> Any:
     Return a figure of each joint's friction torque [N m] over its velocity [rad/s].
 
     Points are the measured torques less those of the accepted arm's rigid bodies. The curve is
-    its friction while the joint slides, the band twice its standard deviation.
+    its friction while the joint slides, under the motion's mean load, the band twice its standard
+    deviation.
     """
     model = result.estimate.model
     arm = result.accepted_arm or result.arm
@@ -327,8 +332,9 @@ def friction_figure(result: Identification, motion: Motion, name: str) -> Any:
     bodies = np.append(result.saved_theta[:own], np.zeros(len(model.friction.parameter_names)))
     rest = motion.effort - model.torque(motion, bodies)
     speeds = np.linspace(-1.0, 1.0, 401)[:, None] * np.abs(motion.dq).max(axis=0)
-    curve = friction.torque(speeds)
-    spread = friction.torque_std(friction.terms(speeds))
+    load = np.abs(motion.effort - rest).mean(axis=0)
+    curve = friction.torque(speeds, rigid_torque=load)
+    spread = friction.torque_std(friction.terms(speeds, rigid_torque=load))
     rows = -(-model.n // _PLOT_COLUMN_COUNT)
     figure = elements.figure_of_size((12.0, 2.4 * rows + 0.6))
     axes = [*figure.subplots(rows, _PLOT_COLUMN_COUNT, squeeze=False).flat]

@@ -24,12 +24,11 @@ def trajectory_efforts(law: ControlLaw, trajectory: Trajectory) -> Array:
     """
     q = trajectory.positions
     dq = trajectory.velocities
-    frictions = law.terms.friction.torque_along(q, dq)
-    efforts = []
-    for state, friction in zip(trajectory.states, frictions):
-        point = ReferencePoint(*state)
-        terms = law.terms.terms_at(0.0, point.q, point.dq, point)
-        efforts.append(law.feedforward_torque(terms, friction))
+    points = [ReferencePoint(*state) for state in trajectory.states]
+    terms = [law.terms.terms_at(0.0, point.q, point.dq, point) for point in points]
+    loads = np.array([one.rigid_torque for one in terms])
+    frictions = law.terms.friction.torque_along(q, dq, loads)
+    efforts = [law.feedforward_torque(*pair) for pair in zip(terms, frictions)]
     limit = law.arm.limit('effort')
     return np.clip(np.array(efforts), -limit, limit)
 

@@ -184,6 +184,7 @@ class ArmSimulation:
         if settings.friction and friction is None:
             raise SettingsError(f'{arm.name} has no friction model; switch friction off.')
         self._friction_state = FrictionState(friction, relaxed=True) if settings.friction else None
+        self._last_speed: Array | None = None  # at the last step with friction of the load
         self._rng = np.random.default_rng(settings.seed)
         self._vibration_tones = self._draw_vibration()
         self.flange_site = self.model.site(FLANGE_SITE).id
@@ -372,11 +373,26 @@ class ArmSimulation:
         velocity[abs(speed) < _MIN_SECANT_SPEED_RAD_S] = _MIN_SECANT_SPEED_RAD_S
         friction.update(self.time, self.data.qpos.copy())
         smooth = isinstance(friction.model, SigmoidFriction)  # zero at rest
-        at_rest = 0.0 if smooth else friction.torque(0.0 * velocity)
-        chord = (friction.torque(velocity) - at_rest) / velocity
+        load = self._rigid_torque() if friction.grows_with_load else None
+        at_rest = 0.0 if smooth else friction.torque(0.0 * velocity, rigid_torque=load)
+        chord = (friction.torque(velocity, rigid_torque=load) - at_rest) / velocity
         damping = np.maximum(chord, 0.0)
         self.model.dof_damping[:] = damping + gear
         return at_rest + (chord - damping) * speed
+
+    def _rigid_torque(self) -> Array:
+        """
+        Return the torque that the bodies needed in the last step, without drives, (n,) [N m].
+
+        MuJoCo's own qacc is that before it integrates damping implicitly.
+        """
+        speed = self.data.qvel.copy()
+        before = speed if self._last_speed is None else self._last_speed
+        self._last_speed = speed
+        acceleration = (speed - before) / self.model.opt.timestep
+        needed = np.empty(self.description.n)
+        self._mujoco.mj_mulM(self.model, self.data, needed, acceleration)
+        return np.asarray(self.data.qfrc_bias + needed - self._armature * acceleration)
 
     def _apply_push(self) -> None:
         """Apply the wrench of `push` to the simulated arm while the push acts."""

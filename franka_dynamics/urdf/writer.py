@@ -249,13 +249,17 @@ def sliding_friction(friction: Friction | None, n: int) -> tuple[Sequence[tuple[
     if not isinstance(friction, LinearFriction):
         return [()] * n, '' if friction is None else f' Left out: {type(friction).__name__} '
     held = list(zip(friction.viscous, friction.coulomb + friction.slip.sum(axis=0)))
-    if not (friction.offset.any() or friction.slip.any()):
-        return held, ''
-    offsets = number_text(*friction.offset)
-    return (
-        held,
-        f' Left out of friction: presliding, and offsets of efforts [N m]: {offsets} ',
-    )
+    left_out = ''
+    if friction.offset.any() or friction.slip.any():
+        offsets = number_text(*friction.offset)
+        left_out = f' Left out of friction: presliding, and offsets of efforts [N m]: {offsets} '
+    if friction.load_dependent is not None and friction.load_dependent.any():
+        shares = number_text(*friction.load_dependent)
+        left_out += (
+            ' Left out of friction: what grows with the load, as a share of the torque of the '
+            f'rigid bodies, for which neither URDF nor MuJoCo has a term: {shares} '
+        )
+    return held, left_out
 
 
 def has_position_limits(joint: Joint) -> bool:

@@ -22,7 +22,8 @@ from .torque_effect import (
     TorqueSensitivity,
 )
 from .. import former_names
-from ..arm import ArmDescription, JointLimits, LinkInertia
+from ..arm import ArmDescription, FrictionModel, JointLimits, LinkInertia
+from ..arm.friction import grows_with_load
 from ..arm.inertia import elements_from_tensor, TENSOR_ORDER
 from ..arrays import Array, ArrayLike
 from ..dynamics.model import GRAVITY
@@ -230,6 +231,8 @@ class _DifferenceCollector:
                 'covariance',
                 'reach',
             ):  # reach: in the model
+                if all(getattr(each, part.name) is None for each in frictions):
+                    continue
                 values = [np.asarray(getattr(each, part.name)) for each in frictions]
                 for at in np.ndindex(values[0].shape):  # columns are joints, rows slip elements
                     element = ''.join(f'[{k + 1}]' for k in at[:-1])
@@ -240,11 +243,12 @@ class _DifferenceCollector:
             self._add_differing('friction', place, pairs)
 
 
-def _friction_model_name(friction: object) -> str:
+def _friction_model_name(friction: FrictionModel | None) -> str:
     """Return a friction model's class and the reaches [mrad] of its slip elements, or 'none'."""
     reaches = ', '.join(f'{1e3 * one:g}' for one in getattr(friction, 'reach', ()))
     elements = f' of elements of {reaches} mrad' if reaches else ''
-    return f'{type(friction).__name__}{elements}' if friction else 'none'
+    load = ' that grows with the load' if grows_with_load(friction) else ''
+    return f'{type(friction).__name__}{elements}{load}' if friction else 'none'
 
 
 def _limit_pairs(limits: JointLimits, other_limits: JointLimits) -> Iterator[_ValuePair]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import former_names
 from ..arm import ArmDescription
-from ..arm.friction import friction_along
+from ..arm.friction import friction_along, friction_torque, grows_with_load
 from ..arrays import Array, ArrayLike
 from ..dynamics.body_tree import BodyTree
 from ..dynamics.derivatives import tree_motion
@@ -218,5 +218,9 @@ class TorqueSensitivity:
         amplitude = np.geomspace(1e-3, 1.0, _FRICTION_PATH_COUNT)  # [rad or m]
         sine = np.sin(np.linspace(0.0, 16.0 * math.tau, _FRICTION_PATH_COUNT))
         q = np.outer(amplitude * sine, np.ones(arm.n))
-        along = friction_along(arm.friction, q, np.gradient(q, _FRICTION_PATH_STEP_S, axis=0))
-        return np.vstack([arm.friction.torque(self._states.dq), along])
+        dq = np.gradient(q, _FRICTION_PATH_STEP_S, axis=0)
+        along = friction_along(arm.friction, q, dq, 0.0)
+        load = None
+        if grows_with_load(arm.friction):
+            load = self._rigid_body_torque(SpaceFrameArm.at_zero(arm))
+        return np.vstack([friction_torque(arm.friction, self._states.dq, load), along])

@@ -249,6 +249,24 @@ FRICTIONS_AND_LIMITS = [
         ),
         JointLimits(-1.0 / 3.0, 2.0 / 3.0, 1e-5, 1e5, 7.0, 0.3, 1000.0, 0.46, 17.0),
     ),
+    (
+        ViscousCoulombFriction(
+            *random(7, -1.0, 1.0, 3, N),
+            covariance=random_covariance(8, N, 4),
+            load_dependent=random(9, 0.0, 1.0, N),
+        ),
+        JointLimits(),
+    ),
+    (
+        MaxwellSlipFriction(
+            *random(10, -1.0, 1.0, 3, N),
+            reach=[0.004],
+            slip=random(11, -1.0, 1.0, 1, N),
+            covariance=random_covariance(12, N, 5),
+            load_dependent=random(13, 0.0, 1.0, N),
+        ),
+        JointLimits(),
+    ),
 ]
 
 
@@ -567,6 +585,14 @@ CALLS = {
             'joint 1',
             'semidefinite',
         ),
+        (
+            lambda: friction_of_ones(load_dependent=[0.1], covariance=[np.eye(3)]),
+            'covariance ',
+            '(1, 4, 4)',
+        ),
+        (lambda: friction_of_ones(load_dependent=[1.0]), 'load_dependent', '1.'),
+        (lambda: friction_of_ones(load_dependent=[-0.1]), 'load_dependent', '-0.1'),
+        (lambda: friction_of_ones(load_dependent=[0.1]).torque([1.0]), 'rigid_torque'),
     ],
     errors.JointVectorError: [
         (lambda dq=dq: FER.friction.torque(dq), 'dq ')

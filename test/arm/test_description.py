@@ -191,6 +191,20 @@ def test_friction_coefficients_times_terms_are_the_torque():
     np.testing.assert_allclose(MODEL.torque(dq), sliding, rtol=0.0, atol=1e-14)
 
 
+def test_friction_grows_with_the_load_and_without_it_is_the_same():
+    rng = np.random.default_rng(1)
+    dq = rng.uniform(-0.05, 0.05, (5, 2))
+    z = rng.uniform(-1.0, 1.0, (5, 2, 2))
+    tau = rng.normal(0.0, 30.0, (5, 2))
+    share = np.array([0.2, 0.05])
+    loaded = replace(MODEL, load_dependent=share)
+    expected = MODEL.torque(dq, z) + share * np.tanh(dq / MODEL.width) * np.abs(tau)
+    np.testing.assert_allclose(loaded.torque(dq, z, tau), expected, rtol=1e-14, atol=1e-14)
+    # Bit for bit: the sums have no term more.
+    np.testing.assert_array_equal(MODEL.torque(dq, z, tau), MODEL.torque(dq, z))
+    assert MODEL.coefficients.shape == (5, 2) and loaded.coefficients.shape == (6, 2)
+
+
 @pytest.mark.parametrize('begin', [-1.0, -0.3, 0.0, 1.0])
 def test_bounds_from_an_unknown_start_hold_the_true_state(begin):
     time = np.arange(0.0, 3.0, 1e-3)

@@ -62,6 +62,24 @@ def test_all_terms_are_added_to_a_torque_of_the_caller(velocity):
     np.testing.assert_allclose(sent, expected, rtol=0.0, atol=1e-9 + 2.0 * np.exp(-0.4 / width))
 
 
+@pytest.mark.parametrize('target', ['mujoco', 'fci'])
+def test_friction_of_the_load_counts_all_that_the_gears_carry(target):
+    # Under fci the robot adds gravity, but its gears transmit it.
+    share = np.linspace(0.05, 0.3, 7)
+    arm = replace(RUBBING, friction=replace(RUBBING.friction, load_dependent=share))
+    acceleration = np.linspace(-2.0, 2.0, 7)
+    own = {'torque': OWN, 'acceleration': acceleration}
+    settings = replace(FRICTION, target=target)
+    (q, sent), (_, without) = (
+        sent_in_motion(unguarded(settings, arm=one), VELOCITY, **own) for one in (arm, RUBBING)
+    )
+    load = fd.NewtonEulerModel(arm).inverse_dynamics(q, VELOCITY, acceleration)
+    width = arm.friction.width
+    expected = share * np.tanh(VELOCITY / width) * np.abs(load)
+    np.testing.assert_allclose(sent - without, expected, rtol=0.0, atol=1e-9)
+    assert (expected * VELOCITY >= 0.0).all() and np.abs(expected).max() > 2.0
+
+
 def test_friction_leaves_the_torques_of_a_law_never_as_they_are():
     without = replace(FRICTION, terms=fd.Terms())
     found = [

@@ -96,7 +96,7 @@ void terms(
 
 void friction(
   const Arm * arm, int n, const double * t, const double * q, const double * dq,
-  const double * measured, const double * kp, double * tau)
+  const double * measured, const double * kp, const double * load, double * tau)
 {
   Friction f;
   for (int i = 0; i < n; ++i) {
@@ -104,7 +104,8 @@ void friction(
     Vector x{};
     f.follow(*arm, t[i], vector(q + k, *arm));
     const JointState state{{}, vector(measured + k, *arm)};
-    f.feedforward(*arm, {{}, vector(dq + k, *arm), {}}, state, vector(kp, *arm), x);
+    f.feedforward(
+      *arm, {{}, vector(dq + k, *arm), {}}, state, vector(kp, *arm), vector(load + k, *arm), x);
     out(x, tau + k, *arm);
   }
 }

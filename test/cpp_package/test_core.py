@@ -51,15 +51,16 @@ RANGES = {spec.name: spec.bounds for name in ('torque', 'motion') for spec in sp
 INCLINED = (2.0, -3.0, -9.12)
 
 
-def identified(name, model):
-    """Return an arm with a random friction, as identification writes it."""
+def identified(name, model, *, loaded=False):
+    """Return an arm with a random friction, as identification writes it, perhaps of the load."""
     rng = np.random.default_rng(7)
     rows = rng.uniform(0.1, 0.6, (3 if model is ViscousCoulombFriction else 5, 7))
-    covariance = random_covariance(rng, 7, len(rows), 0.05)
+    covariance = random_covariance(rng, 7, len(rows) + loaded, 0.05)
+    more = {'load_dependent': rng.uniform(0.0, 0.3, 7)} if loaded else {}
     if model is ViscousCoulombFriction:
-        friction = model(*rows, covariance=covariance)
+        friction = model(*rows, covariance=covariance, **more)
     else:
-        friction = model(*rows[:3], rows[3:], (0.004, 0.3), covariance=covariance)
+        friction = model(*rows[:3], rows[3:], (0.004, 0.3), covariance=covariance, **more)
     return replace(fd.load(name), friction=friction)
 
 
@@ -67,6 +68,8 @@ ARMS = {
     'fer': fd.load('fer'),  # sigmoids
     'fr3': identified('fr3', MaxwellSlipFriction),
     'fr3v2': identified('fr3v2', ViscousCoulombFriction),
+    'loaded': identified('fr3v2_1', MaxwellSlipFriction, loaded=True),
+    'loaded_coulomb': identified('fr3', ViscousCoulombFriction, loaded=True),
     'bare': fd.load('fr3'),  # no friction
 }
 
@@ -416,6 +419,11 @@ FILE = controller_arm_text(ARMS['fr3'])
             'fr3_joint1 of fr3 moves a link',
         ),
         (FILE.replace('friction: linear', 'friction: grease'), 'friction'),
+        (f'{FILE}friction_grows_with_load: 2\n', 'friction'),
+        (
+            f'{FILE}friction_grows_with_load: 1\n',
+            'friction_coefficients has 35 numbers instead of 42',
+        ),
         (
             FILE.replace('friction_width: 0.01', 'friction_width: .inf'),
             'friction_width has .inf',
@@ -514,16 +522,19 @@ def test_friction_is_the_nodes_and_forgets_an_unseen_motion(core, name, held):
     times = steps.cumsum()
     kp = held * np.resize((1.0, 0.0), arm.n)
     measured = dq + rng.normal(0.0, 0.05, dq.shape)
+    load = rng.normal(0.0, 20.0, dq.shape)
     model = FrictionFeedforward(arm.friction, kp > 0.0)
     expected = []
-    for stamp, position, velocities in zip(times.tolist(), q, zip(dq, measured)):
+    for stamp, position, *states in zip(times.tolist(), q, dq, measured, load):
         model.update(stamp, position)
-        expected.append(model.torque(*velocities))
-    found = core(name).friction(times, q, dq, measured, kp)
+        expected.append(model.torque(*states))
+    found = core(name).friction(times, q, dq, measured, kp, load)
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL)
     if isinstance(arm.friction, MaxwellSlipFriction):
-        never = core(name).friction(1e-3 * np.arange(count), q, dq, measured, kp)
+        never = core(name).friction(1e-3 * np.arange(count), q, dq, measured, kp, load)
         assert np.abs(never - found).max() > 0.1  # the gaps matter
+    light = core(name).friction(times, q, dq, measured, kp, 0.0 * load)
+    assert (np.abs(light - found).max() > 0.1) == name.startswith('loaded')
 
 
 def test_a_set_point_with_velocity_that_ceases_makes_no_step(built):
@@ -580,7 +591,7 @@ def test_torques_are_followed_with_the_terms_or_without(core, command):
     assert np.abs(np.diff(torques, axis=0)).max() <= STEP + ATOL
 
 
-@pytest.mark.parametrize('name', ['fer', 'fr3', 'fr3v2'])
+@pytest.mark.parametrize('name', ['fer', 'fr3', 'fr3v2', 'loaded'])
 @pytest.mark.parametrize('target', ['fci', 'mujoco'])
 def test_a_callers_law_gets_the_terms_that_python_adds(core, name, target):
     arm = ARMS[name]

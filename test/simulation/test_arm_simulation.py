@@ -12,7 +12,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import franka_dynamics as fd
-from franka_dynamics.arm import JointLimits, load, MaxwellSlipFriction
+from franka_dynamics.arm import JointLimits, load, MaxwellSlipFriction, ViscousCoulombFriction
 from franka_dynamics.arm.bodies import FixedFrame
 from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.control.settings import Settings
@@ -96,6 +96,30 @@ def test_effort_sensors_see_friction_as_the_real_arms_do():
     expected += friction / before.velocity * after.velocity
     # MuJoCo's step is the semi-implicit Euler step that is differenced here.
     np.testing.assert_allclose(after.effort, expected, rtol=0, atol=1e-9)
+
+
+def test_simulated_friction_grows_with_the_load():
+    share = np.linspace(0.05, 0.3, 7)
+    parts = [np.full(7, one) for one in (1.0, 0.1, 0.0)]
+    friction = ViscousCoulombFriction(*parts, load_dependent=share)
+    simulation = arm(replace(FER, friction=friction), friction=True, brake_release_after=0.0)
+    torque = MODEL.gravity(FER.home) + np.array([3.0, 20.0, 3.0, 12.0, 2.0, 2.0, 1.0])
+    first = stepped(simulation, torque, 98)
+    before = stepped(simulation, torque)
+    after = stepped(simulation, torque)
+
+    def bodies(state, following):
+        """Return the rigid bodies' torque from one reading to the next."""
+        acceleration = (following.velocity - state.velocity) / STEP
+        return MODEL.inverse_dynamics(state.position, state.velocity, acceleration)
+
+    # The load is that of the step before, and friction acts along its chord, as above.
+    load = np.abs(bodies(first, before))
+    slides = np.tanh(before.velocity / friction.width)
+    along = (before.velocity + slides * (0.1 + share * load)) / before.velocity
+    expected = bodies(before, after) + along * after.velocity
+    np.testing.assert_allclose(after.effort, expected, rtol=0.0, atol=1e-9)
+    assert (share * slides * load).max() > 1.0
 
 
 def rubbing(viscous, coulomb, slip=(), reach=()):

@@ -24,16 +24,21 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 struct FrictionModel
 {
   enum class Kind {none, sigmoid, linear};
-  static constexpr std::size_t kSliding = 3, kMaxElements = 8, kMost = kSliding + kMaxElements;
+  static constexpr std::size_t kSliding = 3, kMaxElements = 8;
+  static constexpr std::size_t kMost = kSliding + kMaxElements + 1;
 
   Kind kind = Kind::none;
-  std::size_t elements = 0;  ///< number of Maxwell-slip elements of each joint
-  /// Of each joint amplitude, slope and offset (sigmoid), or viscous, Coulomb, offset and
-  /// Maxwell-slip coefficients (linear), and their covariance.
+  std::size_t elements = 0;      ///< number of Maxwell-slip elements of each joint
+  bool grows_with_load = false;  ///< whether the last coefficient is that of the load (linear)
+  /// Of each joint amplitude, slope and offset (sigmoid), or viscous, Coulomb, offset, Maxwell-slip
+  /// and the load's coefficients (linear), and their covariance.
   std::array<std::array<double, kMost>, kMaxJoints> coefficients{};
   std::array<std::array<std::array<double, kMost>, kMost>, kMaxJoints> covariance{};
   std::array<double, kMaxElements> reach{};  ///< of the elements [rad]
   double width = 1.0;                        ///< of the Coulomb friction's tanh [rad/s]
+
+  /// The number of coefficients of a linear model.
+  std::size_t count() const noexcept {return kSliding + elements + (grows_with_load ? 1 : 0);}
 };
 
 struct Arm

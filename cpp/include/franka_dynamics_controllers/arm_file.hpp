@@ -76,6 +76,8 @@ public:
     return numbers;
   }
 
+  bool has(const std::string & key) const {return words_.count(key) > 0;}
+
   void finish() const
   {
     if (!words_.empty()) {throw error("has " + words_.begin()->first + ", which no arm has");}
@@ -127,7 +129,12 @@ inline FrictionModel friction_from_file(ArmFile & file, std::size_t n)
     require(std::all_of(reach.begin(), reach.end(), [](double one) {return one > 0.0;}));
     std::copy(reach.begin(), reach.end(), model.reach.begin());
   }
-  const std::size_t m = FrictionModel::kSliding + model.elements;
+  if (file.has("friction_grows_with_load")) {  // files without it are of an earlier release
+    const double grows = file.numbers("friction_grows_with_load", 1)[0];
+    require(grows == 0.0 || (grows == 1.0 && kind == "linear"));
+    model.grows_with_load = grows == 1.0;
+  }
+  const std::size_t m = model.count();
   const auto rows = file.numbers("friction_coefficients", n * m);
   const auto covariance = file.numbers("friction_covariance", n * m * m);
   for (std::size_t k = 0; k < covariance.size(); ++k) {
@@ -135,6 +142,9 @@ inline FrictionModel friction_from_file(ArmFile & file, std::size_t n)
     require(row != column || covariance[k] >= 0.0);
     model.covariance[joint][row][column] = covariance[k];
     model.coefficients[joint][column] = rows[joint * m + column];
+  }
+  for (std::size_t i = 0; model.grows_with_load && i < n; ++i) {
+    require(rows[i * m + m - 1] >= 0.0 && rows[i * m + m - 1] < 1.0);
   }
   return model;
 }

@@ -43,7 +43,15 @@ public:
     total.fill(0.0);
     if (settings.friction && reference) {
       // Friction at the measured velocity would follow the sensor's noise.
-      friction.feedforward(arm, *reference, state, settings.kp, total);
+      Vector load{};
+      if (arm.friction.grows_with_load) {
+        terms.gravity(state.q, load);
+        terms.coriolis(state, part);
+        add(load, part);
+        terms.inertia(state.q, reference->ddq, part);
+        add(load, part);
+      }
+      friction.feedforward(arm, *reference, state, settings.kp, load, total);
     }
     if (settings.coriolis) {
       terms.coriolis(state, part);

@@ -17,7 +17,8 @@ namespace franka_dynamics_controllers
 /// The state of an arm's Maxwell-slip elements, and the friction torque that may be commanded.
 ///
 /// Linear models: tau_f = f_v dq + f_c tanh(dq / width) + f_o + sum_e a_e z_e, with Maxwell-slip
-/// elements z_e <- clip(z_e + step / reach_e, -1, 1). At the start, and after a gap between two
+/// elements z_e <- clip(z_e + step / reach_e, -1, 1), and f_l tanh(dq / width) |tau|, with the torque
+/// tau of the rigid bodies, where friction grows with the load. At the start, and after a gap between two
 /// states, z is unknown: states from both extremes are followed until the motion has made them
 /// equal.
 class Friction
@@ -50,10 +51,11 @@ public:
 
   /// Compute the friction torque tau to command [N m] at a reference velocity [rad/s], with less of
   /// it at a joint that is faster than that. The offset of a joint with a stiffness kp > 0 is
-  /// commanded at rest, too.
+  /// commanded at rest, too. `load` is the torque of the rigid bodies along the reference [N m],
+  /// which counts where friction grows with it.
   void feedforward(
     const Arm & arm, const Motion & reference, const JointState & measured, const Vector & kp,
-    Vector & tau) const noexcept
+    const Vector & load, Vector & tau) const noexcept
   {
     constexpr double kRange = kMaxRestSpeedRadS - kMinFrictionSpeedRadS;
     constexpr double kAheadRange = kMaxFrictionLeadRadS - kMaxRestSpeedRadS;
@@ -64,7 +66,7 @@ public:
       const double speed = std::clamp((std::abs(dq) - kMinFrictionSpeedRadS) / kRange, 0.0, 1.0);
       const double ahead = along * measured.dq[i] - std::abs(dq);
       const double behind = std::clamp((kMaxFrictionLeadRadS - ahead) / kAheadRange, 0.0, 1.0);
-      const double sure = linear ? least(i, model, dq) : along * sigmoid(model.coefficients[i], dq);
+      const double sure = linear ? least(i, model, dq, load[i]) : along * sigmoid(model.coefficients[i], dq);
       const double offset = linear ? (kp[i] > 0.0 ? 1.0 : speed) * model.coefficients[i][2] : 0.0;
       tau[i] = along * speed * behind * std::max(sure, 0.0) + offset;
     }
@@ -79,7 +81,8 @@ private:
   }
 
   /// The torque along the motion without the offset, less two deviations of the sum.
-  double least(std::size_t i, const FrictionModel & model, double dq) const noexcept
+  double least(
+    std::size_t i, const FrictionModel & model, double dq, double load) const noexcept
   {
     const double along = dq < 0.0 ? -1.0 : 1.0;
     constexpr std::size_t kSliding = FrictionModel::kSliding;
@@ -89,10 +92,12 @@ private:
       const std::size_t side = along * row[kSliding + e] >= 0.0 ? 0 : 1;
       x[kSliding + e] = bounds_[side][e][i];
     }
+    const std::size_t count = model.count();
+    if (model.grows_with_load) {x[count - 1] = x[1] * std::abs(load);}
     double sum = 0.0, variance = 0.0;
-    for (std::size_t k = 0; k < kSliding + model.elements; ++k) {
+    for (std::size_t k = 0; k < count; ++k) {
       sum += along * row[k] * x[k];
-      for (std::size_t l = 0; l < kSliding + model.elements; ++l) {
+      for (std::size_t l = 0; l < count; ++l) {
         variance += x[k] * model.covariance[i][k][l] * x[l];
       }
     }

@@ -1,0 +1,51 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Asks recordings whether friction grows with the load, before an arm is identified with it.
+
+The column of such friction needs the torque of the rigid bodies. To ask, the starting set's is
+good enough, and costs one more sum over each recording. Only if parts left out are predicted
+better with it, recordings are summed once more with the identified arm's load.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from .fit import DataSplit
+from .least_squares import common_noise, fit_theta, GramStack
+from .prior import Prior
+from .results import Improvement
+from .summary import RecordingSummary
+from ..recordings.replay import TorqueErrorUnit
+
+
+def predicts_left_out_parts(
+    summaries: Sequence[RecordingSummary], prior: Prior, precision: float
+) -> bool:
+    """
+    Return whether friction that grows with the starting set's load predicts left-out parts better.
+
+    The parts are those of `DataSplit` without test recordings, the fits have no constraints, and
+    the rule is that of `Improvement.better`. `prior` and `precision` are those of the arm without
+    such friction.
+    """
+    pairs = [(one.grams, one.load_grams) for one in summaries]
+    plain, loaded = ([one for one in grams if one is not None] for grams in zip(*pairs))
+    if len(loaded) < len(plain):
+        return False
+    model = prior.model.with_load_friction(prior.model.base.values())
+    before = [*_left_out_errors(plain, prior, precision)]
+    after = [*_left_out_errors(loaded, replace(prior, model=model), precision)]
+    return Improvement.from_fold_errors('', after, before).better
+
+
+def _left_out_errors(
+    grams: Sequence[GramStack], prior: Prior, precision: float
+) -> Iterator[float]:
+    """Yield E on each left-out part, by a fit to the others without constraints."""
+    unit = TorqueErrorUnit.for_arm(prior.reference)
+    split = DataSplit.from_grams(grams, 0)
+    for fitted, left_out in zip(split.fitted_grams, split.left_out_grams):
+        noise = common_noise(fitted, prior, precision)
+        theta = fit_theta(fitted, prior, precision, noise)
+        yield left_out.torque_errors(theta, unit).E
