@@ -22,6 +22,7 @@ import numpy as np
 from .laws import tracking_law, TrackingLaw
 from ..arguments import with_argument_checks
 from ..arm import ArmDescription
+from ..arm.friction import friction_torque, grows_with_load
 from ..arm_io import ArmLike, as_description
 from ..arrays import Array, ArrayLike
 from ..dynamics.model import GRAVITY
@@ -30,6 +31,7 @@ from ..errors import RecordingError, require_extra, SettingsError
 from ..recordings.options import SignalOptions
 from ..recordings.preprocessing import Motion, to_motion
 from ..recordings.recording import read_recording, Recording
+from ..recordings.replay import filtered_load_friction
 
 # What policies and people command is slower.
 _CUTOFF_FREQUENCY_HZ = 5.0
@@ -184,13 +186,20 @@ class _RecordedPath:
         needed = piece.effort - given
         if arm.friction is not None:
             friction = arm.friction
-            along = piece.filter(lambda _, dq: friction.torque(dq)[..., None])
+            along = piece.filter(lambda _, dq: friction_torque(friction, dq, 0.0)[..., None])
             needed = needed - along[..., 0]
         # The recorded sample before each step, and the part of the way to the next.
         before = np.searchsorted(stamps, self.time, side='right') - 1
         self._before = np.minimum(before, len(stamps) - 2)
         first = stamps[self._before]
         self._part = (self.time - first) / (stamps[self._before + 1] - first)
+        # Friction that grows with the load has that of the recorded motion.
+        self._load: Array | None = None
+        if grows_with_load(arm.friction):
+            assert arm.friction is not None
+            load = model.inverse_dynamics(piece.q, piece.dq, piece.ddq)
+            needed = needed - filtered_load_friction(arm.friction, piece, load)
+            self._load = self._at_steps(load)
         self._needed = self._at_steps(needed)
 
     def _at_steps(self, values: Array) -> Array:
@@ -236,7 +245,7 @@ class _RecordedPath:
         friction = self._arm.friction
         at_rest = np.zeros(self._arm.n)
         if friction is not None:
-            at_rest = np.asarray(friction.torque(at_rest))
+            at_rest = friction_torque(friction, at_rest, 0.0)
         d = np.zeros_like(at_rest)
         w = np.zeros_like(at_rest)
         found = np.empty_like(self.q)
@@ -255,7 +264,8 @@ class _RecordedPath:
             if friction is not None:
                 speed = dq + w
                 speed[np.abs(speed) < _MIN_CHORD_SPEED_RAD_S] = _MIN_CHORD_SPEED_RAD_S
-                chord = (friction.torque(speed) - at_rest) / speed
+                load = None if self._load is None else self._load[i]
+                chord = (friction_torque(friction, speed, load) - at_rest) / speed
                 force -= at_rest + chord * dq
                 matrix[np.diag_indices_from(matrix)] += chord
             w = np.linalg.solve(matrix, M @ w / h + force)

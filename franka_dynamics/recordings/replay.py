@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Comparison of predicted and measured torques of a recorded motion, and their error E."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,7 +11,7 @@ from .preprocessing import Motion
 from .. import former_names
 from ..arm import ArmDescription, JointKind
 from ..arm.bodies import hand_name, NO_HAND
-from ..arm.friction import friction_along, FrictionModel, LinearFriction
+from ..arm.friction import friction_along, FrictionModel, grows_with_load, LinearFriction
 from ..arrays import Array, ArrayLike
 from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
@@ -135,20 +135,27 @@ def filtered_friction(friction: FrictionModel, motion: Motion, rigid_torque: Arr
     """
     Return a model's friction torque along a motion, filtered like its efforts, (N, n) [N m].
 
-    A model with a state needs the positions before resampling. Of friction that grows with the
-    load the sign is filtered, which jumps at reversals, and multiplied with `rigid_torque` (N, n)
-    [N m], the rigid bodies' torque along the filtered motion, which does not.
+    A model with a state needs the positions before resampling. `rigid_torque` is as for
+    `filtered_load_friction`.
     """
-
-    def column(torque: Callable[[Array, Array], Array]) -> Array:
-        """Return a torque of recorded states q, dq, filtered like the effort, (N, n)."""
-        return motion.filter(lambda q, dq: torque(q, dq)[..., None])[..., 0]
-
-    found = column(lambda q, dq: friction_along(friction, q, dq, 0.0))
-    if isinstance(friction, LinearFriction) and friction.load_dependent is not None:
-        sign = column(lambda q, dq: np.tanh(dq / friction.width))
-        found = found + friction.load_dependent * sign * np.abs(rigid_torque)
+    found = motion.filter(lambda q, dq: friction_along(friction, q, dq, 0.0)[..., None])[..., 0]
+    if grows_with_load(friction):
+        found = found + filtered_load_friction(friction, motion, rigid_torque)
     return found
+
+
+def filtered_load_friction(friction: FrictionModel, motion: Motion, rigid_torque: Array) -> Array:
+    """
+    Return the friction that grows with the load, filtered like a motion's efforts, (N, n) [N m].
+
+    Its sign is filtered, which jumps at reversals, and multiplied with `rigid_torque` (N, n)
+    [N m], the rigid bodies' torque along the filtered motion, which does not. It is zero without
+    such friction.
+    """
+    if not isinstance(friction, LinearFriction) or friction.load_dependent is None:
+        return np.zeros_like(rigid_torque)
+    sign = motion.filter(lambda _, dq: np.tanh(dq / friction.width)[..., None])[..., 0]
+    return np.asarray(friction.load_dependent * sign * np.abs(rigid_torque))
 
 
 def torque_predictions(
