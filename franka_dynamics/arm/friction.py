@@ -81,8 +81,9 @@ class LinearFriction(ValueEquality):
 
     `load_dependent` f_l, (n,) without a unit, is None or adds f_l tanh(dq / width) |tau|, with the
     torque tau that the rigid bodies, rotors included, need: M(q) ddq + C(q, dq) dq + g(q), which
-    the gears transmit. Source: Hamon, Gautier, Garrec 2010, "Dynamic identification of robots with
-    a dry friction model depending on load and velocity", IEEE/RSJ IROS.
+    the gears transmit. Source: Hamon, Gautier, Garrec 2011, "New dry friction model with load- and
+    velocity-dependence and dynamic identification of multi-DOF robots", IEEE ICRA, pp. 1077-1084
+    (without its dependence on velocity).
     """
 
     viscous: Array

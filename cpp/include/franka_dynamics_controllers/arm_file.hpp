@@ -129,7 +129,7 @@ inline FrictionModel friction_from_file(ArmFile & file, std::size_t n)
     require(std::all_of(reach.begin(), reach.end(), [](double one) {return one > 0.0;}));
     std::copy(reach.begin(), reach.end(), model.reach.begin());
   }
-  if (file.has("friction_grows_with_load")) {  // files without it are of an earlier release
+  if (file.has("friction_grows_with_load")) {  // written only if it does
     const double grows = file.numbers("friction_grows_with_load", 1)[0];
     require(grows == 0.0 || (grows == 1.0 && kind == "linear"));
     model.grows_with_load = grows == 1.0;

@@ -17,10 +17,10 @@ namespace franka_dynamics_controllers
 /// The state of an arm's Maxwell-slip elements, and the friction torque that may be commanded.
 ///
 /// Linear models: tau_f = f_v dq + f_c tanh(dq / width) + f_o + sum_e a_e z_e, with Maxwell-slip
-/// elements z_e <- clip(z_e + step / reach_e, -1, 1), and f_l tanh(dq / width) |tau|, with the torque
-/// tau of the rigid bodies, where friction grows with the load. At the start, and after a gap between two
-/// states, z is unknown: states from both extremes are followed until the motion has made them
-/// equal.
+/// elements z_e <- clip(z_e + step / reach_e, -1, 1), and f_l tanh(dq / width) |tau|, with the
+/// torque tau of the rigid bodies, where friction grows with the load. At the start, and after a
+/// gap between two states, z is unknown: states from both extremes are followed until the motion
+/// has made them equal.
 class Friction
 {
 public:
@@ -66,7 +66,8 @@ public:
       const double speed = std::clamp((std::abs(dq) - kMinFrictionSpeedRadS) / kRange, 0.0, 1.0);
       const double ahead = along * measured.dq[i] - std::abs(dq);
       const double behind = std::clamp((kMaxFrictionLeadRadS - ahead) / kAheadRange, 0.0, 1.0);
-      const double sure = linear ? least(i, model, dq, load[i]) : along * sigmoid(model.coefficients[i], dq);
+      const double sure = linear ?
+        least(i, model, dq, load[i]) : along * sigmoid(model.coefficients[i], dq);
       const double offset = linear ? (kp[i] > 0.0 ? 1.0 : speed) * model.coefficients[i][2] : 0.0;
       tau[i] = along * speed * behind * std::max(sure, 0.0) + offset;
     }
