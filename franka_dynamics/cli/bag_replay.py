@@ -115,6 +115,7 @@ def _chosen_laws(options: Options, arm: ArmDescription) -> list[TrackingLaw]:
 def _print_laws(laws: LawPrediction) -> None:
     """Print the laws' table, what a change of law does, and what the prediction assumes."""
     print_rich(report.law_table(laws))
+    echo_each(report.law_warnings(laws), 'warning')
     if len(laws.law_names) > 1:
         echo(report.law_change_sentence(laws), style='bold')
     echo(f'{report.LAW_CAVEAT}.')

@@ -40,6 +40,9 @@ _STEP_S = 0.002  # of the integration; the fastest of the laws' poles are at som
 # The arm begins on the target, with its velocity: the softest law's transient is over by then.
 _SETTLING_S = 1.0
 _MAX_LAG_S = 0.6
+# Rms error of all joints up to which a prediction is one. In closed loop on a simulated arm errors
+# of 10 to 140 mrad were predicted to 13 %, one of 360 mrad to 12 %, and one of 1.1 rad at a third.
+MAX_LINEAR_ERROR_RAD = 0.2
 _MIN_SPEED_RAD_S = 0.005  # rms; the lag of a slower joint is not defined
 _MIN_CHORD_SPEED_RAD_S = 1e-6  # smallest speed for the slope of friction's chord
 _PROGRESS_STEPS = 1000

@@ -16,7 +16,7 @@ from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import plural
 from ..files import atomic_write
 from ..identification.faults import Diagnosis, FAULT_CLASSES
-from ..identification.law_tracking import LawPrediction
+from ..identification.law_tracking import LawPrediction, MAX_LINEAR_ERROR_RAD
 from ..identification.torque_model import expected_residual
 from ..identification.tracking import TrackingPrediction
 from ..identification.verdict import RecordingVerdict, ReplayEvaluation
@@ -304,6 +304,16 @@ def law_table(prediction: LawPrediction) -> Table:
         rows.append(('', 'error [mrad]', flange, total_error, *(1e3 * prediction.errors[k])))
     title = 'predicted lag and error of laws: flange [mm], all joints, each joint'
     return Table(title, ['law', '', *numbers], rows)
+
+
+def law_warnings(prediction: LawPrediction) -> list[str]:
+    """Return a sentence for each law whose error is beyond what a linear prediction knows."""
+    return [
+        f'{name}: an error of {1e3 * error:.0f} mrad is beyond a linear prediction; read it as '
+        'does not follow'
+        for name, error in zip(prediction.law_names, prediction.total_errors)
+        if error > MAX_LINEAR_ERROR_RAD
+    ]
 
 
 def law_change_sentence(prediction: LawPrediction) -> str:

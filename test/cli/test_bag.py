@@ -364,8 +364,9 @@ def test_the_tracking_error_of_gains_is_in_table_plot_and_json(simulate, write, 
 LAW_WORDS = 'bag replay --no-plots --arm fer --set gaz2019 --hand none'
 
 
-def test_laws_are_in_table_sentence_and_json(simulate, write, told):
+def test_laws_are_in_table_sentence_and_json(simulate, write, told, answered):
     bag = write(simulate(FER, rate=100.0))
+    assert 'does not follow' in answered(f'{LAW_WORDS} --law crisp', bag)[1]
     words = '--gains 300 --damping 20 --law droid,gains --policy-rate 30 --latency 0.05'
     status, said, data = told(f'{LAW_WORDS} {words} --target-filter 8', bag)
     mine = TrackingLaw(
@@ -377,6 +378,7 @@ def test_laws_are_in_table_sentence_and_json(simulate, write, told):
     )
     expected = fd.predict_laws(bag, FER, ['droid', mine])
     assert status == 0 and 'Trained at droid, you run at gains' in said
+    assert 'does not follow' not in said
     for name in ('lags', 'total_lags', 'errors', 'flange_errors', 'differences'):
         np.testing.assert_allclose(data['laws'][name], getattr(expected, name), rtol=1e-9)
     assert data['laws']['law_names'] == ['droid', 'gains']
