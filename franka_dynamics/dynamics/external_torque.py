@@ -113,14 +113,14 @@ class MomentumObserver:
         rate = torque + (pin.computeCoriolisMatrix(model, data, q, dq).T @ dq - gravity_torque)
         before, last = self._last_momentum
         self._last_momentum = (stamp, momentum)
-        if last is None and before > -np.inf:
-            return self._estimate
         elapsed = stamp - before
-        if last is None or not 0.0 <= elapsed <= MAX_STATE_GAP_S:
+        if not 0.0 <= elapsed <= MAX_STATE_GAP_S:
             # The initial estimate of the external torque assumes constant momentum, which is exact
             # at rest; in motion the error of the estimate decays within 30 ms.
             self._estimate = rate
             self._estimate_rate = np.zeros_like(rate)
+            return self._estimate
+        if last is None:  # the model has changed: there is no momentum of it to compare with
             return self._estimate
         # Implicit integration makes the filter stable for any time step.
         step = OBSERVER_BANDWIDTH_RAD_S * elapsed

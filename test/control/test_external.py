@@ -78,6 +78,19 @@ def test_a_gap_in_the_states_starts_the_observer_over():
     np.testing.assert_allclose(torque, expected, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize('wait', [0.051, 10.0, -1.0])
+def test_a_gap_after_a_new_load_starts_the_observer_over(wait):
+    still = np.zeros(7)
+    loaded = FER.with_payload([2.0, 0.0, 0.0, 0.1])
+    observer = MomentumObserver(fd.Model(FER))
+    for k in range(100):
+        observer.update(1e-3 * k, FER.home, still, np.full(7, 10.0))
+    observer.change_model(fd.Model(loaded), np.full(7, 3.0))
+    torque = observer.update(0.099 + wait, FER.home, still, np.zeros(7))
+    expected = -fd.NewtonEulerModel(loaded).gravity(FER.home)
+    np.testing.assert_allclose(torque, expected, rtol=0, atol=1e-12)
+
+
 def test_a_forgotten_torque_leaves_nothing_that_grows_again():
     observer = MomentumObserver(fd.Model(FER))
     still = np.zeros(7)
