@@ -332,7 +332,8 @@ def identified_arm_text(result: Identification, payload: PayloadLike | None = No
     Return the accepted or identified arm, less `payload`, as an arm file's text.
 
     It names the recordings and the errors. `payload`, on the flange during the recordings, is
-    subtracted from the arm. The inertias are the published ones if only the friction was accepted.
+    subtracted from the links and from the payload that the arm states, if any. The inertias are
+    the published ones if only the friction was accepted.
     """
     names = result.recordings.names
     shown = ', '.join(names[:5]) + (f' and {len(names) - 5} more' if len(names) > 5 else '')
@@ -348,7 +349,10 @@ def identified_arm_text(result: Identification, payload: PayloadLike | None = No
     if payload is not None:
         body = as_payload(payload)
         bare = arm.with_payload(LinkInertia.zero() - body)
-        arm = replace(bare, payload=arm.payload, carried_mass=arm.carried_mass)
+        if not arm.payload.parameters().any():
+            # The identification began without a load, so that the arm states none to lower.
+            bare = replace(bare, payload=arm.payload, carried_mass=arm.carried_mass)
+        arm = bare
         notes.append(f'recorded with a payload of {body.mass:g} kg, not in these numbers')
     return arm_file_text(
         arm, title=title, source=source, notes='; '.join(notes), friction_source=origin

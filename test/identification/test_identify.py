@@ -297,6 +297,29 @@ def test_links_of_a_real_arm_stay_where_and_what_they_are(identified):
         assert 0.6 < link.mass / own.mass < 1.4
 
 
+OWN_LOAD = LinkInertia.from_center_of_mass(0.4, [0.0, 0.02, 0.01], np.full(6, 0.0))
+DECLARED = [1.5, 0.0, 0.0, 0.05]
+
+
+@pytest.mark.parametrize(
+    ('start', 'left'),
+    [
+        (FER.with_payload(DECLARED), 0.0),
+        (FER.with_payload(OWN_LOAD).with_payload(DECLARED), 0.4),
+        # The load is in the fitted links, but was declared only when the arm is written.
+        (replace(FER, links=FER.with_payload(DECLARED).links), 0.0),
+    ],
+)
+def test_a_written_arm_states_the_load_in_its_links(identified, tmp_path, start, left):
+    result = replace(identified, arm=start, start=start)
+    result.save(tmp_path / 'arm.yaml', payload=DECLARED, anyway=True)
+    written = fd.load(tmp_path / 'arm.yaml')
+    expected = FER.with_payload(OWN_LOAD) if left else FER
+    assert written.payload.mass == pytest.approx(left, abs=1e-9)
+    for one, own in zip(written.links, expected.links):
+        np.testing.assert_allclose(one.parameters(), own.parameters(), rtol=0.0, atol=1e-9)
+
+
 def test_an_unsound_recording_gives_no_file_unless_accepted(identified, prepared, tmp_path):
     motion = prepared['fast']
     broken = replace(motion, effort=motion.effort * np.where(np.arange(7) == 3, 1.3, 1.0))
