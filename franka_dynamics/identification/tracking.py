@@ -177,8 +177,12 @@ def _torque_along_pieces(motion: Motion, model: PinocchioModel, torque_along: An
 
 
 def _published_arm(arm: ArmDescription) -> ArmDescription | None:
-    """Return the shipped arm of equal name and hand, None if `arm` is that or there is none."""
+    """
+    Return the shipped arm of equal name, hand and payload.
+
+    It is None if `arm` is that or there is none.
+    """
     if arm.name not in available_arms():
         return None
     published = load(arm.name, hand=arm.hand)
-    return None if arm.file == published.file else published
+    return None if arm.file == published.file else published.with_payload(arm.payload)

@@ -495,6 +495,16 @@ def test_a_set_named_published_is_compared_with_the_published(simulate):
     assert inertia == ['+ C dq + M ddq, published', '+ C dq + M ddq, this arm']
 
 
+def test_the_published_arm_carries_the_load_of_the_arm(simulate):
+    own = replace(FER, file='own.yaml', inertial_set='own')
+    loaded = own.with_payload([2.0, 0.0, 0.0, 0.1])
+    found = tracking.predict_tracking(simulate(loaded, rate=100.0), loaded, 100.0, 0.0)
+    rows = dict(zip(found.feedforward_names, found.errors))
+    # Nothing but the file's name tells the two arms apart.
+    expected = rows['+ C dq + M ddq, own']
+    np.testing.assert_allclose(rows['+ C dq + M ddq, published'], expected, rtol=1e-9)
+
+
 @pytest.mark.parametrize(
     ('gains', 'words'),
     [
