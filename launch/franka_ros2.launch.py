@@ -12,6 +12,7 @@ prefix, so that two arms can have one controller manager. See docs/howto/drivers
 from launch.actions import LogInfo
 
 from franka_dynamics.arm import load
+from franka_dynamics.errors import SettingsError
 from franka_dynamics.ros.launching import (
     argument_file_list,
     controller_parameters_text,
@@ -79,6 +80,11 @@ def launch_actions(arguments):
     forward = controller_parameters_text('franka_ros2_controllers.yaml', arm.joint_names, prefix)
     if arguments.controller == TORQUES:
         chosen = torque_controller(arm, arguments, 'fci', forward, prefix)
+    elif arguments.receiver:
+        raise SettingsError(
+            f'receiver:={arguments.receiver} takes torques, and controller:={TRAJECTORY} takes '
+            f'whole motions: leave receiver out, or give controller:={TORQUES}.'
+        )
     else:
         # It takes whole trajectories with torques; to ~/command nobody listens.
         chosen = TorqueController(

@@ -476,7 +476,7 @@ return_type FeedforwardController::update_and_write_commands(
   Vector tau;
   const bool read = read_states(state);
   if (read) {robot_model_.compare(feedforward_->terms(), state);}
-  // Nothing is written before the first command.
+  // Nothing is written before the first command or, with motions, the first usable state.
   const bool sends = feedforward_->cycle(elapsed, read ? &state : nullptr, given, tau);
   return !sends || write(tau) ? return_type::OK : return_type::ERROR;
 }

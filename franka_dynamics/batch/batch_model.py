@@ -35,7 +35,7 @@ class BatchModel(GeneratedModel):
     new arrays of the same library on the same device. Arrays of other libraries on an NVIDIA GPU
     are read as CuPy's. Leading axes broadcast, and results have them. A state with a value that is
     not finite, or with no answer (operational-space inertia at most singular postures, positions
-    beyond 8.9e14, in float32 1.65e6, on a CPU), gives NaN in this state's result alone. Inputs may
+    beyond 8.8e14, in float32 1.65e6, on a CPU), gives NaN in this state's result alone. Inputs may
     have any memory layout. Computation and results are float32 if all inputs are, with the errors
     that docs/howto/gradients.md states, else float64; results in PyTorch and JAX have the type
     to which inputs are promoted. Rotors are in torques and mass matrices, not in the regressor.

@@ -25,7 +25,7 @@ except ImportError as error:
     ) from error
 
 xp = cupy
-KERNEL_INPUT_TYPES = None  # all arguments are read
+KERNEL_INPUT_TYPES = None  # all arguments are converted
 
 
 def as_array(values: Any) -> Any:

@@ -19,7 +19,7 @@ with require_extra('JAX arrays need JAX 0.6.1 or newer', 'jax'):
 
 _DLPACK_CPU_DEVICE_TYPE = 1  # a CPU, of DLPack
 xp = jnp
-KERNEL_INPUT_TYPES = None  # all arguments are read
+KERNEL_INPUT_TYPES = None  # all arguments are converted
 
 
 def as_array(values: Any) -> Any:

@@ -93,9 +93,9 @@ def echo_each(sentences: Iterable[object], label: str = '', style: str = '') -> 
 
 def write_json(json_option: Path | None, data: Any) -> None:
     """
-    Write data as JSON to a file, or print them for the path '-'; without a path do nothing.
+    Write data as JSON to a file, or print them for the path '-'; for None do nothing.
 
-    Without a path nothing is written. Commands write before they print their results, because
+    Commands write before they print their results, because
     `| head` can end them while they print. Arrays become lists, NaN and infinities null;
     `report.elements.to_json_types` converts other types.
     """

@@ -4,10 +4,9 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import chain
 import sys
 
-from .choices import ArmChoice, forbid_without, Options
+from .choices import ArmChoice, forbid_options, forbid_without, Options
 from .console import echo, make_console, write_json
 from .options import INERTIA_OPTION_NAMES
 from ..arm.arm_file import is_urdf_or_mjcf
@@ -35,17 +34,18 @@ _LISTENING_TIME_S = 2.0  # time to listen to the running system
 def run(arm: ArmChoice, options: Options) -> int:
     """Print one line per check of machine, robot and nodes; return 1 if a check needs action."""
     if options.robot is None:
-        forbid_without('--robot', 'arm', *INERTIA_OPTION_NAMES)
+        forbid_without('--robot', 'arm', 'joints', 'held', 'xacro', *INERTIA_OPTION_NAMES)
+    if options.machine:
+        forbid_options('--machine', 'topic', 'command')
     node_results = [] if options.machine else _running_node_checks(options.topic, options.command)
     simulated = any(check.subject == SIMULATOR_SUBJECT for check in node_results)
     machine_results = machine_checks(for_simulation=simulated)
     robot_results = [] if options.robot is None else _robot_checks(arm, options.robot)
-    checks = []
-    for check in chain(machine_results, robot_results, node_results):
-        checks.append(check)
+    checks = [*machine_results, *robot_results, *node_results]
+    write_json(options.json, checks)
+    for check in checks:
         make_console().print(f'{check.level:5}', style=_LEVEL_STYLES[check.level], end=' ')
         echo(f'{check.subject}: {check.text}')
-    write_json(options.json, checks)
     return 1 if any(check.level == TO_DO for check in checks) else 0
 
 

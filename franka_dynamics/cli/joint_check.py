@@ -47,7 +47,8 @@ def move_joints_one_by_one(client: NodeClient, topic: str) -> int:
         print(f'{name}: asked to move by {step[joint]:+.3f}, moved by {largest[joint]:+.3f}')
         fault = _fault(names, joint, largest / step[joint])
         if fault:
-            print(f'{fault} Check wires, signs and the order of joints; no other joint was moved.')
+            rest = 'the joints that follow were not moved.'
+            print(f'{fault} Check wires, signs and the order of joints; {rest}')
             return 1
     return 0
 

@@ -52,11 +52,14 @@ def print_or_change_state(options: Options) -> int:
         forbid_options('a TRANSITION', 'json')
         print(_call_node(options, lambda client: client.trigger_transition(options.transition)))
         return 0
-    node = options.node
-    namespaces = [node.strip('/').rpartition('/')[0]] if '/' in node else []
 
     def read_state(client: NodeClient) -> tuple[str, str, list[NodeSnapshot], float]:
-        """Return a node's state, its status, the nodes heard in its namespace and the time [s]."""
+        """
+        Return a node's state, its status, the nodes heard and the time [s].
+
+        If the option names the node with a namespace, they are those in its namespace, else all.
+        """
+        namespaces = [client.name.strip('/').rpartition('/')[0]] if '/' in options.node else []
         state = client.lifecycle_state()
         report = client.status_sentence() if state in ('active', 'inactive') else ''
         wait = _TORQUE_TIMEOUT_S if state == 'active' else 0.0

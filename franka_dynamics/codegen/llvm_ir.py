@@ -65,7 +65,7 @@ def vector_llvm_ir(equations: Equations, lanes: int, *, single_precision: bool =
     The arguments of `run` are a pointer to each input array and to the output, then for each array
     the bytes from one state to the next, then the number of states, at least 1. A state's values
     are contiguous; the output must not overlap an input. A state with an input that is not finite,
-    or positions that exceed 8e14 (1.6e6 in float32), gives NaN in that state's result alone.
+    or positions that exceed 8.8e14 (1.65e6 in float32), gives NaN in that state's result alone.
     `equations` must have no parameters that are set at run time. A vector holds `lanes` states, a
     power of two; with `single_precision` arrays and arithmetic are float32.
     """

@@ -110,7 +110,7 @@ def _torques(*nonzero: str, weightless: bool = False) -> _QuantityFunction:
 
 
 def _tip_function(quantity: Callable[..., ScalarArray], *input_names: str) -> _QuantityFunction:
-    """Return a function that calls `write` with a writer's graph, chain and inputs."""
+    """Return a function that calls `quantity` with a writer's graph, chain and inputs."""
     return lambda one: quantity(one.graph, one.chain, *map(one.input_elements, input_names))
 
 

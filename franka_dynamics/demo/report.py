@@ -111,7 +111,7 @@ class DemoResult(NamedTuple):
     `recording` has the steps of the simulated arm. `hold_interval` is the interval in which
     feedforward alone held the arm [s of simulated time]. `motions` are the desired motions, first
     with all torque terms, then with gravity torque alone. `model_difference` is the largest
-    difference that the node's cross-checks found: absolute between values below 1, relative above.
+    relative difference that the node's cross-checks found.
     `errors` are the diagnostic messages of level ERROR before the nodes were told to end, and a
     sentence for each node whose exit status was not 0. `has_failed` says whether the simulated arm
     published an error or a node's exit status was not 0.
@@ -168,7 +168,7 @@ def demo_report(metrics: DemoMetrics, run: DemoResult) -> DemoReport:
     missed = f'{rates.missed} of {rates.steps}'
     drift = metrics.holding_drift
     rows = (
-        _bounded_row('cross-check residual', run.model_difference, MAX_RELATIVE_DIFFERENCE, 'N m'),
+        _bounded_row('cross-check, relative', run.model_difference, MAX_RELATIVE_DIFFERENCE, ''),
         _bounded_row('drift while holding without feedback', drift, MAX_HOLDING_DRIFT_RAD, 'rad'),
         *_tracking_rows(metrics.tracking_errors, MAX_FEEDFORWARD_TO_GRAVITY_ONLY_ERROR),
         ReportRow('update rate', new, f'{new:.0f} Hz'),

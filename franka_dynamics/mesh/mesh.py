@@ -359,6 +359,8 @@ def _read_mesh(path: Path) -> tuple[Any, list[str]]:
     raw.merge_vertices(merge_tex=True, merge_norm=True)
     a, b, c = np.asarray(raw.faces).T
     proper = (a != b) & (b != c) & (c != a)
+    if not proper.any():
+        raise MeshError(f'{path} holds no triangle with three different corners.')
     raw.update_faces(proper)
     raw.remove_unreferenced_vertices()
     notes = []

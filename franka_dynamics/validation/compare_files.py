@@ -110,7 +110,7 @@ def nearest_set(links: Sequence[LinkInertia], candidates: Sequence[ArmDescriptio
         return NearestSet(candidate, matches, tuple(distances))
 
     def sort_key(one: NearestSet) -> tuple[int, float, float]:
-        """Return the sort key of a one; the smallest key is that of the nearest one."""
+        """Return the sort key of a set; the nearest set has the smallest."""
         apart = sum(apart for apart, same in zip(one.link_distances, one.link_matches) if same)
         return one.link_matches.count(False), apart, sum(one.link_distances)
 

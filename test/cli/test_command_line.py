@@ -272,6 +272,9 @@ MISTAKES = [
     ('arm check --arm .', ('. is a folder; give',)),
     ('arm check --arm ~no_user/arm.yaml', ('~no_user/arm.yaml',)),
     ('bag import .', ('overwritten',)),
+    ('doctor --joints a,b', ('--joints needs --robot',)),
+    ('doctor --hold lift=0.1', ('--hold needs --robot',)),
+    ('doctor --machine --topic states', ('--topic', '--machine')),
     # Two descriptions.
     ('arm compare fr3 fer --arm-prefix left_', ('--arm-prefix', 'arm compare --help')),
     (

@@ -326,7 +326,8 @@ def test_franka_ros2_loads_what_its_spawner_unloads(launched, controller, robot_
     given = {'controller': controller, 'robot_type': robot_type, 'arm_prefix': prefix}
     # Two arms may have one controller manager, so names begin with the arm's prefix.
     controller = prefix + controller.replace('torques', 'effort_controller')
-    processes = launched('franka_ros2', namespace='/left', receiver='effort_controller', **given)
+    given |= {'receiver': 'effort_controller'} if given['controller'] == 'torques' else {}
+    processes = launched('franka_ros2', namespace='/left', **given)
     assert set(processes) == {'spawner', 'feedforward_node'}
     assert '--unload-on-kill' in processes['spawner'].command
     name, own = loaded(processes['spawner'])
@@ -429,6 +430,8 @@ def test_without_a_receiver_nothing_is_started_for_a_real_arm(launched, installe
     # A controller with its own feedback takes no torques every cycle.
     given = {'controller': 'feedforward_trajectory_controller'}
     assert 'spawner' in launched('franka_ros2', robot_type='fr3', **given)
+    with refuses(SettingsError, 'receiver:=effort_controller', 'controller:=torques'):
+        launched('franka_ros2', robot_type='fr3', receiver='effort_controller', **given)
 
 
 @pytest.mark.parametrize('robot_type', ['panda', 'own'])

@@ -39,12 +39,13 @@ constexpr const char * kTorqueNotFinite = "the computed torque is not finite";
 /// Computes each control cycle's torque. One object per arm. One thread calls it; any thread may
 /// read state(), fault(), latched() and timeouts().
 ///
-/// It does what franka_dynamics/control/core_step.py says in sixty lines, with these differences:
+/// It does what the docstring of franka_dynamics/control/core_step.py says, with these differences:
 /// it has no momentum observer, so that d is zero and nothing is unexplained, no stamps and ages of
 /// states, and no list of states before a start. Its states have the names of the Python receiver
 /// (State in constants.hpp):
 ///
-///   waiting    no torque before the first command (SILENT)
+///   waiting    no torque before the first command or, with motions, the first usable state
+///              (SILENT)
 ///   following  the law, or the torques from upstream (RUNNING)
 ///   braking    the brake, once torques cease (BRAKING)
 ///   holding    the brake holds the arm, if the target adds no gravity (HOLDING)
@@ -100,7 +101,7 @@ public:
   /// How often torques ceased while they were followed.
   std::uint64_t timeouts() const noexcept {return timeouts_;}
 
-  /// Forget everything but the settings: there is no torque until a command comes.
+  /// Forget everything but the settings, as before the first cycle.
   void restart() noexcept
   {
     state_ = State::waiting;
@@ -130,8 +131,7 @@ public:
       std::copy_n(measured->q.begin(), arm_.n(), now_.q.begin());
       std::copy_n(measured->dq.begin(), arm_.n(), now_.dq.begin());
       law_.friction.follow(arm_, clock_, now_.q);
-    }
-    if (usable) {  // no model stops the arm where no joint state is needed
+      // Where no joint state is needed no model stops the arm: its velocity is not kept.
       unseen_.record(blind() ? JointState{now_.q, {}} : now_, clock_);
     }
     decide(given, finite, usable);
