@@ -399,16 +399,19 @@ class CoreStep:
         refused = self._begin_if_allowed(state)
         self._end_if_wrong(state, refused)
         if self.state in ACTIVE_STATES:
-            return self._active_torque(state, now)
+            return self._active_torque(self.latest or state, now)
         return self._torque_without_state(now)
 
     def _begin_if_allowed(self, state: StateTerms) -> Reason | None:
         """Begin the law, or brake an arm that is to be held; return why settings are refused."""
         law = self.requested_law if self.enabled else self._law
         contradiction = self.disturbances.contradiction(law.terms)
+        carried = self._gravity_to_command(state)  # by the law that has acted
         if contradiction is None:
             self._use_law(law)
             self.settings_agree = True
+            state = law.terms.terms_at(state.stamp, state.q, state.dq, self.desired)
+            self.latest = state
         if self.ending.reaction is Reaction.HOLD:
             if self.states.has_enough_states and not self.blocked:
                 self._brake()
@@ -417,7 +420,7 @@ class CoreStep:
             return contradiction if not self.settings_agree else None
         why = self.blocked or contradiction or self._start_refusal()
         if not why:
-            self._begin_from_rest(state)
+            self._begin_from_rest(state, carried)
         elif self.state is State.SILENT:
             self._record_wait(why)
         return contradiction
@@ -480,13 +483,20 @@ class CoreStep:
         if self.latest is not None:
             self.brake.change_load(before.terms, law.terms, self.latest.q)
 
-    def _begin_from_rest(self, state: StateTerms) -> None:
-        """Begin the law where none of its torques acts, by a ramp from the resting torque."""
-        terms = self.acting_terms
-        gravity = terms.gravity_to_command(state.q, state.gravity)
-        self.output.begin_at_torque(self._zero if terms.adds_gravity else gravity)
+    def _gravity_to_command(self, state: StateTerms) -> Array:
+        """Return what the acting law sends of g(q) at a state, (n,) [N m]."""
+        return self.acting_terms.gravity_to_command(state.q, state.gravity)
+
+    def _begin_from_rest(self, state: StateTerms, carried: Array) -> None:
+        """
+        Begin the law where none of its torques acts, by a ramp from the resting torque.
+
+        In a loop that is `carried`, (n,) [N m]: the resting torque of the settings before.
+        """
+        gravity = self._gravity_to_command(state)
+        self.output.begin_at_torque(self._zero if self.acting_terms.adds_gravity else gravity)
         self.disturbances.reset_at_first_torque(state.stamp)
-        self._begin(gravity)
+        self._begin(carried if self.output.in_loop else gravity)
 
     def _begin(self, torque: Array) -> None:
         """Begin the law by a ramp from a torque, (n,) [N m], without a motion."""

@@ -116,6 +116,7 @@ class Feedforward(CoreStep):
                 raise StartRefusedError('The arm is still to be braked and held; try again.')
             if is_held:
                 self._require_held_arm_may_start()
+                self._use_law(self.requested_law)  # settings may have changed while states ceased
             self.output.reset_counts()
             self.disturbances.max_bound_ratios[:] = 0.0
             self._is_stop_requested = False
@@ -127,6 +128,9 @@ class Feedforward(CoreStep):
     def _require_held_arm_may_start(self) -> None:
         """Raise StartRefusedError if the law must not take over the arm that is held."""
         unexplained = self.disturbances.violation(self.disturbances.start_bound)
+        changed = self.requested_law is not self._law
+        if changed and not unexplained:
+            unexplained = self.disturbances.contradiction(self.requested_law.terms)
         why = self.blocked or self._start_refusal() or unexplained
         if why:
             raise StartRefusedError(f'Not started: {why}. Correct that, or stop.')

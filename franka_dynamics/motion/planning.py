@@ -20,6 +20,8 @@ import numpy as np
 from .trajectory import (
     BLEND_DURATIONS_S,
     CONTROL_CYCLE_S,
+    MAX_STREAM_ACCELERATION_TO_LIMIT,
+    rest_states,
     spline_through_points,
     Trajectory,
 )
@@ -343,10 +345,17 @@ def braked_motion(
     """
     Return the present motion, braked to rest from `begin` on [s after its `time_zero`].
 
-    With `rest_offset`, (n,), it rests so far from where it otherwise would, if limits allow.
+    With `rest_offset`, (n,), it rests so far from where it otherwise would, if limits allow. A
+    stop is never refused: it may begin beyond a limit of position, use the acceleration of a
+    stream and, if nothing is within these limits, rest at once where the motion is.
     """
     moving = Trajectory(np.array([begin]), motion.states_at(begin)[None], motion.time_zero)
-    stopped = moving.braked_to_rest(arm)
+    q0 = moving.states[0, 0]
+    stopped = Trajectory(moving.times, rest_states(q0)[None], motion.time_zero)
+    for ratio in (1.0, MAX_STREAM_ACCELERATION_TO_LIMIT):
+        with suppress(errors.LimitExceededError):
+            stopped = moving.braked_to_rest(arm, MAX_STREAM_ACCELERATION_TO_LIMIT, q0, ratio)
+            break
     if rest_offset is None:
         return stopped
     states = stopped.states + np.stack((rest_offset, 0.0 * rest_offset, 0.0 * rest_offset))

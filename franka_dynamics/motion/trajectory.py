@@ -28,11 +28,11 @@ BLEND_DURATIONS_S = tuple(0.15 * 1.2**k for k in range(20))
 _MAX_SMOOTHING_COUNT = 6
 MAX_SMOOTHING_SHIFT_RAD = 0.02
 # A stream that is joined slowly falls behind, and leads far beyond its last point: only the first
-# _MAX_STREAM_BLEND_COUNT durations are tried. It may use _MAX_STREAM_ACCELERATION_TO_LIMIT times
+# _MAX_STREAM_BLEND_COUNT durations are tried. It may use MAX_STREAM_ACCELERATION_TO_LIMIT times
 # the limit of acceleration: else benchmarks/streams.py refuses 5 points of a stream of an FR3, or
 # errors of streams with lost points are ten times as large.
 _MAX_STREAM_BLEND_COUNT = 5
-_MAX_STREAM_ACCELERATION_TO_LIMIT = 2.0
+MAX_STREAM_ACCELERATION_TO_LIMIT = 2.0
 # Rounding [rad, rad/s, rad/s^2]: beyond a limit that is just reached, of states that are equal.
 MAX_ROUNDING_ERROR = 1e-6
 # Number of samples at which the limits of a motion are checked, if its segments are few.
@@ -186,13 +186,17 @@ class Trajectory:
 
     @former_names.of_arguments('0.3', share='ratio', start='q0')
     def braked_to_rest(
-        self, arm: ArmDescription, ratio: float = 1.0, q0: Array | None = None
+        self,
+        arm: ArmDescription,
+        ratio: float = 1.0,
+        q0: Array | None = None,
+        braking_ratio: float = 1.0,
     ) -> 'Trajectory':
         """
         Return the motion, braked to rest within the arm's limits if it does not end at rest.
 
-        The motion itself may use `ratio` times the limit of acceleration; `q0` is that of
-        `require_within_limits`.
+        The motion itself may use `ratio` times the limit of acceleration, and its braking
+        `braking_ratio` times; `q0` is that of `require_within_limits`.
         """
         self.require_within_limits(arm, ratio, q0=q0)
         last = self.states[-1:]
@@ -205,7 +209,8 @@ class Trajectory:
             """Return the motion braked to rest in a duration [s]; raise an error off limits."""
             # The velocity falls to zero as a cubic of time.
             rest = rest_states(q + duration * dq / 2.0 + duration**2 * ddq / 12.0)[None]
-            Trajectory(end, last).extended_by(end + duration, rest).require_within_limits(arm)
+            braked = Trajectory(end, last).extended_by(end + duration, rest)
+            braked.require_within_limits(arm, braking_ratio, q0=q0)
             return self.extended_by(end + duration, rest)
 
         return _first_within_limits(braked_within, BLEND_DURATIONS_S)
@@ -293,8 +298,8 @@ def spline_through_points(
         points[1:-1] = (points[1:-1] + lines) / 2.0
         smoothed.append(points)
     if streamed:
-        options = [*product((1.0, _MAX_STREAM_ACCELERATION_TO_LIMIT), smoothed, (False,))]
-        options.append((_MAX_STREAM_ACCELERATION_TO_LIMIT, q[-1:], True))
+        options = [*product((1.0, MAX_STREAM_ACCELERATION_TO_LIMIT), smoothed, (False,))]
+        options.append((MAX_STREAM_ACCELERATION_TO_LIMIT, q[-1:], True))
         durations = BLEND_DURATIONS_S[:_MAX_STREAM_BLEND_COUNT]
     else:
         near = [one for one in smoothed if np.abs(one - q).max() <= MAX_SMOOTHING_SHIFT_RAD]

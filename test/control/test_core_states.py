@@ -782,6 +782,36 @@ def test_after_a_reset_of_a_simulation_the_resting_torque_is_that_of_the_new_pla
     np.testing.assert_allclose(torque, held, rtol=1e-9, atol=1e-9)
 
 
+def test_a_held_arm_starts_by_settings_changed_while_states_ceased():
+    script = Script(MUJOCO).holding()
+    script.tick(400)
+    assert script.core.state is State.SILENT
+    heavy = payload(2.0)
+    script.core.change(payload=heavy)
+    script.give(200)
+    assert script.core.state is State.HOLDING
+    script.start().give(400)
+    assert script.core.state is State.RUNNING
+    carried = NewtonEulerModel(FER.with_payload(Settings(payload=heavy).payload_inertia()))
+    np.testing.assert_allclose(script.sent[-1], carried.gravity(script.q), rtol=0.0, atol=1e-6)
+
+
+def test_settings_changed_before_a_start_act_by_the_ramp():
+    heavy = payload(2.0)
+    script = Script(MUJOCO, applied_when_silent=True).running().stop(Stop.LET_GO).give(300)
+    assert script.core.state is State.SILENT
+    script.core.change(payload=heavy)
+    count = len(script.sent)
+    script.start().give(400)
+    assert script.core.state is State.RUNNING
+    carried = NewtonEulerModel(FER.with_payload(Settings(payload=heavy).payload_inertia()))
+    goal = carried.gravity(script.q)
+    np.testing.assert_allclose(script.sent[-1], goal, rtol=0.0, atol=1e-6)
+    # The whole difference fades in 0.2 s, by a curve of at most twice its mean slope.
+    steps = np.abs(np.diff(script.sent[count - 1 :], axis=0)).max(axis=0)
+    assert (steps <= 3.0 * np.abs(goal - GRAVITY) / 200.0 + 1e-9).all()
+
+
 def test_a_loop_after_a_tick_carries_the_arm_at_the_rate():
     controller = core(MUJOCO, applied_when_silent=True)
     controller.tick(1.0)

@@ -3,6 +3,8 @@
 """Motions from points, chunks and streams against the motion that they were taken from."""
 
 from collections import deque
+from contextlib import suppress
+import copy
 from dataclasses import replace
 import itertools
 
@@ -192,6 +194,39 @@ def test_from_beyond_a_limit_motions_lead_back_inside_alone(beyond, velocities):
     ):
         with pytest.raises(LimitExceededError):
             held(q=q).follow(np.array([q, further]), times)
+
+
+@pytest.mark.parametrize('after', [0.1, 0.3])
+def test_a_stop_beyond_a_position_limit_is_made_all_the_same(after):
+    q = np.where(np.arange(7) == 5, ARM.limit('upper') + 5e-3, HOME)
+    reference = held(q=q)
+    reference.follow(HOME[None], np.array([8.0]))
+    run(reference, 0.0, after)
+    assert (reference.at(after).q > ARM.limit('upper')).any()
+    reference.brake_to_rest(reference.at(after).q, 'cancelled')
+    found, dq, _ = run(reference, after, 3.0)
+    np.testing.assert_array_equal(dq[-1], 0.0)
+    assert found[:, 5].max() <= q[5] + 1e-9
+    assert np.abs(found[-1] - q).max() < 0.05
+
+
+def test_a_stream_can_be_stopped_at_each_instant():
+    rng = np.random.default_rng(3)
+    reference = held()
+    stopped = 0
+    for k in range(60):
+        stamp = 0.02 * k
+        goal = HOME + 0.08 * np.sin(2.0 * np.pi * 1.2 * stamp) + rng.normal(0.0, 2e-3, 7)
+        with suppress(ReferenceRefusedError):
+            reference.follow(goal, start=stamp)
+        for step in range(20):
+            reference.at(stamp + 1e-3 * step)
+        copied = copy.deepcopy(reference.motion)
+        for begin in np.linspace(stamp, stamp + 0.02, 7) - copied.time_zero:
+            rest = planning.braked_motion(ARM, copied, begin).states[-1]
+            np.testing.assert_array_equal(rest[1], 0.0)
+            stopped += 1
+    assert stopped == 420
 
 
 def test_an_arm_that_is_not_where_it_is_desired_begins_nothing():
