@@ -37,9 +37,10 @@ in a node after zero or a change of who adds g(q).
 3. May torques begin, in SILENT or STOPPING? Settings agree with a state if no torque is measured,
    or at most 10 % of each limit is unexplained. (Measured torques within friction of zero are none
    if the target adds no g(q): brakes hold the arm.) Until changed settings agree, the former act.
-   After 20 usable states in a row, counted at all times, an arm that is to be held is BRAKING;
-   else the law begins, without a motion, ramping from G, unless it needs `start`, settings do not
-   agree, it is `blocked`, or states are over 15 ms old, or late enough to let gains swing.
+   After 20 usable states in a row, counted at all times, an arm that is to be held is BRAKING,
+   unless it is `blocked`; else the law begins, without a motion, ramping from G, unless it needs
+   `start`, settings do not agree, it is `blocked`, or states are over 15 ms old, or late enough
+   to let gains swing.
 4. Must torques end? HOLD, latched, if for 20 ms over 20 % of a limit (31 % of one below 20 N m) is
    unexplained, or for 3 ms a joint is above 0.6 of its velocity limit (1.15 while the reference
    moves, and 0.5 s after). Judged in RUNNING, and, while the arm moves, in a loop's SILENT and
@@ -62,8 +63,9 @@ lost state latches nothing, and Stop.HOLD holds nothing. RELEASE lets a HOLDING 
 network that flaps stops the arm each time. `start` forgets what ended torques; in HOLDING the law
 begins at once, ramping from the torque that holds. `start` raises: in HOLDING if 3 forbids that,
 while an arm is to be held but is not HOLDING, and after FINAL. `reset` forgets all but a user's
-stop. Changed settings act in RUNNING by a ramp; in BRAKING and HOLDING d takes up the difference,
-and gains wait for `start`; else see 3. The target changes only in SILENT.
+stop and that settings agreed. Changed settings act in RUNNING by a ramp; in BRAKING and HOLDING d
+takes up the difference, and gains wait for `start`; else see 3, also by a ramp in a loop. The
+target changes only in SILENT.
 """
 
 from collections import deque
@@ -227,7 +229,8 @@ class CoreStep:
         its sum with the terms of the settings, friction at `velocity` (the measured one if left
         out) and M(q) `acceleration` (none if left out), (n,) each. A state without it leaves the
         arm to the terms of the settings: who calls `step` decides that. (In C++ commands come from
-        elsewhere, and an arm whose commands cease is braked.) Raises SettingsError if gains are
+        elsewhere, and an arm whose commands cease is braked.) On speeds the bound is that of a
+        motion. Raises SettingsError if gains are
         set beside it, or a velocity or acceleration is given without it.
         """
         sample = self.states.make_sample(q, dq, effort, time, age, now)
@@ -471,7 +474,7 @@ class CoreStep:
 
     # Changes of the state -----------------------------------------------------------------------
     def _use_law(self, law: ControlLaw) -> None:
-        """Let a law act; the torque that the brake does not explain takes up the difference."""
+        """Let a law act; the torque that the model does not explain takes up the difference."""
         before = self._law
         self._law = law
         if before is law:

@@ -4,7 +4,7 @@
 Reasons why torques end or do not begin, the reactions to them, and the user's remedies.
 
 Two tables say what follows from what: `Cause` has the reaction and the remedy of each cause, and
-`CAUSE_OF_STATE_PROBLEM` the cause of everything that can be wrong with a joint state. The core
+`CAUSE_OF_STATE_PROBLEM` the cause of what can be wrong with a joint state. The core
 reads them, and docs/reference/what-stops-the-arm.md shows them. An `Ending` is a cause with its
 reason, and the core has at most one: two are joined. A `Reason` is a code with figures, which is
 worded once, with the advice of whoever shows it: a loop in Python, whose advice is
@@ -252,7 +252,7 @@ class Ending(NamedTuple):
 
     @property
     def trusts_nothing(self) -> bool:
-        """Whether states or torques are wrong: nothing is held or watched until `start`."""
+        """Whether a latched ending lets the arm rest: nothing is held or watched until `start`."""
         return self.reaction is Reaction.REST and self.is_latched
 
     @property

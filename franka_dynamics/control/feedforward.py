@@ -3,7 +3,7 @@
 """
 The controller class, which users create, start, stop and change, and which follows motions.
 
-`core_step.py` computes the torque for each joint state, by parts that `core_state.py` holds.
+`core_step.py` computes the torque for each joint state.
 """
 
 from collections import Counter

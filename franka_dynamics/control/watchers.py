@@ -87,7 +87,7 @@ class RepeatedPositions:
     is_frozen : bool
         Whether they repeat though the arm must move.
     is_old_state : bool
-        Whether it surely moves, by the latest velocity or by that before positions repeated.
+        Whether positions repeat though the arm moves, by the latest velocity or that before.
     repeat_time_s : float
         How long they have repeated [s].
 

@@ -3,8 +3,7 @@
 """
 Plans the motions that an arm is to follow, within its limits, and gives their state at any time.
 
-    request       what is asked for, and its checks
-    planning      a request and the present motion -> a motion
+    planning      a request, its checks, and the present motion -> a motion
     trajectory    a motion: piecewise quintic, blended, braked to rest
     reference     the motions that are followed one after the other, and what becomes of each
 """

@@ -229,7 +229,7 @@ class MotionPlanner:
         stamp = self.state_stamp
         q = self.measured_q
         lateness = 0.0 if points.start_time is None else stamp - points.start_time
-        if points.start_time is not None and self.is_chunk:
+        if points.start_time is not None and self.is_chunk and len(points.times):
             lateness -= points.times[-1]  # some points are past
         lead = MAX_LATENESS_S if self.is_setpoint else MAX_START_LEAD_S
         if not -lead <= lateness <= MAX_LATENESS_S:

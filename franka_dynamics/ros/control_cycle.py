@@ -27,7 +27,7 @@ class ControlCycle:
     """
     The control cycle of a feedforward node, which while active answers states with torques.
 
-    The control thread never logs, because a terminal that does not read its output would stop it.
+    The control thread does not log in a cycle: a terminal that does not read would stop it.
     Torques go to one publisher, model terms to `TermPublishers`. `controller` is there from
     configure to cleanup. `active` says whether joint states are answered, `is_ending` whether a
     transition brakes the arm, `has_receiver` whether there is a receiver, without which no torque

@@ -339,12 +339,14 @@ class FeedforwardDiagnostics(StatusPublisher):
         message = status.why
         largest = max(bound_ratios)
         if status.state is State.RUNNING:
-            if self.refusal_text:
+            if self._receivers.delivery_problem:
+                pass  # the reason names it
+            elif self.refusal_text:
                 message = f'reference refused: {self.refusal_text}'
-            elif largest > _WARNING_FRACTION_OF_BOUND and not self._receivers.delivery_problem:
+            elif largest > _WARNING_FRACTION_OF_BOUND:
                 joint = self.controller.joint_names[bound_ratios.index(largest)]
                 message = f'{joint} came near its disturbance bound ({largest:.0%} of it)'
-            elif not self._receivers.delivery_problem:
+            else:
                 level = 'OK'
         return (
             level,

@@ -361,7 +361,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
     def clear_fault(self) -> None:
         """
-        Clear the fault, to command once all checks pass; raise StartRefusedError if it is final.
+        Clear the fault, to command once all checks pass; raise StartRefusedError as `start` does.
 
         Which nodes receive them is checked first, unless it is known.
         """

@@ -313,6 +313,12 @@ def controller_parameters_text(file: str, joint_names: Sequence[str], prefix: st
     two arms can have one manager.
     """
     text = (CONFIG_FOLDER / file).read_text(encoding='utf-8')
+    count = len(set(re.findall(r'fr3_joint\d', text)))
+    if len(joint_names) != count:
+        raise SettingsError(
+            f'{file} is for arms of {count} joints, and this one has {len(joint_names)}: choose '
+            'another robot_type, or in Gazebo control:=direct.'
+        )
     text = re.sub(r'fr3_joint(\d)', lambda found: joint_names[int(found[1]) - 1], text)
     return re.sub(r'/\*\*/(?=effort|feedforward)', f'/**/{prefix}', text)
 
