@@ -77,6 +77,8 @@ def run(
     plots = [] if options.no_plots else _save_plots(options.output, result, tracking)
     echo_each(result.warnings, 'warning')  # before the verdict, which these may make meaningless
     _print_result(result, fit, options.everything)
+    if tracking is not None or laws is not None:
+        echo(f'Tracking is predicted with {arm.title(arms[0])}.')
     if tracking is not None:
         print_rich(report.tracking_error_table(tracking))
         echo(f'{report.TRACKING_CAVEAT}.')
