@@ -348,7 +348,7 @@ def table_of_thresholds() -> str:
         ("Student's t", f'{cross_validation.CRITICAL_T_VALUE:g}', '95 %'),
         (
             'rise of the log evidence',
-            f'{least:g}',
+            f'{least:g}, half or twice that as the text says',
             '5 is very strong for independent samples (Kass and Raftery 1995), but residuals '
             'last for a second; sound logs reach 15',
         ),

@@ -361,10 +361,17 @@ class FoldFits:
         return likely, share
 
     def is_significant(self) -> bool:
-        """Return whether the fault is possible, predicts folds better and has strong evidence."""
+        """
+        Return whether the fault is possible, predicts folds better and has strong evidence.
+
+        Half the evidence is enough for one that agrees with the starting set's inertias.
+        """
         if not self.counts_as_fault() or not self.is_better():
             return False
-        return self.log_bayes_factor > MIN_LOG_BAYES_FACTOR
+        if self.log_bayes_factor > MIN_LOG_BAYES_FACTOR:
+            return True
+        half = self.log_bayes_factor > 0.5 * MIN_LOG_BAYES_FACTOR
+        return half and self.holds_at_fixed_inertias()
 
     def is_harmful(self) -> bool:
         """

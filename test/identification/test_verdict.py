@@ -327,6 +327,14 @@ def test_what_makes_a_real_arm_half_as_good_is_refused(fer_recording, change, jo
     assert not found.sound and named <= {joint}
 
 
+def test_a_small_zero_that_triples_the_error_is_not_accepted(fer_1khz_recording):
+    # Its identified arm has 2.9 times E of the one by the log as it is.
+    q = fer_1khz_recording.q + 0.03 * np.eye(7)[3]
+    motion = to_motion(replace(fer_1khz_recording, q=q))
+    found = judge_motion(motion, IdentificationOptions().torque_model(FER), [FER], 'log')
+    assert not found.sound and all(cause.kind == 'zero' for cause in found.causes)
+
+
 def test_efforts_held_at_30_hz_are_sound_unless_they_are_late(
     fer_1khz_recording,
 ):
