@@ -113,15 +113,16 @@ class TrackingLaw:
             (stiffness, self.cartesian_kp, self.nullspace_kp),
             (damping, self.cartesian_kd, self.nullspace_kd),
         )
-        if not np.any(self.cartesian_kp):
+        of_tool = *self.cartesian_kp, *self.cartesian_kd
+        if not any((*of_tool, self.nullspace_kp, self.nullspace_kd)):
             shape = (len(q), arm.n, arm.n)
             return np.broadcast_to(stiffness, shape), np.broadcast_to(damping, shape)
         J = _tool_jacobian(arm, q, self.tool_length)
         transposed = np.swapaxes(J, -1, -2)
         projector = np.eye(arm.n) - np.linalg.pinv(J, _JACOBIAN_RANK_TOLERANCE) @ J
         stiff, damped = (
-            own + transposed @ (np.asarray(of_tool)[:, None] * J) + of_rest * projector
-            for own, of_tool, of_rest in gains
+            own + transposed @ (np.asarray(tool)[:, None] * J) + rest * projector
+            for own, tool, rest in gains
         )
         return stiff, damped
 

@@ -219,6 +219,28 @@ def test_the_published_laws_are_those_that_the_command_names():
 
 
 @pytest.mark.parametrize(
+    'gains',
+    [
+        {'cartesian_kd': (20.0, 30.0, 40.0, 1.0, 2.0, 3.0)},
+        {'nullspace_kp': 5.0},
+        {'nullspace_kd': 0.7},
+    ],
+)
+def test_every_gain_counts_without_cartesian_stiffness(gains):
+    q = np.array([FER.home, np.asarray(FER.home) + 0.2])
+    found = TrackingLaw('mine', kp=50.0, kd=3.0, tool_length=0.1, **gains).joint_gains(FER, q)
+    kinematics = Kinematics(FER, 0.1)
+    for k, pose in enumerate(q):
+        J = kinematics.at(pose, np.zeros(7))[0]
+        *_, free = np.linalg.svd(J)[2]  # the unit motion that does not move the tool
+        stiff = 50.0 * np.eye(7) + gains.get('nullspace_kp', 0.0) * np.outer(free, free)
+        damp = 3.0 * np.eye(7) + gains.get('nullspace_kd', 0.0) * np.outer(free, free)
+        damp += J.T @ np.diag(gains.get('cartesian_kd', np.zeros(6))) @ J
+        np.testing.assert_allclose(found[0][k], stiff, rtol=0.0, atol=1e-9)
+        np.testing.assert_allclose(found[1][k], damp, rtol=0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
     ('values', 'named'),
     [
         ({'kp': -1.0}, 'kp'),
