@@ -75,13 +75,16 @@ class InertialSet:
     payload: Body | None = None  # in the flange frame, in the last of `links`
 
     def __post_init__(self) -> None:
-        """Raise FieldError for an unknown hand, or a link's tensor without `inertia_about`."""
+        """Raise FieldError for an unknown hand, or a body's tensor without `inertia_about`."""
         if self.hand != NO_HAND and not os.path.isfile(hand_file_path(self.hand)):
             raise FieldError(
                 f'is {self.hand!r}; it may be {", ".join(available_hands())}, or the path of one',
                 'hand',
             )
         self.link_inertias()
+        for name in ('base_link', 'payload'):
+            with prepend_keys(name):
+                self.inertia_of(getattr(self, name))
 
     def link_inertias(self) -> tuple[LinkInertia, ...]:
         """Return each link's mass, first moment and inertia about its DH frame's origin."""

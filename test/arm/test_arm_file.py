@@ -358,6 +358,17 @@ WRONG_FIELDS = [
     ('joints.0.kind', REMOVED, 'joints[1] (shoulder).kind is missing'),
     ('inertial_sets.guess.inertia_about', REMOVED, 'say which with inertia_about'),
 ]
+BY_NUMBERS = {'mass': 1.0, 'center_of_mass': [0.0] * 3, 'inertia': [0.1, 0, 0, 0.1, 0, 0.1]}
+OF_SOLIDS = {'source': 'a guess', 'links': [{'primitive': CYLINDER}] * 2}
+WRONG_FIELDS += [
+    (
+        'inertial_sets.guess',
+        {**OF_SOLIDS, name: BY_NUMBERS},
+        f'inertial_sets.guess.{name}.inertia',
+        'say which with inertia_about',
+    )
+    for name in ('base_link', 'payload')
+]
 NODE = '{}:\n  ros__parameters: {{payload: [{}, 0, 0, 0.1, 0, 0, 0, 0, 0, 0]}}\n'
 TWO_NODES = NODE.format('a', 0.5) + NODE.format('b', 0.7)
 PAYLOAD_OF_3 = 'a:\n  ros__parameters: {payload: [0.5, 0, 0]}\n'
