@@ -235,7 +235,9 @@ def total_mass(description: Any) -> float:
     mass = float(sum(one.mass for one in (description.links if is_arm else description.inertias)))
     if mass == 0.0:
         if is_arm:
-            source = description.urdf.source if description.urdf else description.inertial_set
+            source = (
+                description.urdf.name_in_messages if description.urdf else description.inertial_set
+            )
             whose = f'{description.name} ({source}): {", ".join(description.link_names)}'
         raise InertiaError(
             f'{whose} have no mass, so M, C dq and g are zero and there is no centre of mass.'
@@ -269,14 +271,17 @@ def solve_acceleration(M: Array, torque: Array) -> Array:
     right = np.concatenate([np.broadcast_to(torque, stack)[..., None], unit], axis=-1)
     try:
         solved = np.asarray(np.linalg.solve(M, right), dtype=float)
-        found = solved[..., 0]
-        inverse = solved[..., 1:]
-        least = 1.0 / np.abs(np.diagonal(inverse, axis1=-2, axis2=-1)).max(axis=-1)
     except np.linalg.LinAlgError:
         raise singular_mass_matrix_error() from None
+    _require_regular(M, solved[..., 1:])
+    return solved[..., 0]
+
+
+def _require_regular(M: Array, inverse: Array) -> None:
+    """Raise InertiaError if M (..., n, n), whose inverse is given, is singular or nearly so."""
+    least = 1.0 / np.abs(np.diagonal(inverse, axis1=-2, axis2=-1)).max(axis=-1)
     if np.any(least < MIN_FREE_TO_MAX_INERTIA * np.diagonal(M, axis1=-2, axis2=-1).max(axis=-1)):
         raise singular_mass_matrix_error()
-    return found
 
 
 def operational_space_inertia(M: Array, jacobian: Array) -> Array:
@@ -289,14 +294,19 @@ def operational_space_inertia(M: Array, jacobian: Array) -> Array:
     Raises
     ------
     InertiaError
-        If the frame cannot move in every direction.
+        If the frame cannot move in every direction, or M is singular.
 
     """
-    mobility = jacobian @ np.linalg.solve(M, np.swapaxes(jacobian, -1, -2))
+    try:
+        inverse = np.asarray(np.linalg.inv(M), dtype=float)
+    except np.linalg.LinAlgError:
+        raise singular_mass_matrix_error() from None
+    _require_regular(M, inverse)
+    mobility = jacobian @ inverse @ np.swapaxes(jacobian, -1, -2)
     sizes = np.linalg.eigvalsh(mobility)
     if np.any(sizes[..., 0] <= MIN_FREE_TO_MAX_INERTIA * sizes[..., -1]):
         raise singular_frame_error()
-    return symmetrize(np.linalg.inv(mobility))
+    return symmetrize(np.asarray(np.linalg.inv(mobility), dtype=float))
 
 
 def singular_mass_matrix_error() -> InertiaError:

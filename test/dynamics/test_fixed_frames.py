@@ -2,16 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Frames by their names, against Pinocchio; inertia and accelerations of frames of any arm."""
 
+from dataclasses import replace
+
 import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
 
 import franka_dynamics as fd
-from franka_dynamics.arm import JointKind
+from franka_dynamics.arm import JointKind, LinkInertia
 from franka_dynamics.arm.frames import frame_placement, frame_table
 from franka_dynamics.codegen.python_code import python_callable
 from franka_dynamics.dynamics.external_torque import WrenchEstimator
+from franka_dynamics.errors import InertiaError
 from franka_dynamics.urdf.mjcf_writer import mjcf_text
 from franka_dynamics.validation.crosscheck import FORMULATIONS
 
@@ -244,6 +247,16 @@ def test_a_singular_posture_has_no_operational_space_inertia():
         fd.Model('fer').operational_space_inertia(np.zeros(7))
     with refuses(fd.FrankaDynamicsError, 'six joints'):
         fd.Model('rpr').operational_space_inertia(np.full(3, 0.1))
+
+
+def test_a_last_link_without_inertia_has_none_either():
+    fer = fd.load('fer', hand='none')
+    last = replace(fer.joints[-1], rotor_inertia=0.0)
+    links = (*fer.links[:-1], LinkInertia.zero())
+    arm = replace(fer, joints=(*fer.joints[:-1], last), links=links)
+    for q in (np.asarray(fer.home), np.array([fer.home] * 2)):
+        with pytest.raises(InertiaError, match='mass matrix is singular'):
+            fd.Model(arm).operational_space_inertia(q)
 
 
 @pytest.mark.parametrize('seed', range(2))
