@@ -274,6 +274,13 @@ def test_without_repair_an_unphysical_arm_is_refused():
     assert 'repair' not in str(refusal.value)  # which a URDF has not
 
 
+def test_a_urdf_without_masses_has_no_center_of_mass():
+    arm, _ = warned(massless(*LINKS))
+    with warnings.catch_warnings(), refuses(InertiaError, 'the URDF', 'fer_link3'):
+        warnings.simplefilter('error', DeprecationWarning)
+        fd.Model(arm).center_of_mass(arm.home)
+
+
 def test_an_mjcf_of_unknown_efforts_loads():
     text = FER
     for i in range(1, 8):
