@@ -10,6 +10,7 @@ momentum observer passes vibration, too, and is therefore run along the recordin
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 
@@ -44,7 +45,7 @@ def with_torque_deviations(
     `sources` are those of the identification. One that cannot be read is left out; without a
     recording that is not filtered yet no arm gets deviations.
     """
-    recordings = list(_recordings(result, sources))
+    recordings = list(islice(_recordings(result, sources), _MAX_OBSERVED_RECORDING_COUNT))
     if not recordings:
         return result
     published = result.published_fit
@@ -60,7 +61,7 @@ def with_torque_deviations(
 
 def _recordings(result: Identification, sources: Sequence[AnyRecording]) -> Iterator[Recording]:
     """Yield the recordings along which the observer is run, with whole efforts."""
-    for source in sources[:_MAX_OBSERVED_RECORDING_COUNT]:
+    for source in sources:
         if isinstance(source, Motion):
             continue  # it is filtered, and shows no vibration
         try:

@@ -15,7 +15,10 @@ from franka_dynamics.control.settings import Settings, StateLimits
 from franka_dynamics.control.terms import TermModel
 from franka_dynamics.dynamics.external_torque import external_torque_std, WrenchEstimator
 from franka_dynamics.errors import DescriptionError
-from franka_dynamics.identification.torque_deviation import observed_torque
+from franka_dynamics.identification.torque_deviation import (
+    observed_torque,
+    with_torque_deviations,
+)
 from franka_dynamics.recordings.preprocessing import to_motion
 
 FER = fd.load('fer', hand='none')
@@ -57,6 +60,19 @@ def test_two_deviations_cover_unseen_motion_of_real_arms(halves, name):
         # At most twice as wide as the narrowest band that holds 95 %.
         assert np.quantile(ratio, 0.95) > 1.0
         assert (np.quantile(ratio, 0.95, axis=0) > 0.6).all()
+
+
+def test_a_bag_behind_five_filtered_motions_is_observed(fer_1khz_recording):
+    part = fer_1khz_recording.select(slice(0, 20_000))
+    motion = to_motion(part)
+    motions = [
+        motion.select(slice(k * len(motion) // 5, (k + 1) * len(motion) // 5)) for k in range(5)
+    ]
+    result = replace(fd.identify([motion], FER, [FER]), arm=FER)
+    found = with_torque_deviations(result, [*motions, part]).arm.torque_deviation
+    expected = with_torque_deviations(result, [part]).arm.torque_deviation
+    assert found == expected and found is not None
+    assert with_torque_deviations(result, motions).arm.torque_deviation is None
 
 
 def test_an_arm_file_keeps_the_deviations(tmp_path):
