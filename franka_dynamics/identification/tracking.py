@@ -18,7 +18,7 @@ import numpy as np
 from .. import former_names
 from ..arguments import with_argument_checks
 from ..arm import ArmDescription, available_arms, load
-from ..arm.friction import friction_along
+from ..arm.friction import FrictionModel, grows_with_load
 from ..arm_io import ArmLike, as_description
 from ..arrays import Array, ArrayLike
 from ..control.settings import values_per_joint
@@ -29,6 +29,7 @@ from ..errors import SettingsError
 from ..recordings.options import SignalOptions
 from ..recordings.preprocessing import Motion, to_motion
 from ..recordings.recording import read_recording, Recording
+from ..recordings.replay import filtered_friction
 
 FRANKA_ROS2_NAME = 'franka_ros2'
 # kp and kd of franka_ros2's joint_impedance_with_ik_example_controller [N m/rad, N m s/rad].
@@ -155,25 +156,37 @@ def _torques_left_to_gains(
     for name, one in known.items():
         if one.friction is None:
             continue
-        model = PinocchioModel(one, gravity)
+        rigid_torque = effort - left[name]
         if getattr(one.friction, 'covariance', None) is not None:
-            torque = _torque_along_pieces(
-                motion, model, lambda *states, f=one.friction: friction_along(f, *states)
-            )
+            torque = filtered_friction(one.friction, motion, rigid_torque)
             yield f'+ friction, {name}, without margin', left[name] - torque
-        commanded = FrictionFeedforward(one.friction).torque_along
-        torque = _torque_along_pieces(motion, model, commanded)
+        torque = _commanded_friction(one.friction, motion, rigid_torque)
         yield f'+ friction, {name}', left[name] - torque
 
 
-def _torque_along_pieces(motion: Motion, model: PinocchioModel, torque_along: Any) -> Array:
-    """Return path-dependent torques of a motion, begun anew after each gap, (N, n) [N m]."""
-    return np.concatenate(
-        [
-            torque_along(one.q, one.dq, model.inverse_dynamics(one.q, one.dq, one.ddq))
-            for one in motion.pieces()
-        ]
-    )
+def _commanded_friction(friction: FrictionModel, motion: Motion, rigid_torque: Array) -> Array:
+    """
+    Return the friction commanded along a motion, filtered like its efforts, (N, n) [N m].
+
+    It is that of the recorded states, because filtered positions turn later and less often. Only
+    what grows with the load is of the filtered states, at which `rigid_torque` (N, n) [N m] is
+    known.
+    """
+    torque_along = FrictionFeedforward(friction).torque_along
+
+    def without_load(q: Array, dq: Array) -> Array:
+        """Return the friction torque of bodies without torque, (N, n, 1) [N m]."""
+        return torque_along(q, dq, np.zeros_like(dq))[..., None]
+
+    found = motion.filter(without_load)[..., 0]
+    if not grows_with_load(friction):
+        return found
+    for number in np.unique(motion.piece_ids):
+        own = motion.piece_ids == number
+        q = motion.q[own]
+        dq = motion.dq[own]
+        found[own] += torque_along(q, dq, rigid_torque[own]) - without_load(q, dq)[..., 0]
+    return found
 
 
 def _published_arm(arm: ArmDescription) -> ArmDescription | None:
