@@ -392,16 +392,3 @@ def external_torque_std(description: ArmDescription) -> Array:
     strongest = effort.max(where=np.isfinite(effort), initial=0.0) or 1.0
     shares = np.where(np.isfinite(effort), effort, strongest) / strongest
     return EXTERNAL_TORQUE_STD_NM * np.cbrt(shares)
-
-
-def inverse_mass_matrix(M: Array) -> Array:
-    """
-    Return the inverse of M(q), (n, n), its pseudo-inverse if singular, NaN if it is not finite.
-
-    A joint that moves no mass, as one of a link without inertia, gets no acceleration.
-    """
-    try:
-        return np.asarray(np.linalg.inv(M))
-    except np.linalg.LinAlgError:  # singular
-        known = np.isfinite(M).all()
-        return np.asarray(np.linalg.pinv(M) if known else np.full_like(M, np.nan))

@@ -284,6 +284,24 @@ def _require_regular(M: Array, inverse: Array) -> None:
         raise singular_mass_matrix_error()
 
 
+def inverse_mass_matrix(M: Array) -> Array:
+    """
+    Return M^-1 (..., n, n); raise InertiaError if M is singular.
+
+    Raises
+    ------
+    InertiaError
+        If M is singular, or so nearly that MIN_FREE_TO_MAX_INERTIA counts it as singular.
+
+    """
+    try:
+        inverse = np.asarray(np.linalg.inv(M), dtype=float)
+    except np.linalg.LinAlgError:
+        raise singular_mass_matrix_error() from None
+    _require_regular(M, inverse)
+    return inverse
+
+
 def operational_space_inertia(M: Array, jacobian: Array) -> Array:
     """
     Return operational-space inertias (J M^-1 J^T)^-1, (..., 6, 6); InertiaError at a singularity.
@@ -297,12 +315,7 @@ def operational_space_inertia(M: Array, jacobian: Array) -> Array:
         If the frame cannot move in every direction, or M is singular.
 
     """
-    try:
-        inverse = np.asarray(np.linalg.inv(M), dtype=float)
-    except np.linalg.LinAlgError:
-        raise singular_mass_matrix_error() from None
-    _require_regular(M, inverse)
-    mobility = jacobian @ inverse @ np.swapaxes(jacobian, -1, -2)
+    mobility = jacobian @ inverse_mass_matrix(M) @ np.swapaxes(jacobian, -1, -2)
     sizes = np.linalg.eigvalsh(mobility)
     if np.any(sizes[..., 0] <= MIN_FREE_TO_MAX_INERTIA * sizes[..., -1]):
         raise singular_frame_error()

@@ -14,7 +14,7 @@ import pytest
 from scipy.linalg import expm
 import yaml
 
-from franka_dynamics.arm import load, MaxwellSlipFriction, ViscousCoulombFriction
+from franka_dynamics.arm import LinkInertia, load, MaxwellSlipFriction, ViscousCoulombFriction
 from franka_dynamics.arm.friction import LinearFriction, slip_state_bounds
 from franka_dynamics.control import terms
 from franka_dynamics.control.default_gains import default_gains, low_gains
@@ -23,7 +23,7 @@ from franka_dynamics.control.settings import Terms
 from franka_dynamics.dynamics.body_tree import BodyTree
 from franka_dynamics.dynamics.derivatives import linearize
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.errors import FrictionError, SettingsError
+from franka_dynamics.errors import FrictionError, InertiaError, SettingsError
 from franka_dynamics.files import share_directory
 from franka_dynamics.identification import friction_export, tracking
 from franka_dynamics.identification.identify import identify
@@ -405,6 +405,14 @@ def test_default_gains_decay_one_joint_alone_at_the_stated_rate():
     # The torque of each joint alone at 1 rad/s
     ddq = [model.forward_dynamics(arm.home, np.zeros(7), torque) for torque in -np.diag(kd)]
     np.testing.assert_allclose(np.diag(ddq), -4.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize('gains', [default_gains, lambda arm: low_gains(arm, 100.0)])
+def test_a_joint_that_moves_no_mass_gets_no_gains(gains):
+    arm = load('fer', hand='none')
+    joints = (*arm.joints[:-1], replace(arm.joints[-1], rotor_inertia=0.0))
+    with refuses(InertiaError, 'singular'):
+        gains(replace(arm, joints=joints, links=(*arm.links[:-1], LinkInertia.zero())))
 
 
 @pytest.mark.parametrize(('name', 'hand'), ARMS)
