@@ -282,7 +282,11 @@ def _stamps_ns(
     row_count: int, stamps: ArrayLike | None, rate_hz: float | None, source: str
 ) -> NDArray[np.int64]:
     """Return rows' stamps [ns] from stamps [s] or a rate [Hz]; raise RecordingError if wrong."""
-    if (stamps is None) == (rate_hz is None):
+    if stamps is None and rate_hz is None:
+        raise RecordingError(
+            f'{source}: give the stamp column or the rate [Hz]; neither is given.'
+        )
+    if stamps is not None and rate_hz is not None:
         raise RecordingError(f'{source}: give either the stamp column or the rate [Hz], not both.')
     if rate_hz is not None:
         if not 0.0 < rate_hz <= 1e9:
