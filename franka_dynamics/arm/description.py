@@ -74,7 +74,7 @@ class ArmDescription(ArmFields):
         The manufacturer's largest mass on the flange [kg]; None if the arm file states none.
     payload : LinkInertia
         The load on the flange, without the hand, that `links` contain: about the flange's origin,
-        in the flange frame; not stored in arm files.
+        in the flange frame.
     carried_mass : float
         Mass of the hand and the payload [kg]; not stored in arm files.
     urdf : UrdfProvenance or None

@@ -231,8 +231,8 @@ class LinkInertia:
         """
         Return the density [kg/m^3] of a ball of this mass and central inertia trace; inf if <= 0.
 
-        I is about the centre of mass. Every other body with this mass and tr(I) is denser
-        somewhere. A ball of radius r has tr(I)/2 = 3/5 m r^2.
+        I is the inertia tensor about the centre of mass; a homogeneous ball of mass m and radius r
+        has tr(I)/2 = 3/5 m r^2. Every other body with this m and tr(I) is denser somewhere.
         """
         square = np.trace(self.inertia_at_center_of_mass) / (2.0 * self.mass)
         if square <= 0.0:

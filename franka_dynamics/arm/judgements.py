@@ -378,7 +378,9 @@ def _large_effort_limits(arm: ArmDescription) -> Iterator[Found]:
     """
     Find, by type of joint, effort limits that no joint has.
 
-    Bounds are multiples of the arm's weight torque; without it, MAX_EFFORT_NM.
+    The bound of revolute joints is a multiple of the arm's weight torque, and at least
+    _MIN_QUESTIONED_EFFORT_NM; that of sliding joints, and where the weight torque is unknown, is
+    MAX_EFFORT_NM.
     """
     weight = _max_weight_torque(arm)
     for kind in JointKind:
@@ -444,7 +446,8 @@ JUDGEMENTS = (
     Rule(
         Severity.UNIT,
         'masses',
-        'moving links weigh more than a cylinder of steel as long as the arm and half as thick',
+        'moving links weigh more than a cylinder of steel as long as the arm and half as thick; '
+        f'with up to {_MAX_COMPACT_JOINT_COUNT} joints as thick as long',
         'its moving links weigh {mass:.3g} kg, and a cylinder of solid steel, {length:.2g} m long '
         'and {thickness:.2g} m thick, {most:.3g} kg; are its masses grams?',
         ArmDescription,
@@ -501,7 +504,9 @@ JUDGEMENTS = (
     Rule(
         Severity.LIMIT,
         'effort limit',
-        f'it is above {_MAX_EFFORT_TO_WEIGHT_TORQUE:g} times what the stretched arm weighs',
+        f'a revolute joint has more than {_MIN_QUESTIONED_EFFORT_NM:g} N m and than '
+        f'{_MAX_EFFORT_TO_WEIGHT_TORQUE:g} times the weight torque of the stretched arm; '
+        f'another, or one of an arm of unknown weight, more than {MAX_EFFORT_NM:g} N or N m',
         '{efforts} {unit}, and {why}; is this in N mm, or are the masses too small?',
         ArmDescription,
         _large_effort_limits,

@@ -380,10 +380,10 @@ def linearize(
     if tool_wrench is not None:
         words = 'The tool wrench, force [N] then moment [N m],'
         tool_wrench = as_array(tool_wrench, (6,), words, JointVectorError)
-    still = np.zeros(n)
-    at_rest = dynamics_derivatives(tree, q, dq, still, gravity=gravity, tool_wrench=tool_wrench)
-    mass = at_rest.tau.by_ddq
-    ddq = solve_acceleration(mass, tau - at_rest.motion.tau)
+    zero = np.zeros(n)
+    steady = dynamics_derivatives(tree, q, dq, zero, gravity=gravity, tool_wrench=tool_wrench)
+    mass = steady.tau.by_ddq
+    ddq = solve_acceleration(mass, tau - steady.motion.tau)
     moving = dynamics_derivatives(tree, q, dq, ddq, gravity=gravity, tool_wrench=tool_wrench).tau
     inverse = np.linalg.inv(mass)
     below = [-inverse @ moving.by_q, -inverse @ moving.by_dq]

@@ -5,8 +5,10 @@ Recursive Newton-Euler dynamics, computed from Denavit-Hartenberg rows.
 
 `PinocchioModel` is cross-checked against `NewtonEulerModel`. They share only the arm description
 and checks of arguments: this module uses no Pinocchio, no spatial algebra and no inertias about
-centres of mass. It computes frames and joint axes from the rows' numbers itself, so that the
-cross-check shows an error in `DHRow.transform` or `joint_placements`, which `PinocchioModel` uses.
+centres of mass. It computes the joints' frames and axes from the rows' numbers itself, so that
+the cross-check shows an error in `DHRow.transform` or `joint_placements`, which `PinocchioModel`
+uses. What frames fixed to a link, the flange among them, have as pose in that link is shared, too:
+`frame_pose` and `jacobian` take it from `arm.frames`, which uses `DHRow.transform`.
 All methods also take a stack of states: arrays of shape (..., n).
 """
 
@@ -111,8 +113,8 @@ def outward_recursion(
         alpha = in_child_axes(joint.rotation, alpha)
         velocity = in_child_axes(joint.rotation, velocity)
         acceleration = in_child_axes(joint.rotation, acceleration)
-        # The lever `joint.lever`, from the origin of frame i - 1 to that of frame i, turns with
-        # link i if `moves_origin`, else with link i - 1.
+        # The lever `joint.origin_in_own_axes`, from the origin of frame i - 1 to that of frame i,
+        # turns with link i if `moves_origin`, else with link i - 1.
         turning = omega
         spin = alpha
         if joint.is_revolute:

@@ -6,7 +6,8 @@ Kinematics and dynamics by products of exponentials, from space twists and poses
 The pose of frame i is T_i(q) = exp([xi_1] q_1) ... exp([xi_i] q_i) T_i(0) (Panda notebook, cells 5
 to 24). The poses at q = 0 are computed from DH rows by translations and roll-pitch-yaw rotations,
 as for a URDF's joints, not by the DH matrix or `joint_placements`, so that the cross-check shows
-an error in those.
+an error in those. Only `frame_pose` and `jacobian` take a fixed frame's pose in its link, the
+flange's as well, from `arm.frames`, which uses `DHRow.transform`.
 
 The mass matrix is the sum over the links of J_m^T diag(m 1, I) J_m with the centre-of-mass
 Jacobians of the Panda notebook, cells 20 to 24; its derivatives use Lie brackets of the space

@@ -254,7 +254,7 @@ def as_column_indices(columns: Sequence[int] | None, column_count: int) -> tuple
     Raises
     ------
     BaseParameterError
-        If a column is not one of 0..width - 1, or is named twice.
+        If a column is not one of 0..column_count - 1, or is named twice.
 
     """
     if columns is None:

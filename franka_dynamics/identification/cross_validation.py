@@ -101,11 +101,12 @@ class CrossValidation:
     @cached_property
     def reduced_equations(self) -> tuple[list[int], Array, Array, Array]:
         """
-        Columns that only some fits use: indices, fits by the others, reduced equations and sums.
+        The columns that only some fits use, reduced by the columns that all fits use.
 
-        Their indices, effort last, the coefficients (folds + 1, c, k) of those others that fit
-        them, the normal equations (folds + 1, k, k) of what is left of them then, and matrices
-        (folds, n, k, k) whose quadratic forms are the sums of its squares on left-out folds.
+        Returned are the indices of those k columns, effort last; the coefficients
+        (folds + 1, c, k) with which the other c columns fit them; the normal equations
+        (folds + 1, k, k) of what this fit leaves of them; and matrices (folds, n, k, k) whose
+        quadratic forms are the sums of squares of what is left on the left-out folds.
         """
         rows = self.normal_equations.copy()
         free = self.fault_column_indices()

@@ -3,11 +3,11 @@
 """
 Fits of base parameters and of physically consistent parameters to recordings.
 
-These are fitted by semidefinite programming. Every link's pseudo-inertia must be positive definite
-(Wensing, Kim and Slotine 2018, IEEE RA-L 3(1)), and friction must brake. The prior about the
-starting set determines the parameters that torques do not. If a hand is mounted, the last link
-must also be physical without it, so that the hand can be removed. The fit is a convex problem,
-whose size does not depend on the number of samples.
+Physically consistent parameters are found by semidefinite programming: every link's pseudo-inertia
+must be positive definite (Wensing, Kim and Slotine 2018, IEEE RA-L 3(1)), and friction must brake.
+The prior about the starting set determines the parameters that torques do not. If a hand is
+mounted, the last link must also be physical without it, so that the hand can be removed. The fit
+is a convex problem, whose size does not depend on the number of samples.
 """
 
 from collections.abc import Iterator, Sequence
@@ -87,7 +87,8 @@ class PhysicalConstraints:
             hand = load_hand(start.hand).expressed_in(start.flange_transform())
             bare = with_minimum_gyration(start.links[-1] - hand)
             least = _MIN_BARE_LINK_INERTIA_TO_START * bare.pseudo_inertia()
-            moved = np.einsum('ka,kij->ija', root[block, block], basis).reshape(16, -1)
+            last = _link_slices(start.n)[-1]
+            moved = np.einsum('ka,kij->ija', root[last, last], basis).reshape(16, -1)
             without_hand = inertias[-1] - hand.pseudo_inertia() - least, moved
         masses = np.array([link.mass for link in start.links])
         return cls(center, root, np.array(relative), masses, without_hand)

@@ -24,7 +24,12 @@ _MAX_SIGMOID_SLOPE_S_RAD = 2.0 / _FRANKY_EPSILON_RAD_S  # the sigmoid that is as
 
 
 def franky_text(arm: ArmDescription) -> str:
-    """Return Python code with an arm's friction as franky's parameters; FrictionError if none."""
+    """
+    Return Python code with an arm's friction as franky's parameters; FrictionError if none.
+
+    They are fitted to friction at up to about 1 rad/s (`_friction_samples`). `max_torque` is that
+    of the fit at 1 rad/s: faster joints get no more from franky.
+    """
     dq, torque = _friction_samples(arm)
     from scipy.optimize import lsq_linear
 

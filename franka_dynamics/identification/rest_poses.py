@@ -46,10 +46,11 @@ class RestPosePlan:
     """
     Poses at rest, the motion that visits them, and what they tell of a load.
 
-    `poses` (k, n) [rad or m] are in the order of the motion, from `start_position` (n,) and back.
-    `times` (m,) [s] and `positions` (m, n) are the motion's points, at each of which the arm
-    rests. `mass_std` [kg] and `center_std` (3,) [m] are the standard deviations for a load of
-    1 kg, from recordings of the motion without and with the load.
+    `poses` (k, n) [rad or m] are in the order in which they were chosen, the most telling first.
+    The motion goes from `start_position` (n,) to each time the nearest of those left, and back.
+    `times` (m,) [s] and `positions` (m, n) are its points, at each of which the arm rests.
+    `mass_std` [kg] and `center_std` (3,) [m] are the standard deviations for a load of 1 kg, from
+    recordings of the motion without and with the load.
     """
 
     start_position: Array

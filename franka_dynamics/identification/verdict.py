@@ -276,8 +276,8 @@ def judge_recordings(
 
     `prior` is about the starting set, `published` are about published sets, of which those with
     its hand count: a set with a hand hides a load of its mass. Of several the one with the
-    narrowest range of a factor counts, which agrees best with the torques. `each` are the
-    recordings' summaries, `grams` the sum of all their matrices, `mass_ratios` (n,) those of
+    narrowest range of a factor counts, which agrees best with the torques. `summaries` are
+    those of the recordings, `grams` the sum of all their matrices, `mass_ratios` (n,) those of
     an identified arm's masses to those of the starting set.
     """
     corrected_grams, counts = zip(*(one.corrected_state_grams for one in summaries))

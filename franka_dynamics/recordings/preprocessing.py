@@ -384,5 +384,5 @@ class PieceFilter:
 
 
 def _resample(known_times: Array, values: Array, new_times: Array) -> Array:
-    """Return columns of `values`, known at `known_times`, interpolated linearly to `time`."""
+    """Return columns of `values`, known at `known_times`, interpolated to `new_times`."""
     return np.column_stack([np.interp(new_times, known_times, column) for column in values.T])

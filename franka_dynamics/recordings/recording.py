@@ -199,9 +199,9 @@ def _arm_state(
     """
     Return the arm's q, dq and effort (3, n) in a message, or None if it names none of the joints.
 
-    Without any of these joints it is None. `indices_by_names` has those of the arm's joints by the
-    names in messages, and gets those of a message with other names. Raises RecordingError if only
-    some of the joints are named, one is named twice, or a field has not one value per name.
+    `indices_by_names` has the places of the arm's joints among the names of earlier messages;
+    those of a message with other names are added. Raises RecordingError if only some of the
+    joints are named, one is named twice, or a field has not one value per name.
     """
     names = tuple(message.name)
     if names not in indices_by_names:

@@ -100,10 +100,11 @@ def shape_points_by_link(
     model: pin.Model, document: UrdfDocument, urdf_path: Path | None
 ) -> tuple[dict[str, list[Array]], set[str], dict[str, list[str]]]:
     """
-    Return links' shapes as points (K, 3), links with meshes, meshes not read; nothing of an MJCF.
+    Return three things by link: points of its shapes, whether it has meshes, and those not read.
 
-    Points are in the frame of the link's joint; a box, sphere or cylinder is given as the corners
-    of the box around it. Meshes not read are listed by link. Of an MJCF there are no shapes.
+    Points (K, 3) [m] are in the frame of the link's joint; a box, sphere or cylinder is given as
+    the corners of the box around it. The second is the set of links with meshes, the third the
+    names of the meshes of a link that were not read. All three are empty for an MJCF.
     """
     meshed = set[str]()
     unread = dict[str, list[str]]()

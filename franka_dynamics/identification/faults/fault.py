@@ -81,7 +81,7 @@ class TorqueSamples:
         """
         Return the torques of the model's starting arm along a motion, friction included.
 
-        `friction` (N, n, terms) are the friction columns, which are fitted to the efforts.
+        `friction_columns` (N, n, terms) are fitted to the efforts.
         """
         dynamics = NewtonEulerModel(model.arm, model.gravity)
         rigid = dynamics.inverse_dynamics(motion.q, motion.dq, motion.ddq)

@@ -21,8 +21,8 @@ class EncoderOffset(Fault):
     """
     A wrong zero of a joint's encoder; its value is recorded minus real position [rad].
 
-    A wrong zero of the first joint is a turn of the base, which the fault Gravity describes, one
-    of the last joint a turn of the last link.
+    A wrong zero of the first joint is a turn of the base, which the fault `WrongGravity`
+    describes, one of the last joint a turn of the last link.
     """
 
     kind = 'zero'
