@@ -449,8 +449,8 @@ class CoreStep:
         """
         End the torques, to hold the arm, if it is too fast or disturbed.
 
-        `refused` says why the settings are. In a loop the arm may move under the resting torque,
-        and is watched where this core carries it, or settings are refused.
+        `refused` says why the settings are refused, if they are. In a loop the arm may move under
+        the resting torque, and is watched where this core carries it, or settings are refused.
         """
         found = self.disturbances
         bound = found.running_bound

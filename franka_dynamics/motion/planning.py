@@ -37,7 +37,7 @@ MAX_LATENESS_S = 0.1
 # are due 10 to 34 ms after they are sent.
 MAX_START_LEAD_S = 600.0
 # A stream ends if no point came for this time [s]: five periods of a slow one, of 10 Hz. A
-# trajectory with a start and velocities that is no longer continues a stream.
+# trajectory with a start and velocities continues a stream if it lasts no longer than this.
 STREAM_TIMEOUT_S = 0.5
 # rclpy takes 6 ms to deserialise 1000 points. A second thread deserialises, but meanwhile torques
 # are delayed: by 3 ms for 2000 points (benchmarks/services.py).

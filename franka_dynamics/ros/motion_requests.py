@@ -130,8 +130,8 @@ class MotionServer:
         """
         Follow (or, for rare states, only plan) a motion; return it or raise ReferenceRefusedError.
 
-        That one is published, with torques, if anybody subscribes; it is only planned if joint
-        states come too rarely for torques. Reports repeat `motion_id`. Raises as said above.
+        The motion is published, with torques, if anybody subscribes; it is only planned if joint
+        states come too rarely for torques. Reports repeat `motion_id`.
         """
         controller: Feedforward = self._node.controller
         arm = controller.description

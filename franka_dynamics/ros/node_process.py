@@ -56,9 +56,9 @@ _SOURCE_LOCATION_PATTERN = re.compile(
 
 def request_realtime(default: str = REALTIME_ON) -> str:
     """
-    Unless off, request SCHED_FIFO and, if granted, lock memory if unlimited; return refusal or ''.
+    Request SCHED_FIFO, unless it is switched off; return why it was refused, or ''.
 
-    Memory is locked against swapping, unless the user has a limit on locked memory.
+    If it is granted, memory is locked against swapping, unless the user has a limit on that.
 
     Call request_realtime before rclpy.init, so that the middleware's threads inherit the
     scheduling. Without SCHED_FIFO everything works, but a busy machine delays cycles. The

@@ -152,8 +152,8 @@ class SimulatorNode(CheckedParameters, Node):
             ):
                 executor.spin_once(timeout_sec=min(left, _POLL_PERIOD_S))
 
-        waits = self._receiver.state is not ReceiverState.WAITING
-        if self._shortest_step_s and waits and self._unanswered_steps < _MAX_UNANSWERED_STEPS:
+        has_sender = self._receiver.state is not ReceiverState.WAITING
+        if self._shortest_step_s and has_sender and self._unanswered_steps < _MAX_UNANSWERED_STEPS:
             spin(time.perf_counter() + self._lockstep_timeout, until_torque=True)
             deadline = max(deadline + self._shortest_step_s, time.perf_counter() - _MAX_LAG_S)
             spin(deadline, until_torque=False)

@@ -189,10 +189,10 @@ class MotionTolerances(NamedTuple):
         """
         Return the joints' tolerances in JointTolerance messages; raise ReferenceRefusedError.
 
-        For what is 0 in a message, or has none, they are `position` [rad or m] and `velocity`, per
-        second; what is negative may be anything. Tolerances of accelerations, which nobody
-        measures, are left out. Raises ReferenceRefusedError for NaN, and JointsRefusedError for
-        the tolerance of a joint that is not the arm's.
+        Where a message has 0, or a joint has no message, the tolerance is `position` [rad or m] or
+        `velocity` [rad/s or m/s]; where it has a negative number, there is none. Tolerances of
+        accelerations, which nobody measures, are left out. Raises ReferenceRefusedError for NaN,
+        and JointsRefusedError for the tolerance of a joint that is not the arm's.
         """
         found = cls(np.full(len(names), position), np.full(len(names), velocity))
         for message in messages:

@@ -73,11 +73,11 @@ class SimulationSettings:
     FER. `start_position`, (n,), is the first one, by default the `home_position`; `gravity` is in
     the space frame [m/s^2]. `position_noise`, `velocity_noise` and `effort_noise` are standard
     deviations [rad, rad/s, N m] of noise drawn from `seed`. `push` is a wrench on the arm.
-    `vibration_rms` [N m] is that, in each band of 5 Hz from 15 to 40 Hz, of a torque added to the
-    drive torque of the strongest joints, less on others in proportion to their torque limits; the
-    effort sensors measure the vibration. With `gravity_compensation` the arm itself adds g(q), for
-    an upright base without `payload`, as under FCI. The brakes open when commands have come
-    without a gap for `brake_release_after` [s]; 0 opens them with the first command.
+    A vibration is added to the drive torques, and the effort sensors measure it: `vibration_rms`
+    [N m] is its rms in each band of 5 Hz from 15 to 40 Hz at the strongest joints, and less at
+    others in proportion to their torque limits. With `gravity_compensation` the arm itself adds
+    g(q), for an upright base without `payload`, as under FCI. The brakes open when commands have
+    come without a gap for `brake_release_after` [s]; 0 opens them with the first command.
     """
 
     start_position: Array | None = None

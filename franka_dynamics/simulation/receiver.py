@@ -142,10 +142,10 @@ class TorqueReceiver:
         follows = self.state is ReceiverState.FOLLOWING
         if follows and sequence_number is not None and self._sequence_number is not None:
             ahead = sequence_number - self._sequence_number
-        # Numbers of another sender are lower, or higher than after so many lost messages that even
-        # the fastest sender was silent for the time-out. Without this one that repeats
-        # messages, or a second one, is followed (benchmarks/receivers.py); if only lower numbers
-        # are refused, a second one is.
+        # Numbers of another sender are lower, or so much higher that even the fastest sender would
+        # have been silent for the time-out. Without this check a sender that repeats messages is
+        # followed, and a second sender, too; if only lower numbers are refused, a second sender
+        # still is (benchmarks/receivers.py).
         if not 0.0 < ahead * MIN_STATE_PERIOD_S <= self._timeout:
             return self._count_refusal(TorqueRefusal.OTHER_PUBLISHER)
         if given.shape != self._effort_limit.shape:
