@@ -149,7 +149,7 @@ def law_in_cpp(folder, with_friction):
     made = library.make(str(folder / 'arm.yaml').encode())
     robot = Robot()
     tau = np.zeros(7)
-    for _ in range(2000):
+    for _ in range(1500):
         state = robot.read()
         q = state.position
         dq = state.velocity
@@ -281,7 +281,7 @@ def test_crisps_friction_helps_a_law_of_its_kind():
         robot = Robot()
         model = fd.NewtonEulerModel(ARM)
         last = STILL
-        for _ in range(2000):
+        for _ in range(1500):
             state = robot.read()
             q = state.position
             dq = state.velocity

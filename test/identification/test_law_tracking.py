@@ -174,7 +174,13 @@ def moved():
     return arm, log, time, at(q), at(dq)
 
 
-@pytest.mark.parametrize('name', CLOSED)
+# Two laws of the same kinds are for `make test-long`.
+SLOW = 'polymetis', 'by hand'
+
+
+@pytest.mark.parametrize(
+    'name', [pytest.param(name, marks=[pytest.mark.long] * (name in SLOW)) for name in CLOSED]
+)
 def test_lag_and_error_are_those_of_the_closed_loop(name, moved):
     arm, log, time, q_of, dq_of = moved
     law = BY_HAND if name == 'by hand' else name
