@@ -143,7 +143,7 @@ test: setup
 # BLAS adds in another order on each kind of processor: these are kernels that any x86-64 of the last
 # ten years runs. The rooms whose numbers come from BLAS, without what fits a whole recording.
 KERNELS := Nehalem Haswell
-KERNEL_TESTS := test/arm test/dynamics test/mesh test/rpr test/urdf test/test_spatial.py \
+KERNEL_TESTS := test/arm test/dynamics test/mesh test/rpr test/test_spatial.py \
 	test/identification/test_base_parameters.py test/identification/test_prior.py
 
 test-kernels: setup

@@ -30,7 +30,7 @@ def logs(fer_recording, fer_1khz_recording):
     return found
 
 
-@pytest.mark.parametrize('k', [0, 1], ids=['slow', 'fast'])
+@pytest.mark.parametrize('k', [0, pytest.param(1, marks=pytest.mark.long)], ids=['slow', 'fast'])
 def test_a_real_arm_without_gravity_gets_that_of_the_reference(logs, k):
     whole, lacking = logs[k]
     without = fd.identify([lacking], FER, [FER])

@@ -28,7 +28,7 @@ CHECKS = {
 def test_an_arm_is_held_follows_and_survives(control, tmp_path):
     environment = launching.environment(launching.own_prefix(tmp_path / 'prefix'))
     # Gazebo's physics waits for no torque, so slower time for a busy machine.
-    slow = '--seconds', '2', '--real-time-factor', '0.2'
+    slow = '--seconds', '1.5', '--real-time-factor', '0.3'
     words = '--control', control, *slow, '--checks', *CHECKS[control]
     with background(ROOT / 'benchmarks/gazebo_check.py', *words, environment=environment) as check:
         output, errors = check.communicate(timeout=LONGEST_S)
