@@ -59,7 +59,7 @@ class Controller(Node):
 
     def answer(self, stamp, messages):
         """Publish the torques for the messages of a stamp [s]."""
-        raise NotImplementedError
+        raise NotImplementedError  # the class of each example's law has its own
 
     def measured(self, state):
         """Return positions and velocities in the order of the joints."""

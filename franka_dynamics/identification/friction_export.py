@@ -116,8 +116,8 @@ def _fit_comment(arm: ArmDescription, name: str, error: Array, torque: Array) ->
     load = ''
     if grows_with_load(arm.friction):
         load = (
-            f'# It grows with the load, for which {name} has no term: this is what it has about\n'
-            "# the arm's home pose, without more payload; it is wrong at other loads.\n"
+            f'# The friction grows with the load, and {name} has no term for that. These numbers\n'
+            "# hold about the arm's home pose without more payload, and are wrong at others.\n"
         )
     return (
         f'# Friction of {arm.name} ({arm.inertial_set}) for {name}, less two standard deviations\n'

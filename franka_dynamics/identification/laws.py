@@ -138,7 +138,7 @@ def _tool_jacobian(arm: ArmDescription, q: Array, length: float) -> Array:
 
 
 def _critical(stiffness: Sequence[float]) -> tuple[float, ...]:
-    """Return 2 sqrt(k) for each k, which is what franky and crisp take where none is given."""
+    """Return the damping 2 sqrt(k) of each stiffness k, the default of franky and crisp."""
     return tuple(2.0 * np.sqrt(stiffness))
 
 
