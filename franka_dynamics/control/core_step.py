@@ -3,69 +3,65 @@
 """
 Computes the torque for each joint state: everything that is commanded, and when.
 
-`step` takes a joint state, `tick` is called while none comes; both return a torque. A *loop*
-applies each, a *node* none while SILENT. G is what must be sent of g(q): all, or none if the
-target adds it (fci, franka_gazebo). The *resting torque* is g(q) where the arm was last seen or
-STOPPING has probably taken it, plus d if the arm is to be held (by HOLD); it is zero if the target
-adds g(q), after ZERO, and until a state has agreed with settings (3). *Latched*: the law begins
-again only after `start`. Each torque is within the torque limits, and within 1000 N m/s of the
-last one but for a first torque: at the beginning (unless a `tick` gave zero), after `reset`, and
-in a node after zero or a change of who adds g(q).
+`step` takes a joint state and returns the next torque; `tick` does so while no state comes. In
+the common case the law begins by itself after some good states, and acts until the user stops it.
+If states are lost, the arm is brought to rest by its model. An arm that does not do what its model
+says is braked and held until the user calls `start`. The words:
+
+- A *loop* applies each returned torque. A *node* sends none while SILENT.
+- G is what must be sent of g(q): all of it, or nothing if the target adds g(q) (fci,
+  franka_gazebo). d is the torque that the model does not explain, see 2.
+- The *resting torque* is zero if the target adds g(q), after the reaction ZERO, and until a state
+  has agreed with the settings (3). Otherwise it is g(q) where the arm was last seen, or where
+  STOPPING has probably taken it, plus d if the arm is to be held (reaction HOLD).
+- Each torque is within the torque limits, and within 1000 N m/s of the last one. Only a first
+  torque may be any step away: at the beginning (unless a `tick` gave zero), after `reset`, and in
+  a node after zero or after a change of who adds g(q).
+- *Latched*: the law begins again only after `start`.
 
   state     torque
   SILENT    in a loop the resting torque, in a node none
   RUNNING   the law (control_law.py; or the caller's), which a ramp reaches in 0.2 s
-  BRAKING   the brake (stopping.py): G + C dq + d - kp (q - q_b) - kd dq - M a. It began at q_b; d
-            is unexplained (2). After 20 states below 0.04 rad/s, or 1 s: HOLDING or, if the arm is
-            released, STOPPING
-  HOLDING   the brake; q_b is now where the arm came to rest
+  BRAKING   the brake (stopping.py), until the arm is at rest (20 states below 0.04 rad/s, or
+            1 s): then HOLDING or, if the arm is released, STOPPING
+  HOLDING   the brake, which holds the arm where it came to rest
   STOPPING  if states were lost in motion (0.02 rad/s), for 0.25 s a torque that stops the arm by
             its model; then the resting torque; once that is sent, SILENT. It needs no state
 
-1. Is the state usable? If not, RUNNING, BRAKING and HOLDING end in STOPPING. Time may mend: no new
-   state for 20 ms (3 periods, if longer; until then `tick` repeats the torque), one over 0.1 s old
-   or ahead, under 200 a second, a clock set back, a value that is no number. Latched: a position
-   0.2 rad beyond its limit, an effort of 3 limits, 1000 rad/s; a step of position by 0.02 rad more
-   than twice the velocity limit allows (the new place is believed then); positions 0.02 rad from
-   integrated velocities (5 mrad if all are zero); a second source; positions that all repeat bit
-   for bit for 20 ms, while a velocity is or was above 0.1 rad/s, or the reference moves and a
-   torque has changed by over friction. A state that so repeats after 0.1 rad/s, or whose stamp is
-   not new, is dropped, as if none had come.
-2. What is unexplained? By a momentum observer (24 ms) d, what was sent and the target adds less
-   what the motion needs by the model that acts; and if a torque is measured, the same of it, and
-   how far it is from what was sent and the target adds.
+1. Is the state usable? state_check.py lists what is wrong with a state, and what of it is latched.
+   Such a state, or none for 20 ms (3 periods, if longer), ends RUNNING, BRAKING and HOLDING in
+   STOPPING. For a shorter time `tick` repeats the last torque.
+2. What is unexplained? d is what was sent and the target adds, less what the motion needs by the
+   model. If a torque is measured, its differences from both are estimated, too (disturbance.py).
 3. May torques begin, in SILENT or STOPPING? Settings agree with a state if no torque is measured,
-   or at most 10 % of each limit is unexplained. (Measured torques within friction of zero are none
-   if the target adds no g(q): brakes hold the arm.) Until changed settings agree, the former act.
-   After 20 usable states in a row, counted at all times, an arm that is to be held is BRAKING,
-   unless it is `blocked`; else the law begins, without a motion, ramping from G, unless it needs
-   `start`, settings do not agree, it is `blocked`, or states are over 15 ms old, or late enough
-   to let gains swing.
-4. Must torques end? HOLD, latched, if for 20 ms over 20 % of a limit (31 % of one below 20 N m) is
-   unexplained, or for 3 ms a joint is above 0.6 of its velocity limit (1.15 while the reference
-   moves, and 0.5 s after). Judged in RUNNING, and, while the arm moves, in a loop's SILENT and
-   STOPPING if the target adds no g(q) or (at 10 %) the law waits for settings to agree. Not
-   counted: what is unexplained at rest in the law's first second (brakes may open late); for 2 s a
-   share of a changed payload. In BRAKING and HOLDING: REST, latched, if after 0.05 s a joint is
-   above twice its limit, and faster than before. A torque that is not finite: REST, latched. The
-   law's and the brake's torque is sent before 2 and 4, which change the next.
+   or if at most 10 % of each limit is unexplained. Until they do, the former settings act. After
+   20 usable states in a row, counted at all times, an arm that is to be held is BRAKING, unless it
+   is `blocked`. Any other begins the law, without a motion, ramping from G, unless it is
+   `blocked`, it needs `start`, settings do not agree, or states are over 15 ms old or so late that
+   gains would swing.
+4. Must torques end? If much is unexplained for 20 ms (disturbance.py), or a joint is too fast for
+   3 ms (watchers.py): HOLD, latched. This is judged in RUNNING; and, while the arm moves, in a
+   loop's SILENT and STOPPING, if the target adds no g(q), or (by the bound of 3) the law waits for
+   settings to agree. If braking makes a joint faster (stopping.py), or a torque is not finite:
+   REST, latched. A torque of the law or the brake is sent before 2 and 4, which change the next.
 
-  what ends torques     what follows                      the law begins again
-  a lost state (1)      REST: STOPPING                    by itself (3); latched: by `start`
-  4; Stop.HOLD          HOLD: BRAKING, then HOLDING       by `start`
-  `stop`; Stop.FINAL    RELEASE: BRAKING, then STOPPING   by `start`; never
-  Stop.PAUSE; .TO_ZERO  ZERO: STOPPING, not braked        when not `blocked`; by `start`
+  what ends torques        what follows (its reaction)        the law begins again
+  lost states (1)          REST: STOPPING                     by itself; latched: by `start`
+  a fault (4); Stop.HOLD   HOLD: BRAKING, then HOLDING        by `start`
+  `stop`; Stop.FINAL       RELEASE: BRAKING, then STOPPING    by `start`; never
+  Stop.PAUSE; .TO_ZERO     ZERO: STOPPING, not braked         when not `blocked`; by `start`
 
-Of several the first is named, the latest followed, and the hardest condition must be met. ZERO
-lasts until the law begins. A loss that is not latched changes nothing of this: an arm that was to
-be held is held again. After REST, latched, nothing is judged or held. In SILENT and STOPPING a
-lost state latches nothing, and Stop.HOLD holds nothing. RELEASE lets a HOLDING arm rest at once. A
-network that flaps stops the arm each time. `start` forgets what ended torques; in HOLDING the law
-begins at once, ramping from the torque that holds. `start` raises: in HOLDING if 3 forbids that,
-while an arm is to be held but is not HOLDING, and after FINAL. `reset` forgets all but a user's
-stop and that settings agreed. Changed settings act in RUNNING by a ramp; in BRAKING and HOLDING d
-takes up the difference, and gains wait for `start`; else see 3, also by a ramp in a loop. The
-target changes only in SILENT.
+If several things end torques, the first is named, the latest is followed, and the hardest
+condition must be met. ZERO lasts until the law begins. A loss of states that is not latched
+changes nothing of this: an arm that was to be held is held again. After REST, latched, nothing is
+judged or held. In SILENT and STOPPING a lost state latches nothing, and Stop.HOLD holds nothing.
+RELEASE lets a HOLDING arm rest at once. A network that flaps stops the arm each time.
+
+`start` forgets what ended torques; in HOLDING the law begins at once, ramping from the torque that
+holds. It raises if 3 forbids that, while an arm is to be held but is not HOLDING, and after FINAL.
+`reset` forgets all but a user's stop and that settings agreed. Changed settings act in RUNNING by
+a ramp. In BRAKING and HOLDING d takes up the difference, and gains wait for `start`. Otherwise 3
+says when they act; in a loop by a ramp, too. The target changes only in SILENT.
 """
 
 from collections import deque

@@ -10,7 +10,10 @@ torque that the target adds:
     disturbance = sent + added gravity - needed by the motion
     external = measured without friction - needed by the motion
 
-Without a measured torque `external` is `disturbance`.
+Without a measured torque `external` is `disturbance`. Checked are `external` and, with a measured
+torque, `external - disturbance`: what is measured beyond what was sent and the target adds. Two
+things are not counted: an arm at rest just after the first torque, whose brakes may open late, and
+for some time a share of a payload that was changed.
 """
 
 import numpy as np

@@ -3,7 +3,21 @@
 """
 Checks whether joint states are possible, on time and consistent with the state before.
 
-What follows from each problem that is found here says `CAUSE_OF_STATE_PROBLEM` in `ending.py`.
+A state is unusable in these cases, whose bounds are the constants below and `StateLimits`. Time
+may mend the first five; the others are latched (`CAUSE_OF_STATE_PROBLEM` in `ending.py`):
+
+- states have ceased, or some are missing,
+- they come too rarely, or several at a time,
+- a state is old, or ahead of the clock,
+- the clock of stamps was set back,
+- a value is no number,
+- a position, velocity or effort is impossible by itself,
+- a position leaps further than the joint can turn (the new place is believed then),
+- positions are not where velocities take them,
+- all positions repeat bit for bit though the arm must move (`RepeatedPositions`),
+- a second source sends states, too (`CoreStep.reject_state`).
+
+A state whose stamp is not new is no state: it is dropped, as if none had come.
 """
 
 from collections import deque

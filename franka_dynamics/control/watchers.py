@@ -78,7 +78,9 @@ class RepeatedPositions:
     """
     Tells a driver that repeats an old state from an arm that stands still.
 
-    At rest positions may repeat bit for bit; real encoders ripple, simulated ones do not.
+    At rest positions may repeat bit for bit; real encoders ripple, simulated ones do not. An old
+    state that comes again is dropped, as if none had come. Positions that are frozen for as long
+    as states may cease end the torques.
 
     Attributes
     ----------
