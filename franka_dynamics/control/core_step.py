@@ -5,63 +5,67 @@ Computes the torque for each joint state: everything that is commanded, and when
 
 `step` takes a joint state and returns the next torque; `tick` does so while no state comes. In
 the common case the law begins by itself after some good states, and acts until the user stops it.
-If states are lost, the arm is brought to rest by its model. An arm that does not do what its model
-says is braked and held until the user calls `start`. The words:
 
 - A *loop* applies each returned torque. A *node* sends none while SILENT.
-- G is what must be sent of g(q): all of it, or nothing if the target adds g(q) (fci,
-  franka_gazebo). d is the torque that the model does not explain, see 2.
-- The *resting torque* is zero if the target adds g(q), after the reaction ZERO, and until a state
-  has agreed with the settings (3). Otherwise it is g(q) where the arm was last seen, or where
-  STOPPING has probably taken it, plus d if the arm is to be held (reaction HOLD).
-- Each torque is within the torque limits, and within 1000 N m/s of the last one. Only a first
-  torque may be any step away: at the beginning (unless a `tick` gave zero), after `reset`, and in
-  a node after zero or after a change of who adds g(q).
-- *Latched*: the law begins again only after `start`.
+- G is the part of g(q) that must be sent: all, or none if the target (fci, franka_gazebo) adds it.
+- The *resting torque* is zero in three cases: the target adds g(q); the reaction is ZERO; or no
+  state has agreed with settings yet (3). Otherwise it is g(q), plus d (2) after the reaction HOLD;
+  q is where the arm was last seen in a good state, or STOPPING has probably taken it.
+- *Blocked* means that the caller has given a reason for which no torque may begin, as when nobody
+  applies it. *Latched* means that the law begins again only after `start`.
+- Each torque is within the torque limits, and within 1000 N m/s of the last one. Only the very
+  first torque and the first one after `reset` may be any step away; in a node also the first one
+  after zero, and the first one after a change of who adds g(q).
 
   state     torque
   SILENT    in a loop the resting torque, in a node none
   RUNNING   the law (control_law.py; or the caller's), which a ramp reaches in 0.2 s
   BRAKING   the brake (stopping.py), until the arm is at rest (20 states below 0.04 rad/s, or
-            1 s): then HOLDING or, if the arm is released, STOPPING
+            1 s): then HOLDING after the reaction HOLD, else STOPPING
   HOLDING   the brake, which holds the arm where it came to rest
-  STOPPING  if states were lost in motion (0.02 rad/s), for 0.25 s a torque that stops the arm by
-            its model; then the resting torque; once that is sent, SILENT. It needs no state
+  STOPPING  if states were lost above 0.02 rad/s, for 0.25 s a torque that stops the arm by its
+            model; then the resting torque; once that is sent, SILENT. It needs no state
 
 1. Is the state usable? state_check.py lists what is wrong with a state, and what of it is latched.
-   Such a state, or none for 20 ms (3 periods, if longer), ends RUNNING, BRAKING and HOLDING in
-   STOPPING. For a shorter time `tick` repeats the last torque.
-2. What is unexplained? d is what was sent and the target adds, less what the motion needs by the
-   model. If a torque is measured, its differences from both are estimated, too (disturbance.py).
-3. May torques begin, in SILENT or STOPPING? Settings agree with a state if no torque is measured,
-   or if at most 10 % of each limit is unexplained. Until they do, the former settings act. After
-   20 usable states in a row, counted at all times, an arm that is to be held is BRAKING, unless it
-   is `blocked`. Any other begins the law, without a motion, ramping from G, unless it is
-   `blocked`, it needs `start`, settings do not agree, or states are over 15 ms old or so late that
-   gains would swing.
-4. Must torques end? If much is unexplained for 20 ms (disturbance.py), or a joint is too fast for
-   3 ms (watchers.py): HOLD, latched. This is judged in RUNNING; and, while the arm moves, in a
-   loop's SILENT and STOPPING, if the target adds no g(q), or (by the bound of 3) the law waits for
-   settings to agree. If braking makes a joint faster (stopping.py), or a torque is not finite:
-   REST, latched. A torque of the law or the brake is sent before 2 and 4, which change the next.
+   At such a state, or after none for 20 ms (3 periods, if longer), RUNNING, BRAKING and HOLDING go
+   to STOPPING. For a shorter time `tick` repeats the last torque.
+2. What is unexplained (disturbance.py)? d is the sum of the torque that was sent and the one that
+   the target adds, less the torque that the motion needs by the model. A measured torque is
+   unexplained as far as it differs from that sum, or from what the motion needs.
+3. May torques begin? This is asked in SILENT and STOPPING, once the last 20 states were usable (a
+   lost state begins the count anew). After the reaction HOLD the arm goes to BRAKING, unless
+   blocked. Otherwise, if `start` is not needed, nothing is blocked, states are at most 15 ms old,
+   their delay lets no gains swing (control_law.py), and settings agree with this state (no torque
+   is measured, or at most 10 % of each limit is unexplained), the law begins, by a ramp from G,
+   with no motion to follow, also while the arm moves. Changed settings act once they agree.
+4. Must torques end? In RUNNING: if much is unexplained for 20 ms (disturbance.py), or a joint is
+   too fast for 3 ms (watchers.py). In a loop's SILENT and STOPPING: the same, if the arm moves,
+   and either the target adds no g(q) or settings do not agree (then over 10 % is too much). In
+   BRAKING and HOLDING: if a joint gets faster and faster (stopping.py). In all but SILENT and
+   STOPPING: if the computed torque is not finite. Each torque goes out before 2 and 4 are asked;
+   they change the next one.
 
-  what ends torques        what follows (its reaction)        the law begins again
-  lost states (1)          REST: STOPPING                     by itself; latched: by `start`
-  a fault (4); Stop.HOLD   HOLD: BRAKING, then HOLDING        by `start`
-  `stop`; Stop.FINAL       RELEASE: BRAKING, then STOPPING    by `start`; never
-  Stop.PAUSE; .TO_ZERO     ZERO: STOPPING, not braked         when not `blocked`; by `start`
+  what ends torques               what the arm gets: reaction       the law begins again
+  lost states (1)                 REST: STOPPING                    by itself; latched: by `start`
+  unexplained, fast; Stop.HOLD    HOLD: BRAKING, then HOLDING       by `start`
+  faster and faster, not finite   REST: STOPPING, latched           by `start`
+  `stop`                          RELEASE: BRAKING, then STOPPING   by `start`
+  Stop.FINAL                      RELEASE: the same                 never
+  Stop.PAUSE                      ZERO: STOPPING, not braked        by itself when not blocked
+  Stop.TO_ZERO                    ZERO: the same                    by `start`
 
-If several things end torques, the first is named, the latest is followed, and the hardest
-condition must be met. ZERO lasts until the law begins. A loss of states that is not latched
-changes nothing of this: an arm that was to be held is held again. After REST, latched, nothing is
-judged or held. In SILENT and STOPPING a lost state latches nothing, and Stop.HOLD holds nothing.
-RELEASE lets a HOLDING arm rest at once. A network that flaps stops the arm each time.
+If several things end torques, `status` names the first, the latest gives the reaction, and the
+hardest condition (by itself, `start`, never) must be met. But ZERO lasts until the law begins, and
+after a loss that is not latched the former reaction goes on: a held arm is held again. After ZERO
+or a latched REST 4 judges nothing, and after a latched REST no arm is held. In SILENT and STOPPING
+a lost state latches nothing, and Stop.HOLD catches no arm. `stop` lets a HOLDING arm rest at once.
 
-`start` forgets what ended torques; in HOLDING the law begins at once, ramping from the torque that
-holds. It raises if 3 forbids that, while an arm is to be held but is not HOLDING, and after FINAL.
-`reset` forgets all but a user's stop and that settings agreed. Changed settings act in RUNNING by
-a ramp. In BRAKING and HOLDING d takes up the difference, and gains wait for `start`. Otherwise 3
-says when they act; in a loop by a ramp, too. The target changes only in SILENT.
+`start` forgets what ended torques, and the law begins by 3; in HOLDING at once, by a ramp from the
+torque that holds. It raises, and changes nothing, in HOLDING if a condition of 3 fails; elsewhere
+while the arm is to be held; and after Stop.FINAL. `reset` keeps only a user's stop, and that
+settings have agreed. Changed settings act at once in RUNNING, by a ramp. In BRAKING and HOLDING d
+takes up their difference at once, but gains wait for `start`. In SILENT and STOPPING they act by
+3, in a loop by a ramp. The target changes only in SILENT.
 """
 
 from collections import deque
