@@ -10,7 +10,7 @@ the common case the law begins by itself after some good states, and acts until 
 - G is the part of g(q) that must be sent: all, or none if the target (fci, franka_gazebo) adds it.
 - The *resting torque* is zero in three cases: the target adds g(q); the reaction is ZERO; or no
   state has agreed with settings yet (3). Otherwise it is g(q), plus d (2) after the reaction HOLD;
-  q is where the arm was last seen in a good state, or STOPPING has probably taken it.
+  q is the last good state's, or where STOPPING has by its model taken the arm.
 - *Blocked* means that the caller has given a reason for which no torque may begin, as when nobody
   applies it. *Latched* means that the law begins again only after `start`.
 - Each torque is within the torque limits, and within 1000 N m/s of the last one. Only the very
@@ -34,13 +34,14 @@ the common case the law begins by itself after some good states, and acts until 
    unexplained as far as it differs from that sum, or from what the motion needs.
 3. May torques begin? This is asked in SILENT and STOPPING, once the last 20 states were usable (a
    lost state begins the count anew). After the reaction HOLD the arm goes to BRAKING, unless
-   blocked. Otherwise, if `start` is not needed, nothing is blocked, states are at most 15 ms old,
-   their delay lets no gains swing (control_law.py), and settings agree with this state (no torque
-   is measured, or at most 10 % of each limit is unexplained), the law begins, by a ramp from G,
-   with no motion to follow, also while the arm moves. Changed settings act once they agree.
+   blocked. Otherwise the law begins, even on a moving arm, by a ramp from G, with no motion to
+   follow, if: `start` is not needed; nothing is blocked; states are at most 15 ms old; their delay
+   lets no gains swing (control_law.py); and settings agree with this state, which means that no
+   torque is measured, or at most 10 % of each limit is unexplained. Changed settings act once they
+   agree.
 4. Must torques end? In RUNNING: if much is unexplained for 20 ms (disturbance.py), or a joint is
-   too fast for 3 ms (watchers.py). In a loop's SILENT and STOPPING: the same, if the arm moves,
-   and either the target adds no g(q) or settings do not agree (then over 10 % is too much). In
+   too fast for 3 ms (watchers.py). In a loop's SILENT and STOPPING, while the arm moves: the
+   same, if the target adds no g(q), or if settings do not agree (over 10 % is then too much). In
    BRAKING and HOLDING: if a joint gets faster and faster (stopping.py). In all but SILENT and
    STOPPING: if the computed torque is not finite. Each torque goes out before 2 and 4 are asked;
    they change the next one.
@@ -55,17 +56,17 @@ the common case the law begins by itself after some good states, and acts until 
   Stop.TO_ZERO                    ZERO: the same                    by `start`
 
 If several things end torques, `status` names the first, the latest gives the reaction, and the
-hardest condition (by itself, `start`, never) must be met. But ZERO lasts until the law begins, and
-after a loss that is not latched the former reaction goes on: a held arm is held again. After ZERO
-or a latched REST 4 judges nothing, and after a latched REST no arm is held. In SILENT and STOPPING
-a lost state latches nothing, and Stop.HOLD catches no arm. `stop` lets a HOLDING arm rest at once.
+hardest condition (by itself, `start`, never) must be met. Two exceptions: ZERO lasts until the law
+begins; a loss that is not latched keeps the former reaction, so that a held arm is held again.
+After ZERO or a latched REST 4 judges nothing. In SILENT and STOPPING a lost state latches nothing,
+and Stop.HOLD acts as REST. `stop` lets a HOLDING arm rest at once.
 
 `start` forgets what ended torques, and the law begins by 3; in HOLDING at once, by a ramp from the
-torque that holds. It raises, and changes nothing, in HOLDING if a condition of 3 fails; elsewhere
-while the arm is to be held; and after Stop.FINAL. `reset` keeps only a user's stop, and that
-settings have agreed. Changed settings act at once in RUNNING, by a ramp. In BRAKING and HOLDING d
-takes up their difference at once, but gains wait for `start`. In SILENT and STOPPING they act by
-3, in a loop by a ramp. The target changes only in SILENT.
+torque that holds. It raises, and changes nothing: after Stop.FINAL; in HOLDING if a condition of
+3 fails; in other states if the reaction is HOLD. `reset` keeps only a user's stop, and that
+settings have agreed. Changed settings act at once in RUNNING, by a ramp. In BRAKING and HOLDING
+gains wait for `start`; the rest acts at once, offset by d. In SILENT and STOPPING they act by 3,
+in a loop by a ramp. The target changes only in SILENT.
 """
 
 from collections import deque
