@@ -24,7 +24,7 @@ from .arm.load_questions import hand_questions, payload_questions
 from .arm.payload import as_payload, payload_array, payload_from_array
 from .arrays import ArrayLike
 from .constants import AS_LISTED
-from .errors import ArmWarning, DescriptionError, UrdfWarning
+from .errors import ArmWarning, DescriptionError, list_text, UrdfWarning
 from .files import write_text
 from .urdf.mjcf_writer import mjcf_text
 from .urdf.writer import urdf_text
@@ -118,12 +118,19 @@ def load_arm(
 
         read = import_urdf(arm, joint_names=joints, held=held, tip=tip, prefix=prefix, xacro=xacro)
         description = with_hand(read, hand)
-    elif any(one is not None and len(one) for one in (joints, held, tip, xacro)):
-        raise DescriptionError(
-            f'{arm} is no URDF or MJCF: joints and flange cannot be chosen, and it has no '
-            'arguments; leave joints, held, tip and xacro out.'
-        )
     else:
+        of_files = {
+            'joints (--joints)': joints,
+            'held (--hold)': held,
+            'tip (--tip)': tip,
+            'xacro (NAME:=VALUE)': xacro,
+        }
+        given = [name for name, value in of_files.items() if value is not None and len(value)]
+        if given:
+            raise DescriptionError(
+                f'{arm} is no URDF or MJCF, which alone can have {list_text(given)}; leave that '
+                'out, or give the URDF or MJCF.'
+            )
         description = arm_file.load(arm, inertial_set, hand=hand, prefix=prefix, repair=repair)
     if payload is not None:
         body = as_payload(payload)

@@ -186,6 +186,8 @@ def _reloaded_arm(file_text: str, arm: ArmDescription) -> ArmDescription:
 
 def export_arm(arm: ArmChoice, options: Options) -> int:
     """Print or write the arm, its friction or its load, in the format of --format; return 0."""
+    if options.output is None:
+        forbid_without('--output', 'force')
     require_not_existing(options.output, options.force)
     output = options.output
     form = options.form
@@ -194,6 +196,11 @@ def export_arm(arm: ArmChoice, options: Options) -> int:
         form = 'mjcf'
     if form != 'mjcf':
         forbid_without('--format mjcf', 'ideal')
+    if form in FRICTION_WRITERS:
+        alone = f'--format {form}, which holds the friction of the joints alone'
+        forbid_options(alone, 'hand', 'payload', 'prefix')
+    if form == 'desk':
+        forbid_options('--format desk, which names no joint', 'prefix')
     texts = {
         **FRICTION_WRITERS,
         'controller': controller_arm_text,

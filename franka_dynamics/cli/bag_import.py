@@ -5,15 +5,16 @@
 from dataclasses import replace
 from os.path import splitext
 
+import click
 import numpy as np
 
-from .choices import ArmChoice, BagReader, forbid_options, Options
+from .choices import ArmChoice, BagReader, forbid_options, forbid_without, Options
 from .console import echo, echo_each, print_rich, ProgressBar
 from .options import new_bag_path
 from ..recordings.log_file import read_log
 from ..recordings.log_import import import_log
 from ..recordings.log_table import LogTable
-from ..recordings.options import ColumnMap, LOG_LAYOUTS
+from ..recordings.options import ColumnMap, DERIVED_VELOCITY, LOG_LAYOUTS
 from ..recordings.plausibility import plausibility_warnings, require_plausible_units
 from ..recordings.recording import write_recording
 from ..recordings.rosbag import DEFAULT_JOINT_STATE_TOPIC
@@ -26,12 +27,18 @@ _ROW_OPTIONS = 'episode', 'skip_incomplete'
 def run(arm: ArmChoice, reader: BagReader, columns: ColumnMap, options: Options) -> int:
     """Write a bag from logs, print size and warnings (with --list only columns); return 0."""
     if options.columns_only:
+        others = click.get_current_context().params.keys() - {'log', 'columns_only'}
+        forbid_options('--list, which prints columns and writes nothing', *sorted(others))
         print_rich(_contents_table(read_log(*options.log)))
         return 0
     if options.layout is not None:
         reading = {name: getattr(columns, name) for name in _ROW_OPTIONS}
         forbid_options('--layout, which says it', *vars(columns).keys() - reading.keys())
         columns = replace(LOG_LAYOUTS[options.layout], **reading)
+    if columns.velocity == DERIVED_VELOCITY:
+        forbid_options(f'--velocity {DERIVED_VELOCITY}, which is in rad/s', 'velocity_unit')
+    if columns.stamp is None:
+        forbid_without('--stamp', 'stamp_unit')
     description = arm.load()
     bag = options.output or new_bag_path(splitext(options.log[0])[0])
     with ProgressBar() as bar:

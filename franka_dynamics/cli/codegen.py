@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 from rich.progress import track
 
-from .choices import ArmChoice, forbid_options, Options
+from .choices import ArmChoice, forbid_options, forbid_without, Options
 from .console import echo, echo_each, make_console, print_or_write, print_rich
 from ..codegen.c_code import c_header, cuda_source
 from ..codegen.equations import customised_equations
@@ -24,6 +24,29 @@ from ..cpp_package.package import copy_controller_package
 from ..errors import SettingsError
 from ..report.elements import Table
 
+# Quantities of geometry alone: the code holds neither inertias nor gravity.
+_GEOMETRIC = {
+    Quantity.FLANGE_POSE,
+    Quantity.JACOBIAN,
+    Quantity.BIAS_ACCELERATION,
+    Quantity.FRAMES,
+}
+# Quantities whose code has numbers of gravity.
+_WITH_GRAVITY = {
+    Quantity.INVERSE_DYNAMICS,
+    Quantity.NONLINEAR_EFFECTS,
+    Quantity.GRAVITY,
+    Quantity.DERIVATIVES,
+    Quantity.FORWARD_DYNAMICS,
+    Quantity.REGRESSOR,
+}
+# Quantities that belong to --frame.
+_OF_A_FRAME = {
+    Quantity.FLANGE_POSE,
+    Quantity.JACOBIAN,
+    Quantity.BIAS_ACCELERATION,
+    Quantity.OPERATIONAL_SPACE_INERTIA,
+}
 _LANGUAGES: dict[str, tuple[Callable[..., str], str]] = {
     'c': (c_header, '.h'),
     'cuda': (cuda_source, '.cuh'),
@@ -36,14 +59,11 @@ def run(arm: ArmChoice, options: Options) -> int:
     require_distinct_quantities(options.quantities)
     if options.package:
         return _copy_cpp_package(options.output)
-    if options.language == 'python':
-        forbid_options('--language python, whose numbers are double', 'precision')
-    if options.parameters == 'run_time':
-        forbid_options('--parameters run_time: gravity is set then', 'gravity')
+    kinds = [Quantity(name) for name in options.quantities]
+    _forbid_options_without_effect(options, {*kinds})
     description = arm.load()
     if not description.urdf:  # loading a URDF has warned of them
         echo_each(description.inconsistencies(), 'warning')
-    kinds = [Quantity(name) for name in options.quantities]
     place = int(options.frame) if options.frame.isdecimal() else options.frame
     mode = ParameterMode(options.parameters)
     listed = [
@@ -60,6 +80,25 @@ def run(arm: ArmChoice, options: Options) -> int:
     rows = [(each.quantity.value, *operation_count(each.program)) for each in listed]
     print_rich(Table(title, ('equations', 'multiplications', 'additions'), rows))
     return 0
+
+
+def _forbid_options_without_effect(options: Options, kinds: set[Quantity]) -> None:
+    """Raise click.UsageError for an option that changes nothing of the code of `kinds`."""
+    if options.output is None:
+        forbid_without('--output', 'language', 'precision', 'name')
+    if options.language == 'python':
+        forbid_options('--language python, whose numbers are double', 'precision')
+    chosen = f'--quantity {",".join(options.quantities)}'
+    if not kinds & _OF_A_FRAME:
+        forbid_options(f'{chosen}, which has no frame', 'frame')
+    if not kinds & _WITH_GRAVITY:
+        forbid_options(f'{chosen}, without gravity', 'gravity')
+    if kinds <= {*_GEOMETRIC, Quantity.REGRESSOR}:
+        without = f'{chosen}, without inertias'
+        forbid_options(without, 'parameters', 'inertial_set', 'payload')
+    if options.parameters == ParameterMode.RUN_TIME.value:
+        later = '--parameters run_time: inertias and gravity are set then'
+        forbid_options(later, 'gravity', 'inertial_set', 'payload')
 
 
 def _copy_cpp_package(output: Path | None) -> int:

@@ -188,7 +188,7 @@ def bag() -> None:
 @shared.node_option
 @shared.topic_options
 @shared.arm_prefix_option()
-@shared.arm_options
+@shared.arm_chain_options
 def record_bag() -> None:
     """
     Record joint states, commands and more; check the recording.
@@ -223,7 +223,7 @@ def record_bag() -> None:
 @shared.effort_scale_option
 @shared.options_as('columns', logs.ColumnMap)
 @shared.bag_options
-@shared.arm_payload_options
+@shared.arm_chain_options
 def import_log() -> None:
     """
     Convert a log to a rosbag2 of joint states.
@@ -288,7 +288,7 @@ def _csv_path(text: str) -> Path:
 @option('--target-filter', 'cut-off of a low-pass on its targets [Hz]', Number())
 @shared.bag_and_stamp_options
 @shared.signal_options
-@shared.arm_payload_options
+@shared.arm_file_payload_options
 def replay_bag() -> None:
     """
     Compare recorded torques with those of each model and hand.

@@ -16,7 +16,7 @@ import shlex
 import numpy as np
 import yaml
 
-from .choices import ArmChoice, BagReader, Options, require_installed
+from .choices import ArmChoice, BagReader, forbid_without, Options, require_installed
 from .console import echo, echo_each, print_rich, ProgressBar, write_json
 from ..arm import ArmDescription
 from ..arrays import Array
@@ -155,6 +155,8 @@ def _executor_of_workers(workers: str) -> Iterator[Executor | None]:
 
 def plan(arm: ArmChoice, reader: BagReader, limits: ExcitationLimits, options: Options) -> int:
     """Write an excitation trajectory; return 1 if it leaves essential parameters unidentified."""
+    if not options.given:
+        forbid_without('--given', 'joint_names', 'topic')
     description = arm.load()
     first = options.start or description.home
     times = options.repetitions or MIN_REPETITIONS

@@ -118,7 +118,7 @@ def doctor() -> None:
 @option('--host', 'address to serve; 0.0.0.0: everybody in the network', default='127.0.0.1')
 @option('--port', 'port, or the next free one', click.IntRange(0, 65535), default=8080)
 @shared.bag_and_stamp_options
-@shared.arm_options
+@shared.arm_hand_options
 def view() -> None:
     """
     Show an arm in the browser, from the running system or from a bag.

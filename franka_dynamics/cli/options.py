@@ -340,15 +340,16 @@ held_joints_option = option(
     'held',
 )
 _chain_options = with_options(_arm_option, joints_option, held_joints_option, with_xacro_arguments)
-arm_payload_options = options_as('arm', ArmChoice, _chain_options, _payload_option)
+arm_chain_options = options_as('arm', ArmChoice, _chain_options)
+_hand_option = option(
+    '--hand',
+    "shipped, a file, Desk's .json, none",
+    ShippedNameOrPath('hands'),
+    default=AS_LISTED,
+    show_default="the arm's own; of sim and demo franka_hand",
+)
 _inertia_options = with_options(
-    option(
-        '--hand',
-        "shipped, a file, Desk's .json, none",
-        ShippedNameOrPath('hands'),
-        default=AS_LISTED,
-        show_default="the arm's own; of sim and demo franka_hand",
-    ),
+    _hand_option,
     option(
         '--set',
         "one of the arm's inertial sets (default: its own)",
@@ -358,6 +359,9 @@ _inertia_options = with_options(
 )
 _arm_file_option = option('--arm', 'shipped, or an arm file', ARM_TYPE, default='fr3')
 arm_file_options = options_as('arm', ArmChoice, _arm_file_option, _inertia_options)
+arm_file_payload_options = options_as('arm', ArmChoice, _arm_file_option, _payload_option)
+# Of the inertias a view shows the hand alone.
+arm_hand_options = options_as('arm', ArmChoice, _chain_options, _hand_option)
 arm_options = options_as('arm', ArmChoice, _chain_options, _inertia_options)
 joint_names_option = option(
     '--joint-names', "the joints' names in the bag, base to tip", CommaList('NAME,...')

@@ -3,7 +3,8 @@
 """
 The work of `payload-from-mesh` and `identify payload`, which compute a load's parameters.
 
-The load is that of a CAD mesh, or is found from recordings with and without it.
+The load is that of a CAD mesh, or is found from recordings with and without it. `identify payload
+--plan` writes the motion to record.
 """
 
 from collections.abc import Sequence
@@ -117,7 +118,8 @@ def plan_or_identify_payload(
     """Identify a payload from bags, or with --plan write the motion to record; return 0."""
     recorded = ('without', 'loaded', 'known_mass', 'effort_scale', 'output', 'desk')
     if options.plan is not None:
-        forbid_options('--plan: nothing is recorded yet', *recorded)
+        bags = vars(reader).keys()
+        forbid_options('--plan: nothing is recorded yet', *recorded, *bags)
         return _plan_rest_poses(arm, limits, options)
     forbid_without('--plan', 'pose_count', 'start', 'table_height', 'clearance', 'tool_length')
     for name, given in (('--without', options.without), ('--with', options.loaded)):

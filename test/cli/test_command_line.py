@@ -333,6 +333,27 @@ arm show fr3 --arm fer
 arm compare fr3 fer side:=left
 arm compare fr3.urdf fr3.urdf --set gaz2019
 arm check fer --arm fr3
+arm check fr3 fer --all
+arm export --arm fer --force
+arm export --arm fer --format franky --hand franka_hand
+arm export --arm fer --format crisp --payload 1,0,0,0.1
+arm export --arm fer --format desk --hand franka_hand --arm-prefix left_
+bag import log.csv --list --output new
+bag import log.csv --list --position q{}
+bag import log.csv --position q{} --velocity derived --effort tau{} --velocity-unit deg/s
+bag import log.csv --log-rate 100 --stamp-unit ms
+bag record --payload 1,0,0,0.1
+bag replay bag --arm fer --joints fer_joint1
+bag replay bag --arm fer --hold lift=0.1
+bag replay bag --arm fer side:=left
+codegen --arm fer --language c
+codegen --arm fer --output new --quantity gravity --frame hand_tcp
+codegen --arm fer --output new --quantity mass_matrix --gravity 0,0,-9.81
+codegen --arm fer --output new --quantity jacobian,frames --payload 1,0,0,0.1
+codegen --arm fer --output new --parameters run_time --set gaz2019
+identify payload --arm fer --plan new --topic joint_states
+identify plan --arm fer --output new --joint-names a
+view bag --set gaz2019
 bag import log.csv --layout droid --effort-scale 0.001
 bag import log.csv --layout droid --position-unit deg
 payload-from-mesh tool.stl --mass 1 --density 2700

@@ -319,3 +319,33 @@ def test_cuda_code_is_written_without_run_time_parameters(tmp_path):
     assert main([*command, '--parameters', 'run_time']) == 2
     with refuses(OutputError, 'run_time'):
         c_code.cuda_source([fd.customised_equations('rpr', parameters='run_time')])
+
+
+@pytest.mark.parametrize('quantity', Quantity, ids=lambda one: one.value)
+def test_an_option_that_changes_no_code_is_refused(quantity, tmp_path):
+    # The inertia at a flange needs six joints; the fewer, the quicker.
+    name = 'fer' if quantity is Quantity.OPERATIONAL_SPACE_INERTIA else 'rpr'
+    mass = '1,0,0,0.1'
+    tilted = '1,0,-9.76'
+    loaded = fd.load(name, payload=as_floats(mass))
+    frame = 7 if loaded.n == 7 else 2  # of rpr the last one is the flange
+    changes = {
+        '--gravity': (tilted, fd.customised_equations(name, quantity, as_floats(tilted))),
+        '--frame': (f'{frame}', fd.customised_equations(name, quantity, frame=frame)),
+        '--payload': (mass, fd.customised_equations(loaded, quantity)),
+    }
+    plain = python_module([fd.customised_equations(name, quantity)])
+    for option, (value, equations) in changes.items():
+        has_effect = body(python_module([equations])) != body(plain)
+        words = ['--quantity', quantity.value, '--output', str(tmp_path), option, value]
+        assert main(['codegen', '--arm', name, *words]) == (0 if has_effect else 2), option
+
+
+def as_floats(text):
+    """Return the numbers of a text with commas."""
+    return [float(one) for one in text.split(',')]
+
+
+def body(text):
+    """Return Python code without the text that describes it."""
+    return text.split('"""', 2)[2]
