@@ -52,20 +52,20 @@ def run(
     with ProgressBar() as bar:
         recording = reader.read_recording(options.bag, arms[0], bar)
         result = evaluate_replay(recording, arms, signal, fit)
-    best = result.predictions[0]
+    best = result.predictions[0]  # tracking is predicted with it, too
     tracking = None
     if options.gains:
         kd = options.damping or None
         tracking = predict_tracking(
-            result.recording, arms[0], options.gains, kd, gravity=fit.gravity
+            result.recording, best.arm, options.gains, kd, gravity=fit.gravity
         )
     laws = None
     if options.laws:
         with ProgressBar() as bar:
             laws = predict_laws(
                 result.recording,
-                arms[0],
-                _chosen_laws(options, arms[0]),
+                best.arm,
+                _chosen_laws(options, best.arm),
                 gravity=fit.gravity,
                 progress=bar.new_task('laws'),
             )
@@ -78,7 +78,7 @@ def run(
     echo_each(result.warnings, 'warning')  # before the verdict, which these may make meaningless
     _print_result(result, fit, options.everything)
     if tracking is not None or laws is not None:
-        echo(f'Tracking is predicted with {arm.title(arms[0])}.')
+        echo(f'Tracking is predicted with {arm.title(best.arm)}.')
     if tracking is not None:
         print_rich(report.tracking_error_table(tracking))
         echo(f'{report.TRACKING_CAVEAT}.')

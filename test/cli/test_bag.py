@@ -361,6 +361,17 @@ def test_the_tracking_error_of_gains_is_in_table_plot_and_json(simulate, write, 
         assert name in said
 
 
+def test_tracking_is_predicted_with_the_best_of_those_tried(simulate, write, figures):
+    carrying = fd.load('fer', 'gaz2019', hand='franka_hand')
+    bag = write(simulate(carrying, rate=100.0))
+    data = figures('bag replay --arm fer --set gaz2019 --no-plots --gains 300 --law droid', bag)
+    assert data['best']['hand'] == 'franka_hand'
+    expected = fd.predict_tracking(bag, carrying, 300.0)
+    np.testing.assert_allclose(data['tracking']['errors'], expected.errors, rtol=1e-9)
+    laws = fd.predict_laws(bag, carrying, ['droid'])
+    np.testing.assert_allclose(data['laws']['errors'], laws.errors, rtol=1e-9)
+
+
 LAW_WORDS = 'bag replay --no-plots --arm fer --set gaz2019 --hand none'
 
 
