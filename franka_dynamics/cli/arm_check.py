@@ -9,7 +9,7 @@ arms by axis, inertia and limits of each joint.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 import warnings
@@ -19,6 +19,7 @@ from .console import echo, echo_each, make_console, print_rich, write_json
 from ..arm import ArmDescription
 from ..arm.arm_file import is_urdf_or_mjcf
 from ..arm.bodies import is_file_path
+from ..arm.judgements import Judgement
 from ..errors import (
     ArmWarning,
     DescriptionError,
@@ -29,13 +30,14 @@ from ..errors import (
 from ..files import read_text
 from ..report import arm as report
 from ..report.elements import to_json_types
+from ..urdf.document import UrdfDocument
 from ..urdf.file_numbers import judge_file
 from ..urdf.mjcf import is_mjcf_text
 from ..urdf.reading import parse_robot, read_document
 from ..urdf.writer import urdf_text
 from ..validation.compare_files import read_pair, with_urdf_second
 from ..validation.comparison import compare_descriptions
-from ..validation.crosscheck import compare_formulations
+from ..validation.crosscheck import compare_formulations, CrosscheckResult
 from ..validation.torque_effect import ParameterDifference
 from ..validation.urdf_check import node_acceptance_notes
 
@@ -44,6 +46,102 @@ PASS = 'pass'
 MISMATCH = 'MISMATCH'
 NOT_PHYSICAL = 'not physical'
 NOT_READ = 'error'
+
+
+@dataclass(frozen=True)
+class CheckedArm:
+    """
+    An arm, what its comparison has found, and the doubts about its file, if it has one.
+
+    `source` names the document that was judged, `unread` is what in it no model has.
+    """
+
+    choice: ArmChoice
+    arm: ArmDescription
+    checked: CrosscheckResult
+    document: UrdfDocument | None
+    source: str
+    doubts: tuple[Judgement, ...]
+    unread: tuple[str, ...]
+
+    @property
+    def file(self) -> str:
+        """The arm's name or file, as typed."""
+        return self.choice.arm
+
+    @property
+    def impossible(self) -> list[str]:
+        """Sentences on what no real body can have."""
+        found = [f'{one}' for one in self.doubts if one.impossible]
+        return found or [*self.arm.inconsistencies()]
+
+    @property
+    def verdict(self) -> str:
+        """PASS, MISMATCH or NOT_PHYSICAL."""
+        if not self.checked.passed:
+            return MISMATCH
+        return NOT_PHYSICAL if self.impossible else PASS
+
+    def data(self) -> dict[str, Any]:
+        """Return what `--json` writes."""
+        found = {
+            'verdict': self.verdict,
+            **to_json_types(self.checked),
+            'consistency': report.link_consistency(self.arm),
+        }
+        if self.document:
+            found['doubts'] = self.doubts
+        return found
+
+    def _possible_doubts(self) -> list[Judgement]:
+        """Return doubts about what a real body may have."""
+        return [one for one in self.doubts if not one.impossible]
+
+    def _print_verdict(self) -> None:
+        """Print one line with the verdict, and what is wrong."""
+        title = self.choice.title(self.arm)
+        echo(f'{title}: {report.crosscheck_sentence(self.checked)}', self.verdict)
+        echo_each([*self.checked.findings, *self.impossible], style='red')
+
+    def print_briefly(self) -> None:
+        """Print the verdict, what is wrong and what is doubtful, as of one of several files."""
+        self._print_verdict()
+        echo_each(self._possible_doubts(), 'note')
+
+    def print_in_detail(self, *, show_all: bool) -> None:
+        """Print the verdict and all notes; with `show_all` also the tables of every quantity."""
+        self._print_verdict()
+        echo_each(report.file_reading_notes(self.checked, self.unread), 'note')
+        print_rich(*report.judgement_tables(self._possible_doubts(), self.source))
+        shown = set()
+        if self.document:
+            # What loading found, without meshes, stands in the table.
+            shown = {f'{one}' for one in judge_file(self.document)[0]}
+            if not self.doubts:
+                plausible = f'masses, tensors and effort limits of {self.source} are plausible'
+                echo(plausible, 'note')
+        notes = [one for one in self.arm.notes if one not in shown]
+        conditioning = report.conditioning_notes(self.arm)
+        echo_each((*notes, *self.arm.repairs, *conditioning), 'note')
+        if show_all:
+            print_rich(*report.crosscheck_tables(self.checked))
+
+
+@dataclass(frozen=True)
+class UnreadArm:
+    """A file that cannot be read, with the sentence that says why."""
+
+    file: str
+    error: str
+    verdict: str = NOT_READ
+
+    def data(self) -> dict[str, Any]:
+        """Return what `--json` writes."""
+        return {'verdict': self.verdict, 'error': self.error}
+
+    def print_briefly(self) -> None:
+        """Print why the file cannot be read."""
+        echo(self.error, NOT_READ)
 
 
 def check_arms(arm: ArmChoice, options: Options) -> int:
@@ -56,25 +154,36 @@ def check_arms(arm: ArmChoice, options: Options) -> int:
         forbid_options(f'{options.arms[0]}, which is checked', 'arm')
     warnings.simplefilter('ignore', ArmWarning)  # the notes say it all
     files = [file for path in options.arms for file in _model_files_in(path)]
-    alone = not options.arms or files == [options.arms[0]]
-    found = dict[str, dict[str, Any]]()
-    for file in [arm.arm] if not options.arms else files:
+    if options.arms and files != [options.arms[0]]:
+        return _check_files(files, arm, options)
+    checked = _check_arm(replace(arm, arm=files[0]) if files else arm, options)
+    write_json(options.json, checked.data())
+    checked.print_in_detail(show_all=options.everything)
+    return int(checked.verdict != PASS)
+
+
+def _check_files(files: Sequence[str], arm: ArmChoice, options: Options) -> int:
+    """Check several files, print a few lines for each; return the exit status."""
+    forbid_options('a folder or several files: one line of each is printed', 'everything')
+    found = list[CheckedArm | UnreadArm]()
+    for file in files:
         try:
-            found[file] = _check_arm(replace(arm, arm=file), options, in_detail=alone)
+            found.append(_check_arm(replace(arm, arm=file), options))
         except NoLinksError:  # macros of another file
-            if alone:
-                raise
+            continue
         except FrankaDynamicsError as error:
-            if alone:
-                raise
-            echo(error, NOT_READ)
-            found[file] = {'verdict': NOT_READ, 'error': f'{error}'}
+            found.append(UnreadArm(file, f'{error}'))
+        if options.json is None:
+            found[-1].print_briefly()
     if not found:
         raise DescriptionError(f'{options.arms[0]} has no .urdf, .urdf.xacro or MJCF; name files.')
-    counts = Counter(result['verdict'] for result in found.values())
-    if not alone:
-        write_json(options.json, found)
-        echo(f'{len(found)} files: {", ".join(f"{n} {word}" for word, n in counts.items())}.')
+    if options.json is not None:
+        # It is written before anything is printed, because `| head` can end this program.
+        write_json(options.json, {one.file: one.data() for one in found})
+        for one in found:
+            one.print_briefly()
+    counts = Counter(one.verdict for one in found)
+    echo(f'{len(found)} files: {", ".join(f"{n} {word}" for word, n in counts.items())}.')
     return FrankaDynamicsError.status if counts[NOT_READ] else int(counts.total() > counts[PASS])
 
 
@@ -90,14 +199,10 @@ def _model_files_in(path: str) -> list[str]:
     ]
 
 
-def _check_arm(arm: ArmChoice, options: Options, *, in_detail: bool) -> dict[str, Any]:
-    """
-    Compare an arm's formulations with each other and its file; print and return the result.
-
-    Without `in_detail`, for one of several files, notes are on doubtful values alone.
-    """
+def _check_arm(arm: ArmChoice, options: Options) -> CheckedArm:
+    """Compare an arm's formulations with each other and with its file; return what was found."""
     description = arm.load()
-    with make_console(stderr=True).status('comparing ...'):
+    with make_console(stderr=True).status(f'comparing {arm.arm} ...'):
         checked = compare_formulations(description, gravity=options.gravity, count=options.states)
     source = arm.arm
     document = None
@@ -107,32 +212,7 @@ def _check_arm(arm: ArmChoice, options: Options, *, in_detail: bool) -> dict[str
         source = f'{source} as arm export writes it'
         document = parse_robot(urdf_text(description), source)
     doubts, unread = judge_file(document, Path(source)) if document else ((), ())
-    impossible = [f'{one}' for one in doubts if one.impossible] or [*description.inconsistencies()]
-    verdict = MISMATCH if not checked.passed else NOT_PHYSICAL if impossible else PASS
-    consistency = report.link_consistency(description)
-    data = {'verdict': verdict, **to_json_types(checked), 'consistency': consistency}
-    data |= {'doubts': doubts} if document else {}
-    if in_detail:
-        write_json(options.json, data)
-    echo(f'{arm.title(description)}: {report.crosscheck_sentence(checked)}', verdict)
-    echo_each([*checked.findings, *impossible], style='red')
-    possible = [one for one in doubts if not one.impossible]
-    if not in_detail:
-        echo_each(possible, 'note')
-    else:
-        echo_each(report.file_reading_notes(checked, unread), 'note')
-        print_rich(*report.judgement_tables(possible, source))
-        if document and not doubts:
-            echo(f'masses, tensors and effort limits of {source} are plausible', 'note')
-        # What loading found, without meshes, stands in the table.
-        shown = {f'{one}' for one in judge_file(document)[0]} if document else ()
-        notes = (one for one in description.notes if one not in shown)
-        echo_each(
-            (*notes, *description.repairs, *report.conditioning_notes(description)),
-            'note',
-        )
-        print_rich(*(report.crosscheck_tables(checked) if options.everything else ()))
-    return data
+    return CheckedArm(arm, description, checked, document, source, doubts, unread)
 
 
 def compare_arms(options: Options) -> int:
