@@ -67,7 +67,8 @@ def _decimal_text(value: float, decimals: int = 0) -> str:
 def _torque_table(node: NodeSnapshot) -> Table:
     """Return a table of torques by joint and term, marked from 80 % of the joint's limit on."""
     terms = [term for term in TERM_HEADINGS if term in node.torques]
-    title = 'torques [N m]' if terms else 'no torque message has arrived yet'
+    unit = 'N m, of joints that slide N' if node.slides else 'N m'
+    title = f'torques [{unit}]' if terms else 'no torque message has arrived yet'
     stems = {name.rstrip('0123456789') for name in node.torque_limits}
     common = stems.pop() if len(stems) == 1 and not stems & {*node.torque_limits} else ''
     title += f' of {common}...' if common else ''

@@ -297,9 +297,11 @@ class DisturbanceMonitor:
             return None
         by_motion = shares[0, joint] > 1.0
         torque = motion if by_motion else command
+        unit = self._arm.joints[joint].kind.effort_unit
         other = 'what its motion needs'
         if self._arm.torque_deviation is not None:
-            other += f' (known to {self._arm.torque_deviation.observed[joint]:.2g} N m)'
+            known = self._arm.torque_deviation.observed[joint]
+            other += f' (known to {known:.2g} {unit})'
         if not by_motion:
             other = f'what is commanded and target {terms.profile.name} adds'
         size, most = distinct_texts(abs(torque[joint]), bound[joint], 2)
@@ -307,6 +309,7 @@ class DisturbanceMonitor:
             kind='measured' if self.has_effort else 'commanded',
             joint=self._arm.joint_names[joint],
             torque=('-' if torque[joint] < 0.0 else '+') + size,
+            unit=unit,
             other=other,
             most=most,
             causes=self._probable_causes(terms, torque, by_motion=by_motion),

@@ -79,7 +79,7 @@ class ReasonCode(str, Enum):
     )
     # The arm
     LARGE_DISTURBANCE = (
-        'the {kind} torque of {joint} departs by {torque} N m from {other} ({most} are '
+        'the {kind} torque of {joint} departs by {torque} {unit} from {other} ({most} are '
         'allowed): {causes}'
     )
     JOINT_TOO_FAST = (
@@ -155,7 +155,7 @@ class Remedy(str, Enum):
 class Cause(Enum):
     """The table of what ends torques or keeps them waiting: words, reaction and remedy."""
 
-    TORQUE_AWAITED = 'none yet: a first torque is awaited', Reaction.REST, Remedy.WAIT
+    TORQUE_AWAITED = 'nothing: torques have not begun yet', Reaction.REST, Remedy.WAIT
     STOP_REQUESTED = 'a stop', Reaction.RELEASE, Remedy.START
     STATES_LOST = (
         'joint states that cease or cannot be used',

@@ -72,11 +72,13 @@ def minor_faults(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     row, joint = np.unravel_index(int(np.argmax(part)), part.shape)
     # Efforts in another unit are a fatal fault.
     if part[row, joint] > _MAX_EFFORT_TO_LIMIT and not any(_effort_size_faults(recording, arm)):
+        unit = arm.joints[joint].kind.effort_unit
         yield (
             f'the effort of {recording.joint_names[joint]} is {recording.effort[row, joint]:.4g} '
-            f'N m at {recording.time[row]:.2f} s, far beyond its limit of '
-            f'{arm.limit("effort")[joint]:g} N m ({np.count_nonzero(part > _MAX_EFFORT_TO_LIMIT)} '
-            'such values): a collision, or values that were not measured; cut them out'
+            f'{unit} at {recording.time[row]:.2f} s, far beyond its limit of '
+            f'{arm.limit("effort")[joint]:g} {unit} '
+            f'({np.count_nonzero(part > _MAX_EFFORT_TO_LIMIT)} such values): a '
+            'collision, or values that were not measured; cut them out'
         )
     part = _speed_to_limit_ratios(recording, arm)
     row, joint = np.unravel_index(int(np.argmax(part)), part.shape)
@@ -291,11 +293,12 @@ def _effort_size_faults(recording: Recording, arm: ArmDescription) -> Iterator[s
     joint = int(np.argmax(usual))
     beyond = usual > _MAX_MEDIAN_EFFORT_TO_LIMIT
     if beyond.any():
+        unit = arm.joints[joint].kind.effort_unit
         yield (
             f'the effort of {recording.joint_names[joint]} is beyond '
             f'{_MAX_MEDIAN_EFFORT_TO_LIMIT:g} times its limit of {arm.limit("effort")[joint]:g} '
-            f'N m in most messages ({beyond.sum()} of {len(beyond)} joints): give its unit by '
-            '--effort-scale, such as 0.001 for mN m, or correct the limit in the arm file'
+            f'{unit} in most messages ({beyond.sum()} of {len(beyond)} joints): give its unit by '
+            f'--effort-scale, such as 0.001 for m{unit}, or correct the limit in the arm file'
         )
 
 

@@ -17,7 +17,7 @@ from ..arrays import Array
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.space_inertia import space_inertias
 from ..identification.base_parameters import BaseParameters, max_base_parameter_count
-from ..validation.crosscheck import COMPARED_QUANTITIES, CrosscheckResult
+from ..validation.crosscheck import CrosscheckResult
 
 _UNITS_BY_SYMBOL = {'m': 'kg', 'mX': 'kg m', 'mY': 'kg m', 'mZ': 'kg m'}
 # The condition number of M at home is 315 to 2,262 for the shipped Franka arms, and 16,841 for the
@@ -258,12 +258,11 @@ def crosscheck_tables(result: CrosscheckResult) -> tuple[Table, Table]:
     The latter has each link's mass and margins of physical consistency: the smallest eigenvalue of
     the pseudo-inertia and A + B - C of the principal moments at the centre of mass, C the largest.
     """
-    units = {quantity.name: quantity.unit for quantity in COMPARED_QUANTITIES}
     title = f'largest difference from {result.reference}, relative to the largest value'
     rows = []
     for quantity, row in result.differences.items():
         cells = (Cell(one, '' if one <= result.tolerance else 'bad') for one in row.values())
-        rows.append([f'{quantity} [{units[quantity]}]', *cells])
+        rows.append([quantity, *cells])
     quantities = Table(title, ['quantity', *headers(result.formulations, '.1e')], rows)
     eigenvalue = Header('eigenvalue of the pseudo-inertia', format='.3g')
     margin = Header('A + B - C', 'kg m^2', '.3g')

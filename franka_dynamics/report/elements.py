@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
     from rich.text import Text
 
+    from ..arm import ArmDescription
     from ..recordings.preprocessing import Motion
 
 
@@ -284,17 +285,29 @@ def figure_of_size(size_inches: tuple[float, float]) -> Any:
     return Figure(figsize=size_inches, layout='constrained')
 
 
+def effort_units(arm: 'ArmDescription') -> list[str]:
+    """Return the unit of each joint's effort: N m, or N of a joint that slides."""
+    return [joint.kind.effort_unit for joint in arm.joints]
+
+
+def effort_unit_text(arm: 'ArmDescription') -> str:
+    """Return the unit of an arm's efforts, 'N m or N' if it has joints of both kinds."""
+    return ' or '.join(dict.fromkeys(effort_units(arm)))
+
+
 def torque_figure(
     motion: 'Motion',
     predicted: Array,
     model_label: str,
     joint_names: Sequence[str],
     title: str,
+    units: Sequence[str],
 ) -> Any:
     """
     Return a figure of every joint's measured torque, predicted torque and their difference.
 
-    `predicted` (samples, n) is the torque of a model [N m]; `model_label` names it in the legend.
+    `predicted` (samples, n) is the torque of a model, each joint's in its unit of `units` (n,);
+    `model_label` names it in the legend.
     """
     n = motion.q.shape[1]
     figure = figure_of_size((12.0, 1.7 * n + 0.8))
@@ -302,15 +315,16 @@ def torque_figure(
     # With NaN between pieces, so that no line bridges a gap.
     curve = partial(np.insert, obj=np.flatnonzero(np.diff(motion.piece_ids)) + 1, values=np.nan)
     time = curve(motion.time)
-    for (left, right), name, effort, model in zip(axes, joint_names, motion.effort.T, predicted.T):
+    joints = zip(axes, joint_names, units, motion.effort.T, predicted.T)
+    for (left, right), name, unit, effort, model in joints:
         residual = effort - model
         left.plot(time, curve(effort), MEASURED_COLOR, lw=1.6, label='measured, filtered')
         left.plot(time, curve(model), PREDICTED_COLOR, lw=1.0, ls='--', label=model_label)
         right.axhline(0.0, color='#aaaaaa', lw=0.6)
         right.plot(time, curve(residual), RESIDUAL_COLOR, lw=1.0)
         # The difference's root mean square is written above the axes, where it covers no curve.
-        right.set_title(f'{np.sqrt(np.mean(residual**2)):.2f} N m rms', loc='right', fontsize=8)
-        left.set_ylabel(f'{name}\n[N m]', fontsize=8)
+        right.set_title(f'{np.sqrt(np.mean(residual**2)):.2f} {unit} rms', loc='right', fontsize=8)
+        left.set_ylabel(f'{name}\n[{unit}]', fontsize=8)
         for axis in (left, right):
             axis.tick_params(labelsize=8)
             axis.grid(alpha=0.25)

@@ -103,6 +103,7 @@ def conclusion_text(result: Identification) -> str:
     own = result.arm_errors.test
     gained = result.improvement
     worst = int(np.argmax(own.per_joint))
+    worst_unit = result.start.joints[worst].kind.effort_unit
     best = result.best_published_errors
     judged = 'better' if gained.better else f'NOT better {_missed_improvement_text(result)}'
     where = _test_data_phrase(result)
@@ -110,7 +111,8 @@ def conclusion_text(result: Identification) -> str:
         verdict_headline(result.verdict),
         f'{where} the identified arm has E = {own.E:.3f} {unit} over all joints, '
         f'{own.E / result.recordings.effort_rms.E:.1%} of the efforts; '
-        f'{result.start.joint_names[worst]} is worst, {own.per_joint[worst]:.3f} N m. The best '
+        f'{result.start.joint_names[worst]} is worst, '
+        f'{own.per_joint[worst]:.3f} {worst_unit}. The best '
         f'published set, {best.name}, has {best.test.E:.3f} {unit} with friction fitted '
         f'alike: the identified arm is {judged}.',
     ]
@@ -238,7 +240,8 @@ def identification_tables(result: Identification) -> list[Table]:
     heads = headers(('all data', 'unseen', 'rigid alone'), '.3f')
     errors = [(k.name, k.train.E, Cell(k.test.E, 'strong'), k.frictionless.E) for k in sets]
     found = [Table(title, ['parameters', *heads], errors)]
-    title = f'root mean square per joint on unseen data [N m], {names[0]} to {names[-1]}'
+    effort_unit = elements.effort_unit_text(result.start)
+    title = f'root mean square per joint on unseen data [{effort_unit}], {names[0]} to {names[-1]}'
     heads = headers(map(str, range(1, len(names) + 1)), '.2f')
     joints = [(one.name, *one.test.per_joint) for one in sets]
     efforts = recordings.effort_rms.per_joint
@@ -311,14 +314,15 @@ def _motion_pictures(result: Identification, motion: Motion, name: str) -> Itera
     predicted = result.estimate.model.torque(motion, result.saved_theta)
     joints = result.start.joint_names
     arm = 'published, friction identified' if result.keeps_published_inertias else 'identified'
-    torques = elements.torque_figure(motion, predicted, arm, joints, name)
+    units = elements.effort_units(result.start)
+    torques = elements.torque_figure(motion, predicted, arm, joints, name, units)
     yield elements.picture_html(torques, f'measured and predicted torques of {name}')
     yield elements.picture_html(friction_figure(result, motion, name), f'friction of {name}')
 
 
 def friction_figure(result: Identification, motion: Motion, name: str) -> Any:
     """
-    Return a figure of each joint's friction torque [N m] over its velocity [rad/s].
+    Return a figure of each joint's friction torque over its velocity.
 
     Points are the measured torques less those of the accepted arm's rigid bodies. The curve is
     its friction while the joint slides, under the motion's mean load, the band twice its standard
@@ -361,8 +365,10 @@ def friction_figure(result: Identification, motion: Motion, name: str) -> Any:
         axis.grid(alpha=0.25)
     for axis in axes[model.n :]:
         axis.set_axis_off()
-    figure.supxlabel('velocity [rad/s]', fontsize=9)
-    figure.supylabel('friction torque [N m]', fontsize=9)
+    units = {joint.kind.position_unit: joint.kind.effort_unit for joint in result.start.joints}
+    velocities = ' or '.join(f'{unit}/s' for unit in units)
+    figure.supxlabel(f'velocity [{velocities}]', fontsize=9)
+    figure.supylabel(f'friction torque [{" or ".join(units.values())}]', fontsize=9)
     figure.legend(*axes[0].get_legend_handles_labels(), loc='outside upper right', ncols=3)
     figure.suptitle(name, x=0.01, ha='left', fontsize=11)
     return figure

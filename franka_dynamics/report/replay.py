@@ -256,7 +256,8 @@ def set_error_table(predictions: Sequence[TorquePrediction]) -> Table:
 def joint_table(predictions: Sequence[TorquePrediction], joint_names: Sequence[str]) -> Table:
     """Return a table of each set's rms torque error per joint, filtered and unfiltered."""
     joints = f'{joint_names[0]} to {joint_names[-1]}'
-    title = f'root mean square per joint [N m], {joints}: filtered, below it unfiltered effort'
+    unit = elements.effort_unit_text(predictions[0].arm)
+    title = f'root mean square per joint [{unit}], {joints}: filtered, below it unfiltered effort'
     rows: list[tuple[Any, ...]] = []
     for one in predictions:
         rows.append((one.set_and_hand, *one.error.per_joint))
@@ -276,7 +277,8 @@ def plot_torques(result: ReplayEvaluation, title: str, path: Path) -> None:
     friction = '' if best.arm.friction is None else ", with the arm file's friction"
     label = f'predicted, {best.set_and_hand}{friction}'
     title += f': E = {best.error.E:.3f} {best.error_unit.name} at {motion.options.cutoff:g} Hz'
-    figure = elements.torque_figure(motion, best.predicted_torque, label, names, title)
+    units = elements.effort_units(best.arm)
+    figure = elements.torque_figure(motion, best.predicted_torque, label, names, title, units)
     elements.save_figure(figure, path)
 
 
@@ -402,7 +404,8 @@ def save_external_torque(path: Path, result: ReplayEvaluation, gravity: list[flo
     size = ', '.join(f'{one:.2f}' for one in np.sqrt(np.mean(torque**2, axis=0)))
     normal = ', '.join(f'{one:.2f}' for one in estimator.torque_std)
     source = 'this arm, by its file,' if own is not None else 'an arm'
+    unit = elements.effort_unit_text(arm)
     return (
         f'{path}: external torque, set {arm.inertial_set}, hand {hand_name(arm.hand)}; root mean '
-        f'square {size} N m; {source} that nobody touches shows about {normal} N m'
+        f'square {size} {unit}; {source} that nobody touches shows about {normal} {unit}'
     )

@@ -15,6 +15,7 @@ from .receivers import ReceiverCheck
 from .status import (
     DiagnosticSubject,
     DurationWindow,
+    FORMER_MODEL_DIFFERENCE,
     StatusKey,
     StatusPublisher,
     StatusRow,
@@ -406,6 +407,14 @@ class FeedforwardDiagnostics(StatusPublisher):
         mass = self.controller.settings.payload[0]
         payload = f', payload {mass:g} kg' if mass else ''
         name = f'{arm.name} ({arm.inertial_set}, hand {arm.hand}{payload})'
-        limits = self._values_by_joint(StatusKey.TORQUE_LIMIT, arm.limit('effort'))
-        values = {StatusKey.MODEL_DIFFERENCE.value: self.model_difference, **limits}
+        values = {
+            StatusKey.MODEL_DIFFERENCE.value: self.model_difference,
+            FORMER_MODEL_DIFFERENCE: self.model_difference,
+        }
+        names = self.controller.joint_names
+        for joint, name, limit in zip(arm.joints, names, arm.limit('effort').tolist()):
+            unit = joint.kind.effort_unit
+            # Of a joint that slides the unit in the key was N m, and stays beside N until 0.3.
+            for each in dict.fromkeys(('N m', unit)):
+                values[StatusKey.TORQUE_LIMIT.format(name, each)] = limit
         return DiagnosticSubject.ARM, 'OK', name, values

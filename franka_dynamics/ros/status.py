@@ -50,8 +50,8 @@ class StatusKey(StrEnum):
     ARM_HELD = 'held'  # whether torques hold the receiver's arm against gravity
     REMEDY = 'to command again'
     REFUSAL_ERROR_TYPE = 'refused by'
-    TORQUE_LIMIT = 'torque limit, {} [N m]'  # of a joint
-    MODEL_DIFFERENCE = 'largest difference of the two models [N m, relative above 1 N m]'
+    TORQUE_LIMIT = 'torque limit, {} [{}]'  # of a joint, in its unit
+    MODEL_DIFFERENCE = 'largest difference of the two models, relative'
     RATE = 'rate [Hz]'
     AGE = 'age [ms]'
     STOP_COUNT = 'stops'
@@ -60,6 +60,11 @@ class StatusKey(StrEnum):
     COMMANDED_STEPS = 'steps commanded'
     MISSED_STEPS = 'steps without a new command'
     ROUND_TRIP = 'round trip {}'  # of one of DURATION_PERCENTILES
+
+
+# Former keys of values, which stand beside the present ones until this release.
+FORMER_KEYS_UNTIL = '0.3'
+FORMER_MODEL_DIFFERENCE = 'largest difference of the two models [N m, relative above 1 N m]'
 
 
 class NodeStatus(NamedTuple):
@@ -188,14 +193,20 @@ class NodeSnapshot:
 
     @property
     def torque_limits(self) -> dict[str, float]:
-        """Torque limits by joint [N m]; empty until the node has published them."""
+        """Torque limits by joint [N m or N]; empty until the node has published them."""
         status = self.statuses.get(DiagnosticSubject.ARM)
-        before, _, after = StatusKey.TORQUE_LIMIT.partition('{}')
+        before = StatusKey.TORQUE_LIMIT.partition('{}')[0]
         return {
-            key.removeprefix(before).removesuffix(after): float(value)
+            key.removeprefix(before).rpartition(' [')[0]: float(value)
             for key, value in (status.values if status else {}).items()
             if key.startswith(before)
         }
+
+    @property
+    def slides(self) -> bool:
+        """Whether a joint of the node's arm slides, so that its torques are forces [N]."""
+        status = self.statuses.get(DiagnosticSubject.ARM)
+        return any(key.endswith(' [N]') for key in (status.values if status else {}))
 
     def is_silent(self, now: float) -> bool:
         """Return whether the node's latest diagnostics are older than SILENCE_TIMEOUT_S."""

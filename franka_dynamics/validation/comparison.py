@@ -133,13 +133,22 @@ class _DifferenceCollector:
         kind 'friction', that of the second arm's friction.
         """
         differing = [pair for pair in pairs if not self._are_equal(pair)]
-        effect = 0.0
+        effect = TorqueEffect(0.0, '', 0.0)
         other = self.second if kind == 'friction' else None
         if differing and (changed or other):
             space = self.first_space
-            effect = self._probe.effect(changed or space, space, other=other).largest
+            effect = self._probe.effect(changed or space, space, other=other)
         for name, unit, first, second, _ in differing:
-            found = ParameterDifference(kind, owner, name, first, second, unit, effect)
+            found = ParameterDifference(
+                kind,
+                owner,
+                name,
+                first,
+                second,
+                unit,
+                effect.largest,
+                effect_unit=effect.unit,
+            )
             self.differences.append(found)
         return bool(differing)
 

@@ -9,18 +9,20 @@ rows, merged links or removed joints. Pinocchio's model of the whole robot is ev
 follow others by <mimic> in it or, where Pinocchio cannot read that, stand where they are held.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pinocchio as pin
 
-from ..arm import ArmDescription, LinkInertia
+from ..arm import ArmDescription, Joint, LinkInertia
 from ..arrays import Array, ArrayLike
 from ..dynamics.model import as_gravity_vector, GRAVITY
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.pinocchio_builder import pinocchio_inertia
 from ..dynamics.sampling import JointStates, sample_states
+from ..spatial import JointKind
 from ..urdf.mjcf import compile_mjcf
 from ..urdf.pinocchio_reading import pinocchio_model_of_urdf
 
@@ -135,19 +137,34 @@ def compare_with_urdf(
     moment = max(mass * reach**2, float(np.abs(M).max()))
     weight = 9.81 * mass * reach
     rows = (
-        ('the flange pose', 'm', max(1.0, reach), frames[:, -1], poses),
-        ('M', 'kg m^2', moment, ours.mass_matrix(q), M),
-        ('C dq', 'N m', moment * fastest**2, ours.coriolis(q, dq), coriolis),
-        ('g', 'N m', weight, ours.gravity(q), g),
+        ('the flange pose', max(1.0, reach), frames[:, -1], poses),
+        ('M', moment, ours.mass_matrix(q), M),
+        ('C dq', moment * fastest**2, ours.coriolis(q, dq), coriolis),
+        ('g', weight, ours.gravity(q), g),
     )
     found = []
-    for quantity, unit, scale, own, other in rows:
+    for quantity, scale, own, other in rows:
         error = np.abs(own - other)
         size = max(scale, float(np.abs(other).max()), _MIN_TERM_SIZE)
         worst = np.unravel_index(np.argmax(error), error.shape)
-        joint = description.joint_names[int(worst[1])] if unit != 'm' else ''
+        if quantity == 'the flange pose':
+            unit = 'm'
+            joint = ''
+        else:
+            # Of M the entry of two joints is the largest, of torques that of one joint.
+            joints = [description.joints[int(place)] for place in worst[1:]]
+            unit = _entry_unit(joints)
+            joint = joints[0].name
         found.append(FileDifference(quantity, unit, float(error[worst] / size), size, joint))
     return tuple(found)
+
+
+def _entry_unit(joints: Sequence[Joint]) -> str:
+    """Return the unit of one joint's torque, or of the entry of two joints in the mass matrix."""
+    if len(joints) == 1:
+        return joints[0].kind.effort_unit
+    turning = sum(joint.kind is JointKind.REVOLUTE for joint in joints)
+    return ('kg', 'kg m', 'kg m^2')[turning]
 
 
 # What MuJoCo adds to the dynamics of rigid bodies, as its model names it.

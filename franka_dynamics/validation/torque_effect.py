@@ -111,21 +111,25 @@ class TorqueEffect:
     """
     Largest difference of two arms' torques at random states and on a path, and rms at the states.
 
-    `largest` is the largest difference [N m or N] and `joint` its joint; `rms` is the root mean
-    square, over the random states, of the norm of the torque difference.
+    `largest` is the largest difference, `joint` its joint and `unit` that joint's unit of effort;
+    `rms` is the root mean square, over the random states, of the norm of the torque difference.
+    `rms_unit` is its unit, or '' for an arm that has joints of both kinds.
     """
 
     largest: float
     joint: str
     rms: float
+    unit: str = 'N m'
+    rms_unit: str = 'N m'
 
     def __str__(self) -> str:
         """Return the effect in words."""
         if self.largest == 0.0:
             return 'none in any motion'
+        rms = f', {self.rms:.3g} {self.rms_unit} rms over all joints' if self.rms_unit else ''
         return (
-            f'up to {self.largest:.3g} N m (at {self.joint}), {self.rms:.3g} N m rms over '
-            f'the joint vector, at {_RANDOM_STATE_COUNT} random states within the limits'
+            f'up to {self.largest:.3g} {self.unit} (at {self.joint}){rms}, at '
+            f'{_RANDOM_STATE_COUNT} random states within the limits, the same in each run'
         )
 
 
@@ -135,14 +139,13 @@ class ParameterDifference:
     """
     One parameter in which two arm descriptions differ, with its effect on joint torques.
 
-    `kind` is geometry, link (an inertial parameter), limits, friction or inertial set. `owner` is
-    the name of a joint (for the joint or its link), 'base', 'flange', 'arm' (friction) or 'the
-    arm' (a URDF's arm as a whole); `first` and `second` are the two arms' values of `parameter`,
-    in `unit`. `torque_effect` is the largest change of a joint torque [N m or N] in the motions of
-    `TorqueSensitivity` if what differs at this place (the base, a joint's axis with what is moved
-    with it, its kind, direction or rotor, a link, the friction) is taken from the second arm; 0.0
-    if no torque changes by more than rounding. `remark` says more of the difference, if there is
-    more to say.
+    `kind` is geometry, link (an inertial parameter), limits or friction. `owner` is the name of a
+    joint (for the joint or its link), 'base', 'flange' or 'arm' (friction); `first` and `second`
+    are the two arms' values of `parameter`, in `unit`. `torque_effect` is the largest change of a
+    joint torque, in `effect_unit`, in the motions of `TorqueSensitivity` if what differs at this
+    place (the base, a joint's axis with what is moved with it, its kind, direction or rotor, a
+    link, the friction) is taken from the second arm; 0.0 if no torque changes by more than
+    rounding. `remark` says more of the difference, if there is more to say.
     """
 
     kind: str
@@ -153,6 +156,7 @@ class ParameterDifference:
     unit: str
     torque_effect: float
     remark: str = ''
+    effect_unit: str = 'N m'
 
     @property
     def has_effect(self) -> bool:
@@ -163,7 +167,7 @@ class ParameterDifference:
         """Return the difference as one sentence."""
         effect = 'no effect on torque'
         if self.has_effect:
-            effect = f'torque changes by up to {self.torque_effect:.3g} N m'
+            effect = f'torque changes by up to {self.torque_effect:.3g} {self.effect_unit}'
         here, there = distinct_texts(self.first, self.second, 6)
         return (
             f'{self.owner}: {self.parameter} is {there} instead of {here}'
@@ -203,9 +207,12 @@ class TorqueSensitivity:
             change += self._friction_torque(other) - self._friction_torque(self._reference)
         change[np.abs(change) <= self._rounding_torque] = 0.0
         worst = np.abs(change).max(axis=0)
-        joint = self._reference.joint_names[int(worst.argmax())]
+        joint = self._reference.joints[int(worst.argmax())]
         rms = float(np.sqrt(np.mean(np.sum(change[:_RANDOM_STATE_COUNT] ** 2, axis=1))))
-        return TorqueEffect(float(worst.max()), joint, rms)
+        units = {one.kind.effort_unit for one in self._reference.joints}
+        rms_unit = units.pop() if len(units) == 1 else ''
+        unit = joint.kind.effort_unit
+        return TorqueEffect(float(worst.max()), joint.name, rms, unit, rms_unit)
 
     def _rigid_body_torque(self, arm: SpaceFrameArm) -> Array:
         """Return an arm's rigid-body torques at the random states, (states, n) [N m]."""

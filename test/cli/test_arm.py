@@ -3,6 +3,7 @@
 """`arm show`, `check`, `compare`, `export`, `import`: figures, files, verdicts, exit statuses."""
 
 from dataclasses import replace
+import json
 import re
 import xml.etree.ElementTree as ElementTree
 
@@ -14,7 +15,7 @@ import franka_dynamics as fd
 from franka_dynamics.arm import available_arms, load
 from franka_dynamics.arm_io import save
 from franka_dynamics.cli import arm_check, arm_files
-from franka_dynamics.cli.main import main
+from franka_dynamics.cli.main import EXIT_INTERRUPTED, main
 from franka_dynamics.dynamics.regressor import parameter_vector
 from franka_dynamics.errors import InertiaError
 from franka_dynamics.files import share_directory
@@ -159,6 +160,18 @@ def test_hands_that_differ_are_named(tmp_path, answered):
     status, said = answered('arm compare fr3', tmp_path / 'mine.yaml')
     assert status == 1 and '--hand franka_hand' in said
     assert answered('arm compare --hand franka_hand fr3', tmp_path / 'mine.yaml')[0] == 0
+
+
+def test_the_effect_on_a_sliding_joint_is_a_force(tmp_path, told):
+    turning, sliding, last = fd.load('rpr').joints
+    # A rotor acts on its own joint alone.
+    joints = (turning, replace(sliding, rotor_inertia=sliding.rotor_inertia + 1.0), last)
+    save(replace(fd.load('rpr'), joints=joints), tmp_path / 'heavier.yaml')
+    status, _, data = told('arm compare rpr', tmp_path / 'heavier.yaml')
+    assert status == 1
+    total = data['total_effect']
+    assert (total['joint'], total['unit'], total['rms_unit']) == (sliding.name, 'N', '')
+    assert [one['effect_unit'] for one in data['differences']] == ['N']
 
 
 def test_geometry_of_links_without_inertials_is_compared(urdf, told):
@@ -426,7 +439,7 @@ def test_files_and_folders_are_checked_one_after_another(tmp_path, told, refused
         (folder / name).write_text(text, 'utf-8')
     fr3 = tmp_path / 'fr3.urdf'
     fr3.write_text(urdf_text(fd.load('fr3')), 'utf-8')
-    status, said, data = told('arm check --states 7 --all', folder, fr3, 'fr3')
+    status, said, data = told('arm check --states 7', folder, fr3, 'fr3')
     verdicts = {path.removeprefix(f'{folder}/'): one['verdict'] for path, one in data.items()}
     assert verdicts == {
         **{'a/own.urdf': 'pass', 'heavy.urdf': 'pass', f'{fr3}': 'pass', 'fr3': 'pass'},
@@ -439,6 +452,22 @@ def test_files_and_folders_are_checked_one_after_another(tmp_path, told, refused
     (tmp_path / 'empty').mkdir()
     said = refused('arm check', tmp_path / 'empty')
     assert f'{tmp_path}/empty' in said and '.urdf.xacro' in said
+
+
+def test_json_of_several_files_is_written_before_text(tmp_path, monkeypatch, capsys):
+    path = tmp_path / 'figures.json'
+    command = ('arm', 'check', 'rpr', 'fr3', '--states', '2', '--json')
+    assert main(command) == 0
+    alone = capsys.readouterr().out
+    assert [one['verdict'] for one in json.loads(alone).values()] == ['pass', 'pass']
+
+    def end(*_):
+        """End the program at its first line, as `| head` can."""
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(arm_check, 'echo', end)
+    assert main([*command, f'{path}']) == EXIT_INTERRUPTED
+    assert json.loads(path.read_text()) == json.loads(alone)
 
 
 @pytest.mark.parametrize('command', ['arm show', 'codegen', 'arm export'])

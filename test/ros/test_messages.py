@@ -18,6 +18,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+import franka_dynamics as fd
 from franka_dynamics import errors
 from franka_dynamics.arm.payload import payload_from_array
 from franka_dynamics.control.ending import ReasonCode
@@ -27,11 +28,11 @@ from franka_dynamics.dynamics.external_torque import WrenchEstimator
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.motion.planning import MAX_POINT_COUNT
 from franka_dynamics.motion.reference import ReferenceEvent, ReferenceState
-from franka_dynamics.ros import diagnostics, messages, trajectory_messages
+from franka_dynamics.ros import diagnostics, messages, status, trajectory_messages
 from franka_dynamics.ros.controller_factory import arm_and_urdf_from_parameters
 from franka_dynamics.ros.diagnostics import FeedforwardDiagnostics
 from franka_dynamics.ros.parameter_tables import parameter_specs
-from franka_dynamics.ros.status import DiagnosticSubject, NodeStatus
+from franka_dynamics.ros.status import DiagnosticSubject, NodeStatus, StatusKey
 from franka_dynamics.ros.term_publishers import TERM_TOPICS, TermPublishers
 from franka_dynamics.ros.topic_listener import full_name
 from franka_dynamics.ros.trajectory_messages import parse_request, read_trajectory_file
@@ -481,6 +482,26 @@ class Publishers:
 def told():
     limits = StateLimits(max_state_age=0.0)
     return Publishers(Feedforward(FER, limits=limits, applied_when_silent=False))
+
+
+def test_limits_have_the_unit_of_their_joint():
+    arm = fd.load('rpr')
+    row = Publishers(Feedforward(arm)).diagnostic_rows()[DiagnosticSubject.ARM]
+    snapshot = status.NodeSnapshot('feedforward')
+    snapshot.store_status(row, 0.0)
+    assert snapshot.slides
+    assert snapshot.torque_limits == dict(zip(arm.joint_names, arm.limit('effort')))
+    assert 'torque limit, rpr_joint2 [N]' in row.values
+    assert 'torque limit, rpr_joint1 [N m]' in row.values
+    assert 'torque limit, rpr_joint1 [N]' not in row.values
+
+
+def test_former_keys_stand_beside_the_present_until_their_release():
+    assert fd.__version__ < status.FORMER_KEYS_UNTIL
+    row = Publishers(Feedforward(fd.load('rpr'))).diagnostic_rows()[DiagnosticSubject.ARM]
+    present = row.values[StatusKey.MODEL_DIFFERENCE]
+    assert row.values[status.FORMER_MODEL_DIFFERENCE] == present
+    assert 'torque limit, rpr_joint2 [N m]' in row.values
 
 
 def test_a_push_is_told_as_torques_and_wrench(told):
