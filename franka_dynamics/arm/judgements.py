@@ -589,6 +589,18 @@ def judge(subject: FileNumbers | ArmDescription) -> Iterator[Judgement]:
             )
 
 
+def signs_of_unknown_masses(judged: Sequence[Judgement], link_count: int) -> tuple[str, ...]:
+    """
+    Return sentences on numbers that nobody has measured, if most links of an arm have such ones.
+
+    Then nobody knows the arm's masses. Where fewer links have them, as two unlike wrists that
+    share a tensor, the masses may have been measured.
+    """
+    found = [one for one in judged if one.is_unmeasured]
+    names = {name for one in found for name in one.names}
+    return tuple(map(str, found)) if 2 * len(names) > link_count else ()
+
+
 def require_si_units(arm: ArmDescription, error_prefix: str) -> None:
     """Raise DescriptionError, after `error_prefix`, if values seem to be in another unit."""
     for one in judge(arm):

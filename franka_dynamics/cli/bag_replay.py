@@ -156,6 +156,8 @@ def _print_result(result: ReplayEvaluation, fit: IdentificationOptions, show_all
     doubts = (f'{arm.inertial_set}: {one}' for arm in arms for one in arm.inconsistencies())
     echo_each(dict.fromkeys(doubts), 'warning')
     echo(report.samples_sentence(recording, result.motion))
+    if rests := report.rest_sentence(fits[0], result.motion):
+        echo(rests, 'note')
     echo_each(result.motion.remarks, 'note')
     print_rich(report.set_error_table(shown), report.joint_table(shown, recording.joint_names))
     echo(f'{report.TORQUE_ERROR_DEFINITION}. {report.fit_quality_sentence(fits[0])}')

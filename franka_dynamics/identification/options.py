@@ -101,14 +101,18 @@ class IdentificationOptions:
         return replace(scaled, effort=scaled.effort + gravity)
 
     def torque_model(self, start: 'ArmDescription') -> 'TorqueModel':
-        """Return the torque model of an arm with the options' gravity, friction and rotors."""
+        """
+        Return the torque model of an arm with the options' gravity, friction and rotors.
+
+        Rotors that the arm states are identified, too: without them links would seem heavier.
+        """
         from .torque_model import SLIP_REACHES_RAD, TorqueModel
 
         reaches = SLIP_REACHES_RAD if self.friction == MAXWELL_SLIP else ()
         return TorqueModel.for_arm(
             start,
             gravity=self.gravity,
-            rotor_inertia=self.rotor_inertia,
+            rotor_inertia=self.rotor_inertia or any(one.rotor_inertia for one in start.joints),
             slip_reaches=reaches,
         )
 

@@ -338,7 +338,8 @@ def identified_arm_text(result: Identification, payload: PayloadLike | None = No
     names = result.recordings.names
     shown = ', '.join(names[:5]) + (f' and {len(names) - 5} more' if len(names) > 5 else '')
     origin = f'identified by franka-dynamics from {shown}'
-    arm = replace(result.arm, inertial_set=IDENTIFIED_SET_NAME)
+    # What the starting set did not know of masses, the recordings have told.
+    arm = replace(result.arm, inertial_set=IDENTIFIED_SET_NAME, unmeasured=())
     source = origin
     title = f'{result.arm.name}, identified'
     notes = [_torque_error_note(result), *_fit_notes(result), *_warning_notes(result)]
@@ -411,7 +412,11 @@ def added_gravity_sentence(result: Identification) -> str:
 
 def _warning_notes(result: Identification) -> Iterator[str]:
     """Yield an arm file's note on the warnings of its recordings, if there are any."""
-    asks = [f'asks: {one.kind} {one.values[0]:.3g}' for one in result.verdict.questions]
+    # A question about masses that nobody knows has no value.
+    asks = [
+        ' '.join((f'asks: {one.kind}', *(f'{value:.3g}' for value in one.values[:1])))
+        for one in result.verdict.questions
+    ]
     doubts = [f'{one.name}: {text}' for one in result.recordings.notes for text in one.warnings]
     warnings = [*asks, *result.recordings.remarks, *doubts]
     if warnings:

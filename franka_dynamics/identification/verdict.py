@@ -64,6 +64,7 @@ from .summary import (
 from .torque_model import MAX_OFFSET_STD_COUNT, TorqueModel
 from .. import former_names
 from ..arm import ArmDescription
+from ..arm.friction import grows_with_load
 from ..arrays import Array
 from ..recordings.options import SignalOptions
 from ..recordings.plausibility import (
@@ -180,9 +181,11 @@ def _state_fault_verdict(
     Return a verdict that names the likeliest state fault or, if unclear, suspects joints.
 
     The joints of the second likeliest are suspected as well. `rival_log_bayes_factor` is that
-    of faults with columns; an `ambiguous` fault is not clear, whatever it is.
+    of faults with columns; an `ambiguous` fault is not clear, whatever it is, nor is one that
+    makes masses likelier, but predicts no torque better.
     """
     best = fits[0]
+    ambiguous = ambiguous or best.error_after >= best.error_before
     second = fits[1] if len(fits) > 1 else None
     rival = max(rival_log_bayes_factor, second.log_bayes_factor if second else -np.inf)
     if not ambiguous and best.log_bayes_factor > rival + _MIN_CLEAR_LOG_BAYES_FACTOR:
@@ -398,6 +401,8 @@ def evaluate_replay(
         # Starts from the hand that fits best; `identify arm` starts from the hand of its options.
         alike = [one for one in arms if one.hand == fits[0].arm.hand]
         model = options.torque_model(alike[0])
+        if grows_with_load(alike[0].friction):
+            model = model.with_load_friction(model.base.values())
         name = Path(recording.source).name
         verdict = judge_motion(motion, model, alike, name)
     doubts = (*wrong, *minor_faults(measured, arms[0]))

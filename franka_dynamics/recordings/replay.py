@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .preprocessing import Motion
+from .preprocessing import Motion, moving_mask
 from .. import former_names
 from ..arm import ArmDescription, JointKind
 from ..arm.bodies import hand_name, NO_HAND
@@ -91,7 +91,9 @@ class TorquePrediction:
 
     `predicted_torque` is M ddq + C dq + g plus any friction of the arm file, (N, n) [N m]. `error`
     compares `predicted_torque` with the filtered effort, `unfiltered_error` with the resampled
-    effort. `frictionless_error` compares M ddq + C dq + g with the filtered effort.
+    effort. `frictionless_error` compares M ddq + C dq + g with the filtered effort. `moving_error`
+    is `error` over the samples at which a joint moves, as an identification compares them; None if
+    none does.
     `squared_residuals`, (N,), are sums over joints of (filtered effort - `predicted_torque`)^2, in
     the square of `error_unit`.
     """
@@ -103,6 +105,7 @@ class TorquePrediction:
     frictionless_error: ResidualRms
     squared_residuals: Array
     error_unit: TorqueErrorUnit
+    moving_error: ResidualRms | None
 
     @property
     def set_and_hand(self) -> str:
@@ -128,7 +131,9 @@ def predict_torque(
     residuals = residual, motion.effort_unfiltered - predicted, motion.effort - rigid
     whole, unfiltered, bodies = (ResidualRms.from_residuals(one, unit) for one in residuals)
     squares = np.square(residual) @ np.square(unit.factors)
-    return TorquePrediction(arm, predicted, whole, unfiltered, bodies, squares, unit)
+    moves = moving_mask(motion)
+    moving = ResidualRms.from_residuals(residual[moves], unit) if moves.any() else None
+    return TorquePrediction(arm, predicted, whole, unfiltered, bodies, squares, unit, moving)
 
 
 def filtered_friction(friction: FrictionModel, motion: Motion, rigid_torque: Array) -> Array:

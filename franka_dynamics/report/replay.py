@@ -20,7 +20,7 @@ from ..identification.law_tracking import LawPrediction, MAX_LINEAR_ERROR_RAD
 from ..identification.torque_model import expected_residual
 from ..identification.tracking import TrackingPrediction
 from ..identification.verdict import RecordingVerdict, ReplayEvaluation
-from ..recordings.preprocessing import Motion
+from ..recordings.preprocessing import Motion, seconds_at_rest
 from ..recordings.recording import Recording
 from ..recordings.replay import TorquePrediction
 
@@ -187,6 +187,7 @@ def _prediction_as_data(prediction: TorquePrediction) -> dict[str, Any]:
         'filtered': prediction.error,
         'unfiltered': prediction.unfiltered_error,
         'without_friction': prediction.frictionless_error,
+        'moving': prediction.moving_error,
     }
 
 
@@ -219,6 +220,18 @@ def best_set_sentence(best: TorquePrediction, others: Sequence[TorquePrediction]
     )
 
 
+def rest_sentence(best: TorquePrediction, motion: Motion) -> str:
+    """Return a sentence on the torque error while a joint moves and at rest; '' without rest."""
+    rest_s = seconds_at_rest(motion)
+    if best.moving_error is None or not rest_s:
+        return ''
+    return (
+        f'While a joint moves, E = {best.moving_error.E:.3f} {best.error_unit.name}, as '
+        f'`identify arm` compares; the arm rests for {rest_s:.1f} s, in which static friction '
+        'leaves the torque open.'
+    )
+
+
 def fit_quality_sentence(best: TorquePrediction) -> str:
     """Return a sentence on the E expected of a good fit, with advice if `best` exceeds it."""
     limit = best.arm.limit('effort')
@@ -227,7 +240,8 @@ def fit_quality_sentence(best: TorquePrediction) -> str:
         return 'The arm has no effort limits, by which E of a set that fits is estimated.'
     normal = np.linalg.norm(expected_residual(limit) * unit.factors)
     expected = f'A set that fits has E of about {normal:.1f} {unit.name} or less'
-    if best.error.E <= normal:
+    error = best.error if best.moving_error is None else best.moving_error
+    if error.E <= normal:
         return f'{expected}.'
     return (
         f'{expected}, so none fits well: name what hangs on the flange (--hand, --payload), look '

@@ -19,7 +19,7 @@ from ..arm.arm_file import ARM_NAME_ALIASES, available_arms, load
 from ..arm.denavit_hartenberg import Convention
 from ..arm.description import ArmDescription
 from ..arm.friction import ViscousCoulombFriction
-from ..arm.judgements import judge, Severity
+from ..arm.judgements import judge, Severity, signs_of_unknown_masses
 from ..arrays import Array
 from ..errors import as_enum, DescriptionError, list_text
 
@@ -137,7 +137,7 @@ def _with_judgements(arm: ArmDescription, chain: SerialChain) -> ArmDescription:
         joints=(*joints.values(),),
         notes=all_notes,
         torque_notes=torque_notes,
-        unmeasured=tuple(str(one) for one in judged if one.is_unmeasured),
+        unmeasured=signs_of_unknown_masses(judged, arm.n),
     )
 
 

@@ -466,6 +466,16 @@ def identified_bags(paths, **kwargs):
     return identify(bags, SHORT, [SHORT], SIMPLE, **kwargs)
 
 
+def test_an_arm_from_masses_that_nobody_knew_is_saved(paths, tmp_path):
+    start = replace(SHORT, unmeasured=('the same tensor for all links',))
+    bags = [Bag(str(path), SHORT.joint_names) for path in paths]
+    result = identify(bags, start, [start], SIMPLE)
+    assert result.verdict.questions
+    result.save(tmp_path / 'arm.yaml')
+    # The recordings have told what nobody had measured.
+    assert fd.load(tmp_path / 'arm.yaml').unmeasured == ()
+
+
 def test_a_bag_cut_short_is_named_and_skipped_only_if_asked(paths, tmp_path):
     bags = [shutil.copytree(path, tmp_path / path.name) for path in paths]
     file = bags[2] / 'bag2.mcap'

@@ -10,17 +10,23 @@ import pytest
 
 import franka_dynamics as fd
 from franka_dynamics.arm import available_sets, load, ViscousCoulombFriction
+from franka_dynamics.arm.friction import friction_along
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import UrdfWarning
 from franka_dynamics.files import share_directory
 from franka_dynamics.identification import least_squares, verdict
 from franka_dynamics.identification.cross_validation import CrossValidation
-from franka_dynamics.identification.faults import Diagnosis, torques
+from franka_dynamics.identification.faults import Diagnosis, possible_state_faults, torques
 from franka_dynamics.identification.least_squares import GramStack
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.prior import Prior
-from franka_dynamics.identification.published_masses import MassAmbiguity
-from franka_dynamics.identification.verdict import judge_motion, RecordingVerdict
+from franka_dynamics.identification.published_masses import MassAmbiguity, StateFaultFit
+from franka_dynamics.identification.verdict import (
+    evaluate_replay,
+    judge_motion,
+    RecordingVerdict,
+)
+from franka_dynamics.recordings.options import SignalOptions
 from franka_dynamics.recordings.preprocessing import to_motion
 from franka_dynamics.report.replay import verdict_lines
 
@@ -401,6 +407,51 @@ def test_masses_that_nobody_measured_are_named_before_any_gain(sound, tmp_path):
     assert [one.kind for one in found.causes] == ['masses']
     (line, *_) = verdict_lines(found, FER.joint_names, np.ones(7))
     assert 'times its torque' not in line and 'masses' in line
+
+
+def test_one_tensor_of_two_wrists_does_not_make_masses_unknown():
+    # As in UR's own description: links of unlike masses, which somebody has measured.
+    text = (share_directory() / 'urdf/fer.urdf').read_text('utf-8')
+    tensors = re.findall(r'<inertia ixx[^>]*>', text)
+    with pytest.warns(UrdfWarning, match='as if not known'):
+        arm = fd.load(text.replace(tensors[5], tensors[4]))
+    assert arm.unmeasured == ()
+
+
+def test_a_fault_that_predicts_no_better_is_not_named(sound):
+    model = OPTIONS.torque_model(FER)
+    sums = GramStack.from_motion(model, sound)
+    fits = CrossValidation(sums, Prior.centered_at(FER, model, sums.max_torque))
+    (turned, *_) = possible_state_faults(7)
+    likely = StateFaultFit(turned, 6.0, 1e3, error_before=3.9, error_after=3.8)
+    found, _ = verdict.diagnose_fits(fits, [likely])
+    assert [one.kind for one in found.causes] == [turned.kind]
+    found, _ = verdict.diagnose_fits(fits, [likely._replace(error_after=4.0)])
+    assert not found.causes and found.suspected_joints == turned.joints and not found.sound
+
+
+def test_replay_knows_the_rotors_and_load_friction_of_an_arm(simulate):
+    joints = [replace(one, rotor_inertia=0.3) for one in FER.joints]
+    friction = replace(FRICTION, load_dependent=np.full(7, 0.15))
+    arm = replace(FER, joints=(*joints,), friction=friction)
+    log = simulate(arm, duration=30.0, noise=0.1, rate=60.0)
+    effort = log.effort + friction_along(friction, log.q, log.dq, log.effort)
+    result = evaluate_replay(replace(log, effort=effort), [arm], SignalOptions(), OPTIONS)
+    assert result.verdict.sound and not result.verdict.has_questions
+
+
+def test_replay_compares_what_moves_apart_from_what_rests(simulate):
+    log = simulate(FER, duration=20.0, noise=0.01)
+    rest = np.full(30 * 10, len(log.q) - 1)
+    rows = np.append(np.arange(len(log.q)), rest)
+    stamp_ns = log.stamp_ns[0] + np.round(np.arange(len(rows)) * 1e9 / 30.0).astype(np.int64)
+    dq = log.dq[rows].copy()
+    dq[len(log.q) :] = 0.0
+    effort = log.effort[rows].copy()
+    effort[len(log.q) :] += 5.0  # held by static friction
+    rests = replace(log, stamp_ns=stamp_ns, q=log.q[rows], dq=dq, effort=effort)
+    (found,) = evaluate_replay(rests, [FER], SignalOptions(), OPTIONS).predictions
+    assert found.moving_error.E < 0.4 * found.error.E
 
 
 def test_a_push_is_named_with_its_time(sound):
