@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A program that leads an arm to its start pose as soon as its feedforward node commands torques.
+A program that leads an arm to its start pose as soon as it gets its feedforward node's torques.
 
 The launch file of Gazebo runs it where the arm leaves that pose before the first torque.
 Arguments: the node's full name, and JOINT=POSITION of each joint there [rad, m].
@@ -20,21 +20,36 @@ from ..control.feedforward import State
 from ..errors import FrankaDynamicsError
 
 _TIMEOUT_S = 120.0  # in which the node must begin to command
+# A node that begins to command says with the second status, a second later, whether somebody
+# receives its torques. Of a receiver that comes then it must know first what it is, and a motion
+# that had begun before would be interrupted.
+_GOOD_STATUS_COUNT = 2
 _WAY_S = 1.0  # duration of the motion, of some milliradians
 
 
 def lead_home(client: NodeClient, home: Mapping[str, float]) -> None:
-    """Lead the joints to positions [rad, m] once the node commands; raise NodeClientError."""
-    states: list[str] = []
+    """
+    Lead the joints to positions [rad, m] once somebody receives the node's torques.
+
+    Raises NodeClientError if nobody does in time, or if the motion fails.
+    """
+    statuses: list[bool] = []  # whether each says that torques are sent and received
 
     def on_status(message: DiagnosticStatus) -> None:
         values = {pair.key: pair.value for pair in message.values}
-        states.append(values.get('state', ''))
+        is_running = values.get('state', '') == State.RUNNING.value
+        statuses.append(is_running and message.level == DiagnosticStatus.OK)
+
+    def are_good() -> bool:
+        latest = statuses[-_GOOD_STATUS_COUNT:]
+        return len(latest) == _GOOD_STATUS_COUNT and all(latest)
 
     topic = f'{client.name}/status'
     client.node.create_subscription(DiagnosticStatus, topic, on_status, DESCRIPTION_QOS)
-    if not client.wait_until(lambda: states[-1:] == [State.RUNNING.value], _TIMEOUT_S):
-        raise NodeClientError(f'{client.name} commands no torques within {_TIMEOUT_S:g} s.')
+    if not client.wait_until(are_good, _TIMEOUT_S):
+        raise NodeClientError(
+            f'{client.name} commands no torques that somebody receives within {_TIMEOUT_S:g} s.'
+        )
     point = JointTrajectoryPoint(positions=list(home.values()))
     point.time_from_start = Duration(seconds=_WAY_S).to_msg()
     client.follow_trajectory(JointTrajectory(joint_names=list(home), points=[point]))

@@ -6,7 +6,7 @@ from itertools import cycle
 import signal
 import time
 
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import numpy as np
 import pytest
 from rclpy.time import Time
@@ -21,8 +21,10 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.ros import lead_home
 from franka_dynamics.ros.messages import seconds_to_stamp
+from franka_dynamics.ros.node_client import NodeClient, NodeClientError
 from franka_dynamics.ros.parameter_tables import parameter_specs
 from franka_dynamics.ros.status import NodeStatus
+from franka_dynamics.ros.topics import DESCRIPTION_QOS
 from franka_dynamics.ros.trajectory_messages import (
     trajectory_message,
 )
@@ -31,6 +33,7 @@ from franka_dynamics.simulation.receiver import COMMAND_TIMEOUT_S
 
 from .conftest import COMMAND, FER, ROOT_NAMES, stamp
 from ..agreement import refuses
+from ..processes import TIMEOUT_S
 
 NODE = '/feedforward'
 
@@ -57,6 +60,20 @@ def test_an_arm_is_led_home_once_its_node_commands(probe, start_arm, start_node)
     probe.until(lambda: states, 'a joint state')
     error = lambda: np.abs(np.array(states[-1].position) - FER.home).max()  # noqa: E731
     probe.until(lambda: error() < 1e-4, 'the arm at home')
+
+
+def test_no_arm_is_led_home_while_nobody_receives_torques(probe, monkeypatch):
+    monkeypatch.setattr(lead_home, '_TIMEOUT_S', 1.0)
+    monkeypatch.setattr(NodeClient, 'follow_trajectory', lambda *_: pytest.fail('it was led'))
+    publisher = probe.create_publisher(DiagnosticStatus, f'{NODE}/status', DESCRIPTION_QOS)
+    values = [KeyValue(key='state', value='running')]
+
+    def publish():
+        publisher.publish(DiagnosticStatus(level=DiagnosticStatus.WARN, values=values))
+        probe.spin()
+
+    with NodeClient(NODE, TIMEOUT_S, publish) as client, refuses(NodeClientError, NODE):
+        lead_home.lead_home(client, dict(zip(FER.joint_names, FER.home.tolist())))
 
 
 def test_default_gains_are_set_and_timeouts_only_while_inactive(probe, arm, commands, commanding):
