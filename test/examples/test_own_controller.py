@@ -6,6 +6,7 @@ import ctypes
 from dataclasses import replace
 from pathlib import Path
 import re
+import shlex
 import subprocess
 import sys
 from types import ModuleType, SimpleNamespace
@@ -16,6 +17,7 @@ import yaml
 
 import franka_dynamics as fd
 from franka_dynamics.arm import ViscousCoulombFriction
+from franka_dynamics.cli.main import main
 from franka_dynamics.cpp_package.package import controller_arm_text
 from franka_dynamics.identification.friction_export import crisp_text, franky_text
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
@@ -165,14 +167,10 @@ def test_a_law_in_cpp_follows_better_with_friction(tmp_path):
 
 
 @needs_compiler
-def test_the_loop_in_c_has_the_terms_and_friction(tmp_path):
-    header = fd.c_header(
-        [
-            fd.customised_equations(ARM, name)
-            for name in ('inverse_dynamics', 'gravity', 'coriolis', 'mass_matrix')
-        ]
-    )
-    (tmp_path / 'fr3.h').write_text(header)
+def test_the_loop_in_c_has_the_terms_and_friction(tmp_path, monkeypatch):
+    # The header comes from the page's own command, so that its name is the included one.
+    monkeypatch.chdir(tmp_path)
+    assert main(shlex.split(block('sh', 'codegen'))[1:]) == 0
     text = block('c', 'void feedforward')
     (tmp_path / 'own.c').write_text(text)
     library = built(tmp_path / 'own.c', tmp_path, '-I', tmp_path, compiler='cc')
