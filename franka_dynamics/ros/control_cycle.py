@@ -14,6 +14,7 @@ import numpy as np
 from .diagnostics import FeedforwardDiagnostics
 from .messages import float64_message_prefix, JointStateReader, NoArmJointsError
 from .receivers import ReceiverCheck
+from .state_sources import StateSources
 from .term_publishers import TermPublishers
 from ..arrays import Array
 from ..control.feedforward import ACTIVE_STATES, Feedforward, State
@@ -43,6 +44,7 @@ class ControlCycle:
         self._command_publisher = node.command_publisher
         self._clock = node.get_clock()
         self._receivers: ReceiverCheck = node.receivers
+        self._state_sources: StateSources = node.state_sources
         self._diagnostics = reports
         self._term_publishers = terms
         self.lock = threading.Lock()
@@ -81,7 +83,7 @@ class ControlCycle:
         except NoArmJointsError as error:
             # Another node may publish other joints, such as a gripper's, on the same topic. They
             # are no sign of the arm, whose states may have ceased.
-            self._receivers.add_other_joints(error.joint_names)
+            self._state_sources.add_other_joints(error.joint_names)
             if controller.latest is None:
                 self._diagnostics.status_log.state_arrival_time = now
                 controller.reject_state(str(error).removesuffix('.'), now)
@@ -101,14 +103,15 @@ class ControlCycle:
         self._diagnostics.status_log.state_arrival_time = now
         acts = controller.state in ACTIVE_STATES
         is_numbered = message_number is not None
-        second = self._receivers.check_sequence_number(message_number, acts=acts)
+        self._receivers.count_state()
+        second = self._state_sources.check_sequence_number(message_number, acts=acts)
         if second and (acts or not controller.faulty):
             # Of two nodes' states one may be another arm's. Without numbers the other one may be a
             # node that was killed: then the states are waited for.
             controller.reject_state(second, now, faulty=acts or is_numbered)
         if second and not is_numbered:
             return
-        if not second and self._receivers.has_new_state_publisher:
+        if not second and self._state_sources.has_new_publisher:
             return  # the next number shows whether it is of another arm
         if wrong:
             controller.reject_state(wrong, now)

@@ -36,6 +36,7 @@ from .node_process import NodeEntities, run_lifecycle_node, run_node
 from .parameters import CheckedParameters, declare_parameters, parameter_values
 from .rclpy_private import destroy_state_machine
 from .receivers import ReceiverCheck, TorquePermission
+from .state_sources import StateSources
 from .term_publishers import TermPublishers
 from .topics import (
     DESCRIPTION_QOS,
@@ -106,6 +107,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self._term_publishers = TermPublishers(self)
         self._state_topic = self.resolve_topic_name('joint_states')
         self.receivers = ReceiverCheck(self, self.command_publisher)
+        self.state_sources = StateSources(self)
         self.diagnostics = FeedforwardDiagnostics(self, self._state_topic, self._term_publishers)
         self.cycle = ControlCycle(self, self.diagnostics, self._term_publishers)
         self.add_on_set_parameters_callback(self._on_set_parameters)
@@ -114,7 +116,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self._motion_server = MotionServer(self, self.diagnostics)
         options = {'qos_profile': STATE_QOS, 'callback_group': states}
         on_state = self.cycle.on_joint_state
-        self.receivers.state_subscription = subscribe_numbered(
+        self.state_sources.subscription = subscribe_numbered(
             self, JointState, 'joint_states', on_state, **options
         )
         if self.get_parameter('model_source').value == tables.ROBOT_DESCRIPTION_TOPIC:
@@ -371,7 +373,8 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         with self.cycle.lock:
             if receivers.permission is not TorquePermission.GRANTED:
                 names = controller.joint_names
-                receivers.on_activation(controller.settings.target, self._state_topic, names)
+                receivers.on_activation(controller.settings.target, names)
+                self.state_sources.on_activation(self._state_topic)
                 controller.blocked = receivers.reason
             controller.start()
 

@@ -24,8 +24,7 @@ from . import trajectory_messages as conversion
 from .diagnostics import FeedforwardDiagnostics
 from .messages import parse_message, seconds_to_stamp, stamp_to_seconds
 from .rclpy_private import mark_goal_executing
-from .receivers import TRAJECTORY_TOPIC
-from .topics import PUBLISHER_QOS, REFERENCE_QOS
+from .topics import PUBLISHER_QOS, REFERENCE_QOS, TRAJECTORY_TOPIC
 from .trajectory_efforts import motion_with_efforts
 from ..control.ending import ReasonCode
 from ..control.feedforward import Feedforward, State

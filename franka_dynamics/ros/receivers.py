@@ -18,33 +18,40 @@ receiver is known:
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence, Set
 from enum import Enum
-import math
 import time
 from typing import Any, NamedTuple
 
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.node import NodeNameNonExistentError
-from rclpy.qos import qos_check_compatible
 from std_msgs.msg import Float64MultiArray
 
-from .topics import (
+# Names that are not used here were in this module once, and still come from it.
+from .controller_managers import (  # noqa: F401
+    controller_idle_reason,
+    ControllerManagerClient,
+    ControllerManagers,
+    wrong_claim_text,
+)
+from .state_sources import (  # noqa: F401
+    MAX_JOINT_SETS,
+    SecondPublisherDetector,
+    StatePublisherCounter,
+)
+from .topics import (  # noqa: F401
     NO_NODE_NAME,
     node_name_of,
+    process_of,
     publisher_names,
     STATE_QOS,
+    TORQUE_TYPE,
+    TRAJECTORY_TOPIC,
     UNKNOWN_NODE_NAME,
 )
-from ..errors import list_text
+from .torque_delivery import delivery_problem, other_senders_text
 
-try:
-    from controller_manager_msgs.srv import ListControllers
-except ImportError:
-    ListControllers = None
-
-TORQUE_TYPE = 'std_msgs/msg/Float64MultiArray'
-TRAJECTORY_TOPIC = '~/feedforward_trajectory'  # of whole motions with their torques
 TRIGGER_TYPE = 'std_srvs/srv/Trigger'
 ServiceTypes = Mapping[str, Sequence[str]]  # a node's services with their types
+_CLOCK_TYPE = 'rosgraph_msgs/msg/Clock'
 
 
 # Kinds of receivers ------------------------------------------------------------------------------
@@ -205,111 +212,6 @@ def unseen_reason(node_name: str, services: ServiceTypes) -> str:
     return ''
 
 
-def process_of(endpoint: Any) -> bytes:
-    """
-    Return what the gids of all endpoints of a process have in common.
-
-    It is the GUID prefix of the process's DDS participant (RTPS 2.5, 8.2.4): all nodes of a
-    context share one.
-    """
-    return bytes(endpoint.endpoint_gid)[:12]
-
-
-# Controller managers -----------------------------------------------------------------------------
-_CLOCK_TYPE = 'rosgraph_msgs/msg/Clock'
-_LIST_CONTROLLERS = 'list_controllers'
-_LIST_CONTROLLERS_TYPE = 'controller_manager_msgs/srv/ListControllers'
-_BROADCASTER_TYPE = 'joint_state_broadcaster/JointStateBroadcaster'
-_REQUEST_PERIOD_S = 1.0
-_QUICK_REQUEST_PERIOD_S = 0.2  # while torques wait for an answer, or for a controller's activation
-# A manager answers late while it loads a controller, or not at all if it has not discovered the
-# node that asks.
-_ANSWER_TIMEOUT_S = 1.0
-_NOT_INSTALLED_TEXT = (
-    'cannot be asked for its controllers, because controller_manager_msgs is not installed here '
-    '(apt install ros-$ROS_DISTRO-controller-manager-msgs)'
-)
-# Controllers that write a message's k-th number to their k-th command interface, whatever it is.
-_FORWARDING_CONTROLLER_TYPES = (
-    'effort_controllers/JointGroupEffortController',
-    'forward_command_controller/ForwardCommandController',
-    'forward_command_controller/MultiInterfaceForwardCommandController',
-)
-
-
-class ControllerManagerClient:
-    """
-    A client that asks one controller manager for its controllers, and keeps the latest answer.
-
-    `controllers` maps names to controller_manager_msgs/ControllerState; None before an answer.
-    `problem` says why there is none, or no new one, '' otherwise. `client` is None if the package
-    controller_manager_msgs is missing, so that none can come. `process` is that of the manager, as
-    `process_of` gives it.
-    """
-
-    def __init__(self, node: Any, manager_name: str) -> None:
-        """Make the client of the manager with a full name, if it can be asked; ask nothing yet."""
-        self.name = manager_name
-        self.client = None
-        self.process = b''
-        self.problem = f'{manager_name} {_NOT_INSTALLED_TEXT}'
-        if ListControllers is not None:
-            self.problem = f'{self.name}/{_LIST_CONTROLLERS} has not answered yet'
-            self.client = node.create_client(ListControllers, f'{self.name}/{_LIST_CONTROLLERS}')
-        self.controllers: Mapping[str, Any] | None = None
-        self._request: Any = None
-        self._asked_at = -_REQUEST_PERIOD_S
-        self._wait_start = time.monotonic()
-
-    @property
-    def has_new_answer(self) -> bool:
-        """Whether an answer has come that `update_controllers` has not read yet."""
-        return self._request is not None and bool(self._request.done())
-
-    def update_controllers(self, poll_period: float) -> None:
-        """Store a new answer, or why none came; request anew once `poll_period` [s] is over."""
-        now = time.monotonic()
-        if self.has_new_answer:
-            answer = self._request.result()
-            self._request = None
-            self.controllers = {found.name: found for found in answer.controller}
-            self._wait_start = now
-            self.problem = ''
-        if self.client is None:
-            return
-        if now > self._wait_start + poll_period + _ANSWER_TIMEOUT_S:
-            waited = now - self._wait_start
-            self.problem = f'{self.name}/{_LIST_CONTROLLERS} has not answered for {waited:.0f} s'
-        if now >= self._asked_at + (poll_period if self._request is None else _ANSWER_TIMEOUT_S):
-            if self._request is not None:
-                self.client.remove_pending_request(self._request)
-            self._request = self.client.call_async(ListControllers.Request())
-            self._asked_at = now
-
-
-def controller_idle_reason(controller: Any) -> str:
-    """Return why a ros2_control controller applies no torque from its topic; '' if it does."""
-    if controller.state != 'active':
-        way = f'ros2 control switch_controllers --activate {controller.name}'
-        return f'is {controller.state}; activate it ({way})'
-    return 'is chained: it takes commands from another controller' if controller.is_chained else ''
-
-
-def wrong_claim_text(controller: Any, joint_names: Sequence[str]) -> str:
-    """
-    Return what a controller claims as text, or '' if it is `joint_names`' efforts in order.
-
-    An inactive controller claims no interface yet, and says which ones it requires.
-    """
-    claims = list(controller.required_command_interfaces or controller.claimed_interfaces)
-    # One that commands another controller claims CONTROLLER/JOINT/effort.
-    taken = [name.split('/')[-2] for name in claims if name.endswith('/effort') and '/' in name]
-    right = [joint for joint in taken if joint in joint_names] == list(joint_names)  # and a hand
-    if controller.type in _FORWARDING_CONTROLLER_TYPES:
-        right = len(taken) == len(claims) and taken == list(joint_names)
-    return '' if right else f'a controller of {list_text(claims)}'
-
-
 # The search --------------------------------------------------------------------------------------
 class ReceiverFinder:
     """
@@ -327,7 +229,7 @@ class ReceiverFinder:
         self._node = node
         self._publisher = torque_publisher
         self._topic: str = torque_publisher.topic_name
-        self._managers = dict[str, ControllerManagerClient]()
+        self.managers = ControllerManagers(node)
         self._last_names: Set[str] = set()  # names of the nodes that were found last
         # Since when the nodes that were found last show the services that they show [s].
         self._since = dict[str, tuple[Set[str], float]]()
@@ -351,7 +253,7 @@ class ReceiverFinder:
             listed.pop(own, None)  # else it is another node of this name
         ask_often = ask_often or listed.keys() != self._last_names
         self._last_names = listed.keys()
-        self._update_managers(listed.values(), ask_often)
+        self.managers.update(listed.values(), ask_often)
         simulated = self._nodes_in_simulated_time()
         before = self._since
         self._since = {}
@@ -436,7 +338,7 @@ class ReceiverFinder:
         """
         answer = Receiver(ReceiverKind.UNRECOGNISED)
         space, _, own_name = name.rpartition('/')
-        for manager in self._managers.values():
+        for manager in self.managers:
             together = manager.process == process_of(endpoint)
             if not together and manager.name.rpartition('/')[0] != space:
                 continue
@@ -469,149 +371,14 @@ class ReceiverFinder:
             wrong = f'a controller for target {", ".join(targets)}'
         return Receiver(kind, wrong, controller_idle_reason(controller))
 
-    def _update_managers(self, endpoints: Collection[Any], ask_often: bool) -> None:
-        """
-        Update which managers may have the receivers; ask each when due, more often if `ask_often`.
-
-        A manager is known by the type of its service, whatever its name.
-        """
-        spaces = {one.node_namespace.rstrip('/') for one in endpoints}
-        processes = {process_of(one) for one in endpoints}
-        seen = dict[str, bytes]()
-        for service, kinds in self._node.get_service_names_and_types():
-            name, _, last = service.rpartition('/')
-            if _LIST_CONTROLLERS_TYPE not in kinds or last != _LIST_CONTROLLERS:
-                continue
-            # Of which the graph lists the topic of its requests.
-            requests = self._node.get_subscriptions_info_by_topic(
-                f'rq{service}Request', no_mangle=True
-            )
-            process = next((one for one in map(process_of, requests) if one in processes), b'')
-            if process or name.rpartition('/')[0] in spaces:
-                seen[name] = process
-        self._remove_managers(self._managers.keys() - seen.keys())
-        for name, process in sorted(seen.items()):
-            if name not in self._managers:
-                self._managers[name] = ControllerManagerClient(self._node, name)
-            self._managers[name].process = process
-            period = _QUICK_REQUEST_PERIOD_S if ask_often else _REQUEST_PERIOD_S
-            self._managers[name].update_controllers(period)
-
     @property
     def has_new_answer(self) -> bool:
         """Whether a manager's answer has come that `find_receivers` has not read yet."""
-        return any(client.has_new_answer for client in self._managers.values())
-
-    @property
-    def manager_problem(self) -> str:
-        """Why a controller manager (the first of several) does not answer; '' if all answer."""
-        return next((client.problem for client in self._managers.values() if client.problem), '')
-
-    @property
-    def broadcaster_problem(self) -> str:
-        """Which broadcaster of joint states a manager has that is not active; '' if none is."""
-        for manager in self._managers.values():
-            for one in (manager.controllers or {}).values():
-                if one.type == _BROADCASTER_TYPE and one.state != 'active':
-                    return (
-                        f'{one.name} of {manager.name} is {one.state}, as after a reflex: recover '
-                        'the robot, activate its hardware component, and then the controllers '
-                        f'(ros2 control switch_controllers --activate {one.name} ... '
-                        f'-c {manager.name})'
-                    )
-        return ''
+        return self.managers.has_new_answer
 
     def close(self) -> None:
-        """Destroy the clients of all managers, with their answers."""
-        self._remove_managers(set(self._managers))
-
-    def _remove_managers(self, manager_names: Set[str]) -> None:
-        """Destroy the clients of the managers with these names, with their answers."""
-        for name in manager_names:
-            if (client := self._managers.pop(name).client) is not None:
-                self._node.destroy_client(client)
-
-
-# Other senders -----------------------------------------------------------------------------------
-# Sequence numbers of two publishers fall again and again, those of a restarted publisher once.
-# Without this the row states of benchmarks/receivers.py is bad.
-_MAX_MESSAGES_BETWEEN_DROPS = 2000
-
-
-class SecondPublisherDetector:
-    """
-    A detector of a second publisher of a topic by falling sequence numbers of messages.
-
-    `has_dropped` says whether the latest number is lower than the one before: it is the first of a
-    publisher that was restarted, or of a second one.
-    """
-
-    def __init__(self) -> None:
-        """Begin with no sequence number received."""
-        self._last_number = 0
-        self._count_since_drop = _MAX_MESSAGES_BETWEEN_DROPS
-        self.has_dropped = False
-
-    def add_sequence_number(self, sequence_number: int) -> bool:
-        """Add a message's sequence number; return whether the latest ones show two publishers."""
-        self.has_dropped = sequence_number <= self._last_number
-        self._last_number = sequence_number
-        self._count_since_drop += 1
-        if not self.has_dropped:
-            return False
-        since = self._count_since_drop
-        self._count_since_drop = 0
-        return since <= _MAX_MESSAGES_BETWEEN_DROPS
-
-
-# While torques flow, a publisher that is new shows within it which joints it has: as long as an
-# unknown receiver may stay.
-_SHOW_JOINTS_TIME_S = 2.0
-MAX_JOINT_SETS = 100  # that are remembered, so that no publisher fills the memory
-
-
-class StatePublisherCounter:
-    """
-    A counter of publishers of joint states that may be an arm's, where messages have no numbers.
-
-    Nothing in a message says which publisher it is of. So each group of joints that comes in
-    messages without the arm's joints, such as a gripper's, counts as a publisher of its own, and
-    more than one publisher beside these is a second source of the arm's states. One publisher of
-    several such groups may hide a second source; what tells two arms apart then is that positions
-    jump.
-    """
-
-    def __init__(self) -> None:
-        """Begin with one publisher, the arm's."""
-        self._count = 1  # of publishers
-        self._since = -math.inf  # when the count began to hold [s]
-        # When a message of each group of joints came last [s].
-        self._heard = dict[frozenset[str], float]()
-
-    def add_other_joints(self, joint_names: Sequence[str], now: float) -> None:
-        """Add a message at the time `now` [s] that has none of the arm's joints."""
-        group = frozenset(joint_names)
-        for other in [one for one in self._heard if one & group and one != group]:
-            group |= other  # of one publisher, which does not send all of its joints each time
-            del self._heard[other]
-        if group in self._heard or len(self._heard) < MAX_JOINT_SETS:
-            self._heard[group] = now
-
-    def has_second_source(self, publisher_count: int, now: float, *, acts: bool) -> bool:
-        """
-        Return whether, of so many publishers at the time `now` [s], two may be the arm's.
-
-        Before torques flow (`acts`) one whose joints are not known counts at once, later after
-        _SHOW_JOINTS_TIME_S.
-        """
-        if publisher_count != self._count:
-            self._count = publisher_count
-            self._since = now
-        is_settled = now >= self._since + _SHOW_JOINTS_TIME_S
-        if is_settled:
-            # Whoever was heard before may have left.
-            self._heard = {one: at for one, at in self._heard.items() if at >= self._since}
-        return self._count - len(self._heard) > 1 and (is_settled or not acts)
+        """Discard all answers of controller managers."""
+        self.managers.close()
 
 
 # The check ---------------------------------------------------------------------------------------
@@ -636,19 +403,16 @@ class TorquePermission(Enum):
 
 class ReceiverCheck:
     """
-    The check of a node's receivers of torques and the publishers of its joint states.
+    The check of a node's receivers of torques.
 
     Before the first torque it also listens for other senders of torques.
 
-    `torque_publisher` is the node's, and `state_subscription` its subscription to joint states.
-    `permission` says whether torques may be sent,
-    `reason` why not. `receivers` has them by name. `delivery_problem` says who else commands,
-    or why nobody, or one of them, gets or applies the torques that are sent; '' if all do.
-    `has_receiver` says whether there is a receiver: without one nothing is published, so that an
-    unknown one which comes later gets nothing before it is known.
+    `torque_publisher` is the node's. `permission` says whether torques may be sent, `reason` why
+    not. `receivers` has them by name. `delivery_problem` says who else commands, or why nobody, or
+    one of them, gets or applies the torques that are sent; '' if all do. `has_receiver` says
+    whether there is a receiver: without one nothing is published, so that an unknown one which
+    comes later gets nothing before it is known.
     """
-
-    state_subscription: Any
 
     def __init__(self, node: Any, torque_publisher: Any) -> None:
         """Store the node and its publisher of torques; `on_activation` begins the check."""
@@ -663,21 +427,16 @@ class ReceiverCheck:
         self.delivery_problem = ''
         self.has_receiver = False
 
-    def on_activation(self, target: str, state_topic: str, joint_names: Sequence[str]) -> None:
-        """Begin to check who sends and receives torques for a target, a state topic and joints."""
+    def on_activation(self, target: str, joint_names: Sequence[str]) -> None:
+        """Begin to check who sends and receives torques for a target and joints."""
         self.close()
         self._target = target
-        self._state_topic = state_topic
         self._finder.target = target
         self._finder.joint_names = joint_names
         self.permission = TorquePermission.CHECKING
         seconds = f'{MIN_LISTENING_TIME_S:g} s'
         self.reason = f'looking for {seconds} who else sends on {self.topic}, and who receives it'
-        self._detector = SecondPublisherDetector()
         self._state_count = 0
-        self._state_publishers = StatePublisherCounter()
-        self._next_naming = 0.0
-        self._two_sources = ''
         self._listen_until = 0.0
         self._heard_time = 0.0  # when a torque of another sender came
         # Whether the receivers that were found last are all known, and since when one is wrong.
@@ -699,45 +458,10 @@ class ReceiverCheck:
         """Store the time of the first torque that another node sent."""
         self._heard_time = self._heard_time or time.monotonic()
 
-    def add_other_joints(self, joint_names: Sequence[str]) -> None:
-        """Add the joints of a joint state that has none of the arm's."""
-        self._state_publishers.add_other_joints(joint_names, time.monotonic())
-
-    def check_sequence_number(self, sequence_number: int | None, *, acts: bool = False) -> str:
-        """
-        Return an error text if a joint state's sequence number shows a second publisher, else ''.
-
-        The number is None if the middleware does not number messages, as Cyclone DDS: then the
-        publishers that it has connected are counted, without those of other joints. A killed one
-        counts for some seconds. `acts` says whether torques flow.
-        """
+    def count_state(self) -> None:
+        """Count a joint state; with the first one the listening for other senders begins."""
         self._state_count += 1
         self._listen_until = self._listen_until or time.monotonic() + MIN_LISTENING_TIME_S
-        if sequence_number is None:
-            count = self.state_subscription.get_publisher_count()
-            is_second = self._state_publishers.has_second_source(
-                count, time.monotonic(), acts=acts
-            )
-        else:
-            is_second = self._detector.add_sequence_number(sequence_number)
-        return self._two_state_sources_text() if is_second else ''
-
-    def _two_state_sources_text(self) -> str:
-        """Return text that says that two nodes publish joint states, with the nodes' names."""
-        now = time.monotonic()
-        if now >= self._next_naming:  # which takes longer than a control cycle
-            self._next_naming = now + _DELIVERY_CHECK_PERIOD_S
-            names = ', '.join(publisher_names(self._node, self._state_topic))
-            self._two_sources = (
-                f'a second node publishes {self._state_topic}, and states of two arms cannot be '
-                f'told apart; stop or remap the other one (publishers listed: {names})'
-            )
-        return self._two_sources
-
-    @property
-    def has_new_state_publisher(self) -> bool:
-        """Whether the latest joint state is the first of another, or restarted, publisher."""
-        return self._detector.has_dropped
 
     def update_permission(self) -> None:
         """Unless REFUSED, when due update permission, reason, receivers and delivery problem."""
@@ -758,7 +482,10 @@ class ReceiverCheck:
         self._are_known = not unsure
         if due and not waits:
             self._next_check = now + _DELIVERY_CHECK_PERIOD_S
-            self.delivery_problem = self._find_delivery_problem(found)
+            idle_reasons = {name: one.idle_reason for name, one in found.items()}
+            self.delivery_problem = delivery_problem(
+                self._node, self.topic, idle_reasons, self._finder.managers.problem
+            )
         if unsure and (waits or not self.has_receiver):
             # Nothing is sent now, and nothing is before all are known.
             if waits:
@@ -798,63 +525,19 @@ class ReceiverCheck:
         names = publisher_names(self._node, self.topic)
         if names or now >= self._heard_time + REFUSAL_DELAY_S:
             # A name is discovered later than its messages.
-            self._set_permission(TorquePermission.REFUSED, self._other_senders_text(names))
+            reason = other_senders_text(self.topic, names)
+            self._set_permission(TorquePermission.REFUSED, reason)
         return True
-
-    def _other_senders_text(self, senders: Sequence[str]) -> str:
-        """Return text that says that other nodes send torques, with the nodes' names."""
-        return (
-            f'somebody else commands {self.topic}, and two sources of torque take turns '
-            f'(publishers listed: {", ".join(senders)}); stop the other one, or remap ~/command'
-        )
 
     @property
     def receivers_text(self) -> str:
         """The names of the nodes that receive torques, with their kinds, as text, or 'none'."""
         return ', '.join(f'{name} ({one})' for name, one in self.receivers.items()) or 'none'
 
-    def _is_moved_by_trajectories(self) -> bool:
-        """Return whether a controller takes the node's whole motions, with their torques."""
-        # A recorder listens on the node's own topic; a controller has its own, to which the
-        # node's is remapped.
-        own = f'{self._node.get_fully_qualified_name()}/{TRAJECTORY_TOPIC.removeprefix("~/")}'
-        topic = self._node.resolve_topic_name(TRAJECTORY_TOPIC)
-        return topic != own and self._node.count_subscribers(topic) > 0
-
     @property
     def broadcaster_problem(self) -> str:
         """Which broadcaster of joint states beside the receivers is not active; '' if none is."""
-        return self._finder.broadcaster_problem
-
-    def _find_delivery_problem(self, receivers: dict[str, Receiver]) -> str:
-        """Return why torques are not received or applied, or who else sends them; else ''."""
-        if rivals := publisher_names(self._node, self.topic):
-            return self._other_senders_text(rivals)
-        own = self._node.get_fully_qualified_name()
-        listed = self._node.get_publishers_info_by_topic(self.topic)
-        # As the middleware knows it, with its defaults.
-        publisher = next((endpoint for endpoint in listed if node_name_of(endpoint) == own), None)
-        for endpoint in self._node.get_subscriptions_info_by_topic(self.topic):
-            name = node_name_of(endpoint)
-            kind = endpoint.topic_type
-            if name == own:
-                continue
-            if kind != TORQUE_TYPE:
-                return f'{name} takes {kind} on {self.topic}, and torques are a {TORQUE_TYPE}'
-            if publisher is None:  # the node is not listed yet, nor are its settings known
-                continue
-            _, why = qos_check_compatible(publisher.qos_profile, endpoint.qos_profile)
-            if 'ERROR: ' in why:
-                why = why.replace('ERROR: ', '').rstrip(';')
-                return f'{name} gets no torque on {self.topic}: {why}'
-        for name, known in receivers.items():
-            if known.idle_reason:
-                return f'{name} applies no torque: it {known.idle_reason}'
-        if receivers:
-            return self._finder.manager_problem
-        if self._is_moved_by_trajectories():
-            return ''
-        return f'nobody receives the torques on {self.topic}; remap ~/command to the receiver'
+        return self._finder.managers.broadcaster_problem
 
     def _set_permission(self, permission: TorquePermission, reason: str) -> None:
         """Set `permission` and `reason`, and stop listening for other senders."""

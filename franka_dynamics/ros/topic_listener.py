@@ -20,9 +20,8 @@ from . import see_whole_graph
 from .messages import JointStateReader
 from .node_process import start_error_sentence
 from .rclpy_private import RCLError, take_waiting_messages
-from .receivers import TORQUE_TYPE
 from .status import NodeSnapshot, NodeStatus, TERM_HEADINGS
-from .topics import DESCRIPTION_QOS, STATE_QOS
+from .topics import DESCRIPTION_QOS, STATE_QOS, TORQUE_TYPE
 from ..arrays import Array
 from ..errors import JointStateError, list_text, SettingsError
 

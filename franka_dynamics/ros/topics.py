@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""QoS profiles of the nodes' topics, and the names of the nodes that publish on a topic."""
+"""QoS profiles and types of the nodes' topics, and who publishes or subscribes there."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +9,9 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
 from .rclpy_private import with_sequence_number
+
+TORQUE_TYPE = 'std_msgs/msg/Float64MultiArray'
+TRAJECTORY_TOPIC = '~/feedforward_trajectory'  # of whole motions with their torques
 
 # Of every publisher without a profile below: reliable, because a default subscriber gets nothing
 # from a best-effort one, and of depth 1, because an old torque is worth nothing.
@@ -54,6 +57,16 @@ def node_name_of(endpoint: Any) -> str:
     if endpoint.node_name == NO_NODE_NAME:
         return 'a program without ROS'
     return f'{endpoint.node_namespace.rstrip("/")}/{endpoint.node_name}'
+
+
+def process_of(endpoint: Any) -> bytes:
+    """
+    Return what the gids of all endpoints of a process have in common.
+
+    It is the GUID prefix of the process's DDS participant (RTPS 2.5, 8.2.4): all nodes of a
+    context share one.
+    """
+    return bytes(endpoint.endpoint_gid)[:12]
 
 
 def publisher_names(node: Any, topic: str) -> list[str]:

@@ -18,7 +18,7 @@ from std_msgs.msg import Float64MultiArray, Header
 
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros import receivers
+from franka_dynamics.ros import controller_managers
 from franka_dynamics.ros.node_client import NodeClient
 from franka_dynamics.ros.receivers import ReceiverFinder, ReceiverKind
 
@@ -203,7 +203,7 @@ def test_what_cannot_be_asked_is_waited_for(probe, looking, loaded, monkeypatch)
     until_found(probe, looking, {name: ReceiverKind.REAL_CONTROLLER})
     # The other one ends.
     looking.close()
-    monkeypatch.setattr(receivers, 'ListControllers', None)
+    monkeypatch.setattr(controller_managers, 'ListControllers', None)
     found = until_found(probe, looking, {name: ReceiverKind.UNDETERMINED})
     assert 'controller_manager_msgs' in found[name].uncertainty
 

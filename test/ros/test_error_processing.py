@@ -197,7 +197,7 @@ def test_torques_of_a_held_arm_end_at_a_new_receiver_or_source(found, commanding
     node.cycle.controller.stop('something touches the arm', Stop.HOLD)
     assert node.cycle.controller.state is State.BRAKING and node.cycle.controller.faulty
     said = lambda *_, **__: 'there is another'  # noqa: E731
-    monkeypatch.setattr(node.receivers, 'check_sequence_number', said)
+    monkeypatch.setattr(node.state_sources, 'check_sequence_number', said)
     names = node.cycle.controller.joint_names
     state = JointState(name=names, position=FER.home, velocity=[0.0] * 7)
     for k in range(2):

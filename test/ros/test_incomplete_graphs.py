@@ -13,8 +13,14 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from rclpy.node import NodeNameNonExistentError
 
-from franka_dynamics.ros import receivers
+from franka_dynamics.ros import (
+    controller_managers,
+    receivers,
+    state_sources,
+    torque_delivery,
+)
 from franka_dynamics.ros.receivers import ReceiverCheck, TorquePermission
+from franka_dynamics.ros.state_sources import StateSources
 from franka_dynamics.ros.topics import NO_NODE_NAME
 
 TOPIC = '/torques'
@@ -157,9 +163,11 @@ class Graph:
 @pytest.fixture
 def graph(monkeypatch):
     made = Graph()
-    monkeypatch.setattr(receivers, 'time', SimpleNamespace(monotonic=lambda: made.now))
-    monkeypatch.setattr(receivers, 'ListControllers', SimpleNamespace(Request=lambda: None))
-    monkeypatch.setattr(receivers, 'qos_check_compatible', lambda *_: (None, ''))
+    for module in (receivers, controller_managers, state_sources):
+        monkeypatch.setattr(module, 'time', SimpleNamespace(monotonic=lambda: made.now))
+    asked = SimpleNamespace(Request=lambda: None)
+    monkeypatch.setattr(controller_managers, 'ListControllers', asked)
+    monkeypatch.setattr(torque_delivery, 'qos_check_compatible', lambda *_: (None, ''))
     return made
 
 
@@ -173,12 +181,10 @@ def sent(graph, target, script=(), seconds=20.0):
     times = []
     steps = sorted(script, key=lambda one: one[0])
     with closing(ReceiverCheck(graph, graph)) as check:
-        check.on_activation(target, STATES, JOINTS)
-        number = 0
+        check.on_activation(target, JOINTS)
         while graph.now < begun + seconds:
             for _ in range(10):
-                number += 1
-                assert not check.check_sequence_number(number)
+                check.count_state()
             while steps and graph.now >= begun + steps[0][0]:
                 steps.pop(0)[1]()
             check.update_permission()
@@ -324,7 +330,7 @@ def test_nor_if_it_comes_when_nobody_receives(graph, target, begin, named):
 
 
 def test_a_controller_that_cannot_be_asked_about_gets_nothing(graph, monkeypatch):
-    monkeypatch.setattr(receivers, 'ListControllers', None)
+    monkeypatch.setattr(controller_managers, 'ListControllers', None)
     of_a_silent_manager(graph)
     times, reason = sent(graph, 'fci')
     assert not times and 'controller_manager_msgs' in reason
@@ -413,6 +419,13 @@ GRIPPER = ('finger1', 'finger2')
 OTHER_GRIPPER = ('left_finger1',)
 
 
+def watched_sources(graph):
+    sources = StateSources(graph)
+    sources.subscription = SimpleNamespace(get_publisher_count=lambda: graph.state_publishers)
+    sources.on_activation(STATES)
+    return sources
+
+
 def named_sources(graph, script, begin=True):
     """
     Return the times [s] at which a second source of states without numbers is named, and the text.
@@ -424,23 +437,19 @@ def named_sources(graph, script, begin=True):
     times = []
     acts = begin
     said = ''
-    with closing(ReceiverCheck(graph, graph)) as check:
-        check.state_subscription = SimpleNamespace(
-            get_publisher_count=lambda: graph.state_publishers
-        )
-        check.on_activation('fci', STATES, JOINTS)
-        for at, what in [*script, (script[-1][0] + 3.0, graph.state_publishers)]:
-            while graph.now < begun + at:
-                found = check.check_sequence_number(None, acts=acts)
-                acts = not found
-                said = found or said
-                if found:
-                    times.append(graph.now - begun)
-                graph.now += STEP_S
-            if isinstance(what, int):
-                graph.state_publishers = what
-            else:
-                check.add_other_joints(what)
+    sources = watched_sources(graph)
+    for at, what in [*script, (script[-1][0] + 3.0, graph.state_publishers)]:
+        while graph.now < begun + at:
+            found = sources.check_sequence_number(None, acts=acts)
+            acts = not found
+            said = found or said
+            if found:
+                times.append(graph.now - begun)
+            graph.now += STEP_S
+        if isinstance(what, int):
+            graph.state_publishers = what
+        else:
+            sources.add_other_joints(what)
     return times, said
 
 
@@ -478,20 +487,16 @@ def test_sources_of_states_are_told_from_grippers(graph, script, begin, named):
 
 
 def test_a_killed_driver_still_listed_is_no_second_source(graph):
-    with closing(ReceiverCheck(graph, graph)) as check:
-        check.state_subscription = SimpleNamespace(
-            get_publisher_count=lambda: graph.state_publishers
-        )
-        check.on_activation('fci', STATES, JOINTS)
-        graph.state_publishers = 2
-        assert check.check_sequence_number(None)
-        assert not check.check_sequence_number(5)  # with numbers
-        graph.state_publishers = 1
-        assert not check.check_sequence_number(None)
+    sources = watched_sources(graph)
+    graph.state_publishers = 2
+    assert sources.check_sequence_number(None)
+    assert not sources.check_sequence_number(5)  # with numbers
+    graph.state_publishers = 1
+    assert not sources.check_sequence_number(None)
 
 
 def test_names_without_end_do_not_fill_the_memory(graph):
-    counter = receivers.StatePublisherCounter()
+    counter = state_sources.StatePublisherCounter()
     for i in range(1000):
         counter.add_other_joints([f'joint{i}'], graph.now)
-    assert counter.has_second_source(receivers.MAX_JOINT_SETS + 2, graph.now, acts=False)
+    assert counter.has_second_source(state_sources.MAX_JOINT_SETS + 2, graph.now, acts=False)

@@ -24,9 +24,9 @@ from franka_dynamics.ros.receivers import (
     ReceiverCheck,
     ReceiverKind,
     refusal_reason,
-    SecondPublisherDetector,
     TorquePermission,
 )
+from franka_dynamics.ros.state_sources import SecondPublisherDetector
 from franka_dynamics.ros.topics import DESCRIPTION_QOS
 
 from .conftest import COMMAND, FER, FER_GRAVITY, INCLINED, PATIENT
@@ -195,12 +195,12 @@ def test_a_node_that_sees_few_states_listens_longer(probe, monkeypatch):
     monkeypatch.setattr(receivers, 'MIN_LISTENING_TIME_S', 0.0)
     publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
     with closing(ReceiverCheck(probe, publisher)) as looking:
-        looking.on_activation('fci', 'joint_states', FER.joint_names)
-        for number in range(49):
-            assert not looking.check_sequence_number(number)
+        looking.on_activation('fci', FER.joint_names)
+        for _ in range(49):
+            looking.count_state()
         looking.update_permission()
         assert looking.permission is CHECKING and looking.reason
-        looking.check_sequence_number(49)
+        looking.count_state()
         # Nobody receives torques here, which is found out once it listens no longer.
         looking.update_permission()
         assert looking.permission is GRANTED and not looking.reason
@@ -217,8 +217,8 @@ def test_a_node_not_yet_in_the_graph_looks_for_receivers(probe, monkeypatch):
         monkeypatch.setattr(receivers, 'MIN_HEARD_STATE_COUNT', 0)
         monkeypatch.setattr(receivers, 'WATCHING_TIME_S', 0.0)
         with closing(looking):
-            looking.on_activation('fci', 'joint_states', FER.joint_names)
-            looking.check_sequence_number(1)
+            looking.on_activation('fci', FER.joint_names)
+            looking.count_state()
             probe.until(
                 lambda: looking.update_permission() or looking.permission is GRANTED,
                 'the receiver',
@@ -238,8 +238,8 @@ def judged(probe, name, target='mujoco'):
         for one in (*delays, 'MIN_HEARD_STATE_COUNT'):
             patch.setattr(receivers, one, 0)
         patch.setattr(probe, 'get_subscriptions_info_by_topic', lambda _, **options: there)
-        looking.on_activation(target, 'joint_states', FER.joint_names)
-        looking.check_sequence_number(1)
+        looking.on_activation(target, FER.joint_names)
+        looking.count_state()
         looking.update_permission()
         assert looking.permission is CHECKING
         there[0].node_name = name

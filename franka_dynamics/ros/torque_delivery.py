@@ -1,0 +1,72 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Why torques that a node sends are not received or not applied, and who else sends some."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rclpy.qos import qos_check_compatible
+
+from .topics import node_name_of, publisher_names, TORQUE_TYPE, TRAJECTORY_TOPIC
+
+
+def delivery_problem(
+    node: Any, topic: str, idle_reasons: Mapping[str, str], manager_problem: str
+) -> str:
+    """
+    Return why a node's torques are not received or applied, or who else sends some; else ''.
+
+    `idle_reasons` says of each receiver by name why it applies no torque, '' if it does, and
+    `manager_problem` why a controller manager cannot say it.
+    """
+    if rivals := publisher_names(node, topic):
+        return other_senders_text(topic, rivals)
+    if mismatch := _mismatch(node, topic):
+        return mismatch
+    for name, reason in idle_reasons.items():
+        if reason:
+            return f'{name} applies no torque: it {reason}'
+    if idle_reasons:
+        return manager_problem
+    if _is_moved_by_trajectories(node):
+        return ''
+    return f'nobody receives the torques on {topic}; remap ~/command to the receiver'
+
+
+def other_senders_text(topic: str, senders: Sequence[str]) -> str:
+    """Return text that says that other nodes send torques on a topic, with the nodes' names."""
+    return (
+        f'somebody else commands {topic}, and two sources of torque take turns '
+        f'(publishers listed: {", ".join(senders)}); stop the other one, or remap ~/command'
+    )
+
+
+def _mismatch(node: Any, topic: str) -> str:
+    """Return which subscription to a topic gets none of a node's torques, and why; else ''."""
+    own = node.get_fully_qualified_name()
+    listed = node.get_publishers_info_by_topic(topic)
+    # As the middleware knows it, with its defaults.
+    publisher = next((endpoint for endpoint in listed if node_name_of(endpoint) == own), None)
+    for endpoint in node.get_subscriptions_info_by_topic(topic):
+        name = node_name_of(endpoint)
+        kind = endpoint.topic_type
+        if name == own:
+            continue
+        if kind != TORQUE_TYPE:
+            return f'{name} takes {kind} on {topic}, and torques are a {TORQUE_TYPE}'
+        if publisher is None:  # the node is not listed yet, nor are its settings known
+            continue
+        _, why = qos_check_compatible(publisher.qos_profile, endpoint.qos_profile)
+        if 'ERROR: ' in why:
+            why = why.replace('ERROR: ', '').rstrip(';')
+            return f'{name} gets no torque on {topic}: {why}'
+    return ''
+
+
+def _is_moved_by_trajectories(node: Any) -> bool:
+    """Return whether a controller takes the node's whole motions, with their torques."""
+    # A recorder listens on the node's own topic; a controller has its own, to which the node's is
+    # remapped.
+    own = f'{node.get_fully_qualified_name()}/{TRAJECTORY_TOPIC.removeprefix("~/")}'
+    topic = node.resolve_topic_name(TRAJECTORY_TOPIC)
+    return topic != own and node.count_subscribers(topic) > 0
