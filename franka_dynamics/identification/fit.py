@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import combinations_with_replacement, pairwise
 from operator import add
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from .options import MAX_MASS_RATIO
 from .prior import Prior, pseudo_inertia_basis, with_minimum_gyration
 from .results import Estimate, PublishedFit, TorqueErrors
 from .. import semidefinite as sdp
-from ..arm import ArmDescription
+from ..arm import ArmDescription, LinkInertia
 from ..arm.bodies import load_hand, NO_HAND
 from ..arrays import Array
 from ..dynamics.regressor import (
@@ -36,6 +37,10 @@ from ..errors import IdentificationError
 from ..recordings.replay import ResidualRms, TorqueErrorUnit
 
 _MASS_INDEX = N_LINK_PARAMETERS - 1
+# Unknowns of each link that stand for its log-determinant: the entries of a lower triangular
+# 4 x 4 matrix, then a bound of the logarithm of each entry of its diagonal.
+_TRIANGLE_ENTRY_COUNT = 10
+_LOG_DET_UNKNOWN_COUNT = _TRIANGLE_ENTRY_COUNT + 4
 # Smallest precision of the fit's prior. Without a prior a link could become a flat body or a
 # point, on the boundary of the cone of physical links.
 _MIN_PRIOR_PRECISION = 1e-2
@@ -55,12 +60,14 @@ class PhysicalConstraints:
     """
     The matrices of the constraints that keep a fitted arm's links physical and masses in bounds.
 
-    The unknowns x (p,) are differences of the standard parameters from their prior mean
-    `prior_mean` in units of its standard deviations: the parameters are `prior_mean` +
-    `covariance_sqrt` x. The pseudo-inertia of link i relative to the mean's is 1 +
-    `relative_basis[i]` x of the link, (n, 16, 10). `start_masses` (n,) are those of the starting
-    set [kg]. `bare_link_terms` has the last link's pseudo-inertia without the mounted hand, less
-    its smallest value, at the mean (4, 4) and by x (16, 10).
+    The unknowns x, (10 n,) or (11 n,), are the standard parameters' differences from their prior
+    mean, in units of their prior standard deviations: the parameters are `prior_mean` +
+    `covariance_sqrt` x. With L L^T the pseudo-inertia of link i at the mean, its pseudo-inertia P
+    relative to that is L^-1 P L^-T = 1 + `relative_basis[i]` x of the link; `relative_basis` is
+    (n, 4, 4, 10).
+    `start_masses` (n,) are those of the starting set [kg]. `bare_link_terms` has the last link's
+    pseudo-inertia without the mounted hand, less its smallest value, at the mean (4, 4) and by x
+    (4, 4, 10).
     """
 
     prior_mean: Array
@@ -72,31 +79,102 @@ class PhysicalConstraints:
     @classmethod
     def from_prior(cls, prior: Prior, start: ArmDescription) -> 'PhysicalConstraints':
         """Return constraint matrices for fits under a prior, from the arm `start` and its hand."""
-        center = parameter_vector(prior.reference, rotor_inertia=prior.model.base.rotor_inertia)
-        root = np.asarray(np.linalg.cholesky(prior.covariance), dtype=float)
-        basis = pseudo_inertia_basis()
-        relative = []
-        inertias = [link.pseudo_inertia() for link in prior.reference.links]
-        for block, inertia in zip(_link_slices(start.n), inertias):
-            # The pseudo-inertia P is divided by the reference's P0 = L L^T: L^-1 P L^-T.
-            whitener = np.linalg.inv(np.linalg.cholesky(inertia))
-            scaled = np.einsum('ka,kij->ija', root[block, block], whitener @ basis @ whitener.T)
-            relative.append(scaled.reshape(16, -1))
-        without_hand = None
+        reference = prior.reference
+        prior_mean = parameter_vector(reference, rotor_inertia=prior.model.base.rotor_inertia)
+        covariance_sqrt = np.asarray(np.linalg.cholesky(prior.covariance), dtype=float)
+        # No two links are correlated in the prior: each has its own block of the square root.
+        link_sqrts = [covariance_sqrt[link, link] for link in _link_slices(start.n)]
+        relative_basis = [
+            _relative_pseudo_inertia_basis(link, link_sqrt)
+            for link, link_sqrt in zip(reference.links, link_sqrts)
+        ]
+        bare_link_terms = None
         if start.hand != NO_HAND:
-            hand = load_hand(start.hand).expressed_in(start.flange_transform())
-            bare = with_minimum_gyration(start.links[-1] - hand)
-            least = _MIN_BARE_LINK_INERTIA_TO_START * bare.pseudo_inertia()
-            last = _link_slices(start.n)[-1]
-            moved = np.einsum('ka,kij->ija', root[last, last], basis).reshape(16, -1)
-            without_hand = inertias[-1] - hand.pseudo_inertia() - least, moved
-        masses = np.array([link.mass for link in start.links])
-        return cls(center, root, np.array(relative), masses, without_hand)
+            bare_link_terms = _bare_link_terms(start, reference.links[-1], link_sqrts[-1])
+        start_masses = np.array([link.mass for link in start.links])  # (n,), kg
+        return cls(
+            prior_mean, covariance_sqrt, np.array(relative_basis), start_masses, bare_link_terms
+        )
+
+    @property
+    def link_slices(self) -> list[slice]:
+        """The slice of each link's parameters among the standard parameters."""
+        return _link_slices(len(self.start_masses))
+
+    @property
+    def rotor_slice(self) -> slice:
+        """The slice of rotor inertias among the standard parameters, empty if there are none."""
+        return slice(self.link_slices[-1].stop, len(self.prior_mean))
 
 
 def _link_slices(n: int) -> list[slice]:
     """Return the slice of each link's parameters among the standard parameters."""
     return [slice(N_LINK_PARAMETERS * i, N_LINK_PARAMETERS * (i + 1)) for i in range(n)]
+
+
+def _relative_pseudo_inertia_basis(reference: LinkInertia, link_sqrt: Array) -> Array:
+    """
+    Return a link's pseudo-inertia relative to the reference's, by unknown, (4, 4, 10).
+
+    Relative to P0 = L L^T of the reference a pseudo-inertia P is L^-1 P L^-T. `link_sqrt` (10, 10)
+    is the link's block of the prior covariance's square root.
+    """
+    inverse_root = np.linalg.inv(np.linalg.cholesky(reference.pseudo_inertia()))  # L^-1, (4, 4)
+    basis_by_parameter = inverse_root @ pseudo_inertia_basis() @ inverse_root.T  # (10, 4, 4)
+    return np.einsum('ka,kij->ija', link_sqrt, basis_by_parameter)
+
+
+def _bare_link_terms(
+    start: ArmDescription, reference_link: LinkInertia, link_sqrt: Array
+) -> tuple[Array, Array]:
+    """
+    Return the pseudo-inertia of the last link without the hand, less its smallest value.
+
+    Returned are its value (4, 4) at the prior mean, where the link with the hand is
+    `reference_link`, and its changes (4, 4, 10) by the link's unknowns.
+    """
+    hand = load_hand(start.hand).expressed_in(start.flange_transform())
+    bare_start_link = with_minimum_gyration(start.links[-1] - hand)
+    smallest = _MIN_BARE_LINK_INERTIA_TO_START * bare_start_link.pseudo_inertia()
+    at_mean = reference_link.pseudo_inertia() - hand.pseudo_inertia() - smallest
+    return at_mean, np.einsum('ka,kij->ija', link_sqrt, pseudo_inertia_basis())
+
+
+class _UnknownSlices(NamedTuple):
+    """
+    Where each kind of unknown is among the N unknowns of the semidefinite program.
+
+    `standard` (10 n or 11 n) are the standard parameters' differences from the prior mean,
+    `friction` (f) the friction parameters, both in units of prior standard deviations; `residual`
+    (rows of the equations) are weighted torque residuals; `log_det` (14 n) are 14 auxiliary
+    unknowns of each link, which bound its log-determinant (`_log_det_cones`).
+    """
+
+    standard: slice
+    friction: slice
+    residual: slice
+    log_det: slice
+
+    @classmethod
+    def from_sizes(cls, *sizes: int) -> '_UnknownSlices':
+        """Return the slices of kinds of unknowns with these sizes, in the order of the fields."""
+        bounds = np.cumsum([0, *sizes]).tolist()
+        return cls(*(slice(first, end) for first, end in pairwise(bounds)))
+
+    @property
+    def total(self) -> int:
+        """The number N of all unknowns."""
+        return int(self.log_det.stop)
+
+    def triangle(self, link: int) -> range:
+        """Return the indices of the entries of a link's lower triangular matrix Z."""
+        first = self.log_det.start + _LOG_DET_UNKNOWN_COUNT * link
+        return range(first, first + _TRIANGLE_ENTRY_COUNT)
+
+    def diagonal_logarithms(self, link: int) -> range:
+        """Return the indices of the lower bounds of the logarithms of Z's diagonal."""
+        first = self.triangle(link).stop
+        return range(first, first + _LOG_DET_UNKNOWN_COUNT - _TRIANGLE_ENTRY_COUNT)
 
 
 def fit_consistent_parameters(
@@ -116,55 +194,100 @@ def fit_consistent_parameters(
     Raises IdentificationError if the solver finds no optimum, MissingDependencyError if clarabel
     is not installed.
     """
-    applied = max(precision, _MIN_PRIOR_PRECISION)
-    triangle, effort = equations
-    b = len(prior.model.base)
-    f = len(prior.friction_std)
-    m = len(bounds.covariance_sqrt)
-    # The unknowns are changes and friction in units of their standard deviations, residuals, and
-    # of each link 14 numbers of which its log-determinant is made.
-    n = len(bounds.start_masses)
-    r = len(effort)
-    places = np.cumsum([0, m, f, r, 14 * n])
-    change, friction, residual, log_det = (slice(*pair) for pair in pairwise(places.tolist()))
-    count = int(places[-1])
-    braking = np.flatnonzero(prior.model.friction.nonnegative_mask)
-    fitted = np.zeros((r, count))
-    fitted[:, change] = triangle[:, :b] @ prior.model.base.matrix @ bounds.covariance_sqrt
-    fitted[:, friction] = triangle[:, b:] * prior.friction_std
-    fitted[:, residual] = -np.eye(r)
-    quadratic = np.zeros(count)
-    linear = np.zeros(count)
-    quadratic[friction] = quadratic[residual] = 2.0
-    quadratic[N_LINK_PARAMETERS * n : m] = 2.0 * applied  # rotors
-    for block, by, own in zip(
-        _link_slices(n),
-        bounds.relative_basis,
-        np.reshape(range(log_det.start, count), (n, -1)),
-    ):
-        linear[block] += 2.0 * applied * by.reshape(4, 4, -1).trace()
-        linear[own[-4:]] = -2.0 * applied
-    most = prior.model.friction.maxima / prior.friction_std
-    bounded = np.flatnonzero(np.isfinite(most))
+    _, reduced_torque = equations
+    applied_precision = max(precision, _MIN_PRIOR_PRECISION)
+    unknowns = _UnknownSlices.from_sizes(
+        len(bounds.prior_mean),
+        len(prior.friction_std),
+        len(reduced_torque),
+        _LOG_DET_UNKNOWN_COUNT * len(bounds.start_masses),
+    )
+    hessian, linear = _consistent_fit_cost(bounds, unknowns, applied_precision)
     constraints = [
-        sdp.zero_cone(triangle[:, :b] @ prior.mean[:b] - effort, fitted),
-        sdp.nonnegative_cone(0.0, np.eye(count)[friction][braking]),
-        *_link_cones(bounds, count, log_det.start),
+        _residual_definition(equations, prior, bounds, unknowns),
+        _friction_dissipates(prior, unknowns),
+        *_link_cones(bounds, unknowns),
+        *_friction_maxima(prior, unknowns),
     ]
-    if len(bounded):
-        slope = -np.eye(count)[friction][bounded]
-        constraints.append(sdp.nonnegative_cone(most[bounded], slope))
     # With many samples the squared residuals are so large that the divergence is below the
-    # solver's tolerance; the cost is therefore divided by sqrt(applied * |effort|).
-    unit = 1.0 / np.sqrt(applied * max(1.0, float(np.linalg.norm(effort))))
-    found = _minimum_point(np.diag(quadratic), linear, constraints, unit)
-    vector = bounds.prior_mean + bounds.covariance_sqrt @ found[change]
-    rotors = slice(N_LINK_PARAMETERS * n, None)
-    vector[rotors] = np.maximum(vector[rotors], 0.0)  # the solver may return less than zero
-    friction_units = np.where(np.abs(found[friction]) > _MIN_FRICTION_TO_STD, found[friction], 0.0)
-    friction_units[braking] = np.maximum(friction_units[braking], 0.0)
-    friction_units = np.minimum(friction_units, most)  # as above
-    return vector, friction_units * prior.friction_std
+    # solver's tolerance; the cost is therefore divided by sqrt(precision * |torque|).
+    torque_size = max(1.0, float(np.linalg.norm(reduced_torque)))
+    cost_scale = 1.0 / np.sqrt(applied_precision * torque_size)
+    solution = _minimum_point(hessian, linear, constraints, cost_scale)
+    standard_parameters = bounds.prior_mean + bounds.covariance_sqrt @ solution[unknowns.standard]
+    # The solver may return rotor inertias slightly below zero.
+    rotors = bounds.rotor_slice
+    standard_parameters[rotors] = np.maximum(standard_parameters[rotors], 0.0)
+    return standard_parameters, _bounded_friction(solution[unknowns.friction], prior)
+
+
+def _bounded_friction(friction_to_std: Array, prior: Prior) -> Array:
+    """
+    Return friction parameters (f,) within their bounds, which the solver may slightly exceed.
+
+    `friction_to_std` (f,) are the solver's, in units of prior standard deviations.
+    """
+    dissipative = prior.model.friction.nonnegative_mask
+    maxima_to_std = prior.model.friction.maxima / prior.friction_std
+    significant = np.abs(friction_to_std) > _MIN_FRICTION_TO_STD
+    bounded = np.where(significant, friction_to_std, 0.0)
+    bounded[dissipative] = np.maximum(bounded[dissipative], 0.0)
+    return np.minimum(bounded, maxima_to_std) * prior.friction_std
+
+
+def _consistent_fit_cost(
+    bounds: PhysicalConstraints, unknowns: _UnknownSlices, precision: float
+) -> tuple[Array, Array]:
+    """
+    Return the Hessian (N, N) and the linear term (N,) of the consistent fit's cost.
+
+    The cost is the sum of squared residuals, of squared friction and, times `precision`, of
+    squared rotor inertias and twice the links' log-determinant divergences tr(W) - logdet(W) - 4,
+    with W the pseudo-inertia relative to the reference's. In place of logdet(W) stands the sum of
+    the unknowns that bound it (`_log_det_cones`).
+    """
+    hessian_diagonal = np.zeros(unknowns.total)
+    hessian_diagonal[unknowns.residual] = 2.0
+    hessian_diagonal[unknowns.friction] = 2.0
+    hessian_diagonal[bounds.rotor_slice] = 2.0 * precision
+    linear = np.zeros(unknowns.total)
+    for link, (parameters, basis) in enumerate(zip(bounds.link_slices, bounds.relative_basis)):
+        linear[parameters] = 2.0 * precision * basis.trace()  # of each unknown, (10,)
+        linear[unknowns.diagonal_logarithms(link)] = -2.0 * precision
+    return np.diag(hessian_diagonal), linear
+
+
+def _residual_definition(
+    equations: tuple[Array, Array],
+    prior: Prior,
+    bounds: PhysicalConstraints,
+    unknowns: _UnknownSlices,
+) -> sdp.Constraint:
+    """Return the equality that the residual unknowns are R theta - z of `equations` (R, z)."""
+    reduced_regressor, reduced_torque = equations
+    b = len(prior.model.base)
+    base_columns = reduced_regressor[:, :b]
+    friction_columns = reduced_regressor[:, b:]
+    slope = np.zeros((len(reduced_torque), unknowns.total))
+    slope[:, unknowns.standard] = base_columns @ prior.model.base.matrix @ bounds.covariance_sqrt
+    slope[:, unknowns.friction] = friction_columns * prior.friction_std
+    slope[:, unknowns.residual] = -np.eye(len(reduced_torque))
+    return sdp.zero_cone(base_columns @ prior.mean[:b] - reduced_torque, slope)
+
+
+def _friction_dissipates(prior: Prior, unknowns: _UnknownSlices) -> sdp.Constraint:
+    """Return the constraint that friction parameters, other than offsets, are nonnegative."""
+    dissipative = np.flatnonzero(prior.model.friction.nonnegative_mask)
+    return sdp.nonnegative_cone(0.0, np.eye(unknowns.total)[unknowns.friction][dissipative])
+
+
+def _friction_maxima(prior: Prior, unknowns: _UnknownSlices) -> Iterator[sdp.Constraint]:
+    """Yield the constraint on friction parameters that have a maximum, if there are any."""
+    maxima_to_std = prior.model.friction.maxima / prior.friction_std
+    bounded = np.flatnonzero(np.isfinite(maxima_to_std))
+    if len(bounded):
+        slope = -np.eye(unknowns.total)[unknowns.friction][bounded]
+        yield sdp.nonnegative_cone(maxima_to_std[bounded], slope)
 
 
 def arm_from_fit(
@@ -178,10 +301,11 @@ def arm_from_fit(
 
     `covariance` (p, p) is that of base and friction parameters.
     """
-    vector, friction = parameters
-    own = covariance[len(prior.model.base) :, len(prior.model.base) :]
-    model = prior.model.friction.friction_model(friction, own)
-    return replace(with_parameter_vector(start, vector), friction=model)
+    standard_parameters, friction = parameters
+    model = prior.model
+    friction_covariance = covariance[model.friction_slice, model.friction_slice]
+    friction_model = model.friction.friction_model(friction, friction_covariance)
+    return replace(with_parameter_vector(start, standard_parameters), friction=friction_model)
 
 
 def _minimum_point(
@@ -190,13 +314,15 @@ def _minimum_point(
     """
     Return the unknowns of least quadratic cost within `constraints`; IdentificationError if none.
 
-    Raises IdentificationError if the solver finds no optimum.
+    The cost is tried times `cost_scale` and, if that gives no accurate optimum, as it is. Raises
+    IdentificationError if the solver finds no optimum.
     """
-    for one in (cost_scale, 1.0):
-        cost = one * hessian, one * linear
-        found = sdp.quadratic_minimiser(*cost, constraints, allow_inaccurate=one == 1.0)
-        if found is not None:
-            return found
+    for scale in (cost_scale, 1.0):
+        solution = sdp.quadratic_minimiser(
+            scale * hessian, scale * linear, constraints, allow_inaccurate=scale == 1.0
+        )
+        if solution is not None:
+            return solution
     raise IdentificationError(
         'The consistent fit found no physical arm with masses within a factor of '
         f'{MAX_MASS_RATIO:g} of the starting set. Are efforts in another unit (currents: '
@@ -205,46 +331,62 @@ def _minimum_point(
     )
 
 
-def _link_cones(
-    bounds: PhysicalConstraints, unknown_count: int, first_log_det: int
+def _link_cones(bounds: PhysicalConstraints, unknowns: _UnknownSlices) -> Iterator[sdp.Constraint]:
+    """Yield the constraints on links' pseudo-inertias and masses, and on rotor inertias."""
+    for link in range(len(bounds.link_slices)):
+        yield from _log_det_cones(bounds, unknowns, link)
+        yield _mass_range(bounds, unknowns, link)
+    if bounds.bare_link_terms is not None:
+        bare_at_mean, bare_by_unknown = bounds.bare_link_terms
+        slope = np.zeros((4, 4, unknowns.total))
+        slope[:, :, bounds.link_slices[-1]] = bare_by_unknown
+        yield sdp.psd_cone(bare_at_mean, slope)
+    rotors = bounds.rotor_slice
+    rotor_std = np.diag(bounds.covariance_sqrt)[rotors]  # (n,) or (0,), kg m^2
+    yield sdp.nonnegative_cone(
+        bounds.prior_mean[rotors] / rotor_std, np.eye(unknowns.total)[rotors]
+    )
+
+
+def _log_det_cones(
+    bounds: PhysicalConstraints, unknowns: _UnknownSlices, link: int
 ) -> Iterator[sdp.Constraint]:
     """
-    Yield the constraints on links and rotor inertias, as cones of `unknown_count` unknowns.
+    Yield the constraints that make a link physical and bound its log-determinant from below.
 
-    The unknowns from number `first_log_det` on are 14 further numbers of each link. The
-    log-determinant of a relative pseudo-inertia W is at most the sum of the last four, which are
-    at most the logarithms of the diagonal of a triangular matrix Z made of the first ten, with
-    [[W, Z], [Z', diag Z]] positive semidefinite (Ben-Tal and Nemirovski 2001, "Lectures on modern
-    convex optimization", section 4.2).
+    With W the link's pseudo-inertia relative to the reference's and a lower triangular matrix Z of
+    unknowns, [[W, Z], [Z', diag Z]] is positive semidefinite. The log-determinant of W is then at
+    least the sum of the logarithms of Z's diagonal (Ben-Tal and Nemirovski 2001, "Lectures on
+    modern convex optimization", section 4.2). Four more unknowns are at most these logarithms, and
+    equal them at the minimum of the cost.
     """
-    n = len(bounds.start_masses)
-    corner = list(combinations_with_replacement(range(4), 2))
-    for k, (block, by) in enumerate(zip(_link_slices(n), bounds.relative_basis)):
-        first = first_log_det + 14 * k
-        slope = np.zeros((8, 8, unknown_count))
-        one = np.diag([1.0] * 4 + [0.0] * 4)
-        slope[:4, :4, block] = by.reshape(4, 4, -1)
-        for place, (j, i) in enumerate(corner, first):
-            slope[i, 4 + j, place] = slope[4 + j, i, place] = 1.0
-            if i == j:
-                slope[4 + i, 4 + i, place] = 1.0
-                yield sdp.exponential_cone(first + 10 + i, place, unknown_count)
-        yield sdp.psd_cone(one, slope)
-        mass = np.zeros((2, unknown_count))
-        mass[:, block] = np.outer([1.0, -1.0], bounds.covariance_sqrt[block, block][_MASS_INDEX])
-        mean = bounds.prior_mean[block][_MASS_INDEX]
-        m = bounds.start_masses[k]
-        yield sdp.nonnegative_cone([mean - m / MAX_MASS_RATIO, m * MAX_MASS_RATIO - mean], mass)
-    if bounds.bare_link_terms is not None:
-        before, by = bounds.bare_link_terms
-        slope = np.zeros((4, 4, unknown_count))
-        slope[:, :, _link_slices(n)[-1]] = by.reshape(4, 4, -1)
-        yield sdp.psd_cone(before, slope)
-    rotors = slice(N_LINK_PARAMETERS * n, len(bounds.covariance_sqrt))
-    yield sdp.nonnegative_cone(
-        bounds.prior_mean[rotors] / np.diag(bounds.covariance_sqrt)[rotors],
-        np.eye(unknown_count)[rotors],
-    )
+    diagonal_logarithms = unknowns.diagonal_logarithms(link)
+    matrix_at_mean = np.diag([1.0] * 4 + [0.0] * 4)  # where W = 1, with Z = 0
+    slope = np.zeros((8, 8, unknowns.total))
+    slope[:4, :4, bounds.link_slices[link]] = bounds.relative_basis[link]
+    triangle_entries = combinations_with_replacement(range(4), 2)  # column by column
+    for unknown, (column, row) in zip(unknowns.triangle(link), triangle_entries, strict=True):
+        slope[row, 4 + column, unknown] = 1.0
+        slope[4 + column, row, unknown] = 1.0
+        if row == column:
+            slope[4 + row, 4 + row, unknown] = 1.0
+            yield sdp.exponential_cone(diagonal_logarithms[row], unknown, unknowns.total)
+    yield sdp.psd_cone(matrix_at_mean, slope)
+
+
+def _mass_range(
+    bounds: PhysicalConstraints, unknowns: _UnknownSlices, link: int
+) -> sdp.Constraint:
+    """Return the constraint that a link's mass is within MAX_MASS_RATIO of its start's."""
+    parameters = bounds.link_slices[link]
+    mean_mass = bounds.prior_mean[parameters][_MASS_INDEX]
+    mass_by_unknown = bounds.covariance_sqrt[parameters, parameters][_MASS_INDEX]  # (10,), kg
+    lightest = bounds.start_masses[link] / MAX_MASS_RATIO
+    heaviest = bounds.start_masses[link] * MAX_MASS_RATIO
+    slope = np.zeros((2, unknowns.total))
+    slope[0, parameters] = mass_by_unknown
+    slope[1, parameters] = -mass_by_unknown
+    return sdp.nonnegative_cone([mean_mass - lightest, heaviest - mean_mass], slope)
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,17 +406,23 @@ class DataSplit:
     def from_grams(cls, grams: Sequence[GramStack], test_count: int) -> 'DataSplit':
         """Return a split that leaves out the last `test_count` recordings or, if 0, each fold."""
         fitted = grams[: len(grams) - test_count]
-        tested = grams[len(grams) - test_count :]
+        tests = grams[len(grams) - test_count :]
         if len(fitted) >= _MIN_RECORDINGS_AS_FOLDS:
-            fitted = [one.merged_into_fold(k % FOLD_COUNT) for k, one in enumerate(fitted)]
-        every = reduce(add, [*fitted, *tested])
-        # One prior for all: of joints without a torque limit by the largest torque.
-        whole = replace(reduce(add, fitted), max_torque=every.max_torque)
-        if tested:
-            return cls(every, (whole,), tuple(tested))
-        folds = np.flatnonzero(whole.sample_counts).tolist()
-        others = (whole.with_folds([j for j in folds if j != k]) for k in folds)
-        return cls(every, tuple(others), tuple(whole.with_folds([k]) for k in folds))
+            fitted = [
+                recording.merged_into_fold(k % FOLD_COUNT) for k, recording in enumerate(fitted)
+            ]
+        total = reduce(add, [*fitted, *tests])
+        # The largest torque, which stands for unknown torque limits in the prior, is that of all
+        # recordings in every fit, so that all fits have one prior.
+        all_fitted = replace(reduce(add, fitted), max_torque=total.max_torque)
+        if tests:
+            return cls(total, (all_fitted,), tuple(tests))
+        folds = np.flatnonzero(all_fitted.sample_counts).tolist()
+        without_fold = [
+            all_fitted.with_folds([other for other in folds if other != fold]) for fold in folds
+        ]
+        single_folds = [all_fitted.with_folds([fold]) for fold in folds]
+        return cls(total, tuple(without_fold), tuple(single_folds))
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,16 +453,19 @@ def fit_parameter_sets(
     `priors` are those about the starting set and, after it, about the published sets; `precision`
     is that of the first. The function can run in another process.
     """
-    prior, *others = priors
-    noise = least_squares.common_noise(grams, prior, precision)
-    base = least_squares.fit_theta(grams, prior, precision, noise)
-    consistent = fit_consistent_parameters(
-        least_squares.weighted_equations(grams, prior, noise), prior, bounds, precision
-    )
-    standard, friction = consistent
-    theta = np.concatenate([prior.model.base.matrix @ standard, friction])
-    published_sets = [least_squares.fit_friction(grams, one, noise) for one in others]
-    return FitResults(consistent, noise, (base, theta, *published_sets))
+    start_prior, *published_priors = priors
+    noise_std = least_squares.common_noise(grams, start_prior, precision)  # (n,), N m
+    unconstrained_theta = least_squares.fit_theta(grams, start_prior, precision, noise_std)
+    equations = least_squares.weighted_equations(grams, start_prior, noise_std)
+    consistent_fit = fit_consistent_parameters(equations, start_prior, bounds, precision)
+    standard_parameters, friction = consistent_fit
+    base_parameters = start_prior.model.base.matrix @ standard_parameters
+    consistent_theta = np.concatenate([base_parameters, friction])
+    published_thetas = [
+        least_squares.fit_friction(grams, prior, noise_std) for prior in published_priors
+    ]
+    thetas = (unconstrained_theta, consistent_theta, *published_thetas)
+    return FitResults(consistent_fit, noise_std, thetas)
 
 
 def all_torque_errors(
@@ -331,36 +482,54 @@ def all_torque_errors(
     """
     start, *published = (prior.reference for prior in priors)
     unit = TorqueErrorUnit.for_arm(start)
-    fits = part_fits if len(part_fits) > 1 else [*part_fits] * len(split.left_out_grams)
-    unseen = list(zip(split.left_out_grams, fits))
+    left_out_grams = split.left_out_grams
+    # All test recordings are predicted by one fit, each fold by a fit of its own.
+    fits = part_fits if len(part_fits) > 1 else [*part_fits] * len(left_out_grams)
+    all_data = [(split.total_grams, total)]
+    left_out_parts = list(zip(left_out_grams, fits))
 
-    def errors(
-        k: int,
-        parts: list[tuple[GramStack, FitResults]],
+    def torque_errors(
+        set_index: int,
+        parts: Sequence[tuple[GramStack, FitResults]],
         parameter_count: int | None = None,
     ) -> ResidualRms:
-        """Return set k's torque errors: of all parameters or the first `parameter_count`."""
-        squares = [sums.squared_residuals(own.thetas[k][:parameter_count]) for sums, own in parts]
-        count = sum(sums.sample_count for sums, _ in parts)
-        return ResidualRms.from_squares(np.sum(squares, axis=0), count, unit)
+        """Return a set's errors on parts, of all its parameters or the first `parameter_count`."""
+        squares = [
+            grams.squared_residuals(fit.thetas[set_index][:parameter_count])
+            for grams, fit in parts
+        ]
+        sample_count = sum(grams.sample_count for grams, _ in parts)
+        return ResidualRms.from_squares(np.sum(squares, axis=0), sample_count, unit)
 
-    sets = [f'{one.inertial_set}, {one.hand}' for one in published]
-    found = []
-    for k, name in enumerate(['base parameters', 'consistent', *sets]):
-        train = errors(k, [(split.total_grams, total)])
-        test = errors(k, unseen)
-        rigid = errors(k, unseen, len(priors[0].model.base))
-        folds = tuple(errors(k, [part]).E for part in unseen)
-        found.append(TorqueErrors(name, train, test, rigid, folds))
-    return tuple(found)
+    base_count = len(priors[0].model.base)
+    published_names = [f'{arm.inertial_set}, {arm.hand}' for arm in published]
+    return tuple(
+        TorqueErrors(
+            name=name,
+            train=torque_errors(k, all_data),
+            test=torque_errors(k, left_out_parts),
+            frictionless=torque_errors(k, left_out_parts, base_count),
+            fold_errors=tuple(torque_errors(k, [part]).E for part in left_out_parts),
+        )
+        for k, name in enumerate(['base parameters', 'consistent', *published_names])
+    )
 
 
 def final_estimate(prior: Prior, precision: float, grams: GramStack, fit: FitResults) -> Estimate:
     """Return the fit to all recordings as an Estimate, with covariance and start's precision."""
-    (base, theta, *_), noise = fit.thetas, fit.torque_noise_std
-    spread, supported = least_squares.posterior_covariance(grams, prior, precision, noise, base)
-    ratios = least_squares.std_to_prior_ratios(grams, prior, base)
-    return Estimate(prior.model, prior, theta, base, spread, ratios, supported)
+    unconstrained_theta, consistent_theta, *_ = fit.thetas
+    covariance, start_precision = least_squares.posterior_covariance(
+        grams, prior, precision, fit.torque_noise_std, unconstrained_theta
+    )
+    return Estimate(
+        model=prior.model,
+        prior=prior,
+        theta=consistent_theta,
+        unconstrained_theta=unconstrained_theta,
+        covariance=covariance,
+        std_to_prior_ratios=least_squares.std_to_prior_ratios(grams, prior, unconstrained_theta),
+        precision=start_precision,
+    )
 
 
 def published_fit(
@@ -377,16 +546,19 @@ def published_fit(
     `errors` those of all published sets. Sets whose links are physical come first; without one
     with the hand, any set counts.
     """
-    start, *others = priors
-    own = [k for k, one in enumerate(sets) if one.hand == start.reference.hand]
+    start_prior, *published_priors = priors
+    with_same_hand = [k for k, arm in enumerate(sets) if arm.hand == start_prior.reference.hand]
 
     def rank(k: int) -> tuple[bool, float]:
         """Return what sorts sets: those that are physical first, then by E on unseen parts."""
         return bool(sets[k].inconsistencies()), errors[k].test.E
 
-    best = min(own or range(len(sets)), key=rank)
-    theta = fit.thetas[2 + best]
-    b = len(start.model.base)
-    spread = least_squares.friction_covariance(grams, others[best], fit.torque_noise_std, theta)
-    friction = start.model.friction.friction_model(theta[b:], spread)
+    best = min(with_same_hand or range(len(sets)), key=rank)
+    model = start_prior.model
+    _, _, *published_thetas = fit.thetas
+    theta = published_thetas[best]
+    friction_covariance = least_squares.friction_covariance(
+        grams, published_priors[best], fit.torque_noise_std, theta
+    )
+    friction = model.friction.friction_model(theta[model.friction_slice], friction_covariance)
     return PublishedFit(replace(sets[best], friction=friction), theta, errors[best])

@@ -45,38 +45,72 @@ _MIN_REPETITION_PERIOD_S = 3.0
 # the model last longer.
 SAMPLES_PER_INDEPENDENT_SAMPLE = 6.0
 _MIN_NOISE_TO_EXPECTED = 1e-9  # smallest noise, relative to expected residuals
+# Smallest singular value, relative to the largest, that a Gram matrix shows: it has squares of
+# them, and doubles have 16 digits.
+_MIN_SINGULAR_VALUE_TO_MAX = 1e-7
 _MIN_NOISE_TO_MAX = 1e-3  # smallest noise of a joint, relative to its largest effort: rounding
 
 
 def repetition_period(motion: Motion) -> float:
     """Return a motion's period [s], infinity if it does not repeat; some joint must move."""
     moving = np.flatnonzero(moving_mask(motion))  # a rest before and after it is not repeated
-    q = motion.q[moving[0] : moving[-1] + 1]
-    x = q - q.mean(axis=0)
-    n = len(x)
+    q = motion.q[moving[0] : moving[-1] + 1]  # (N, n), rad
     rate = motion.options.rate
-    spectrum = np.fft.rfft(x, 2 * n, axis=0)
-    products = np.fft.irfft(np.sum(np.abs(spectrum) ** 2, axis=1), 2 * n)[:n]
-    energy = np.concatenate([[0.0], np.cumsum(np.sum(x * x, axis=1))])
-    lags = np.arange(max(1, n - int(_MIN_REPETITION_PERIOD_S * rate)))
-    apart = energy[n] - energy[lags] + energy[n - lags] - 2.0 * products[lags]
-    relative = np.sqrt(np.maximum(apart, 0.0) / (n - lags) / max(energy[n] / n, 1e-12))
-    again = np.flatnonzero(
-        (relative < _MAX_REPEAT_TO_STD) & (np.maximum.accumulate(relative) > _MIN_EXCURSION_TO_STD)
-    )
-    again = again[again >= _MIN_REPETITION_PERIOD_S * rate]
-    if not len(again):
+    min_lag = _MIN_REPETITION_PERIOD_S * rate  # samples
+    differences = _differences_by_lag(q, lag_count=max(1, len(q) - int(min_lag)))
+    is_back = differences < _MAX_REPEAT_TO_STD
+    was_away = np.maximum.accumulate(differences) > _MIN_EXCURSION_TO_STD
+    repeating_lags = np.flatnonzero(is_back & was_away)
+    repeating_lags = repeating_lags[repeating_lags >= min_lag]
+    if not len(repeating_lags):
         return np.inf
-    near = again[again < again[0] + rate]
-    return float(near[np.argmin(relative[near])]) / rate
+    # The motion repeats at several lags in a row; the best of the first second is the period.
+    first_lags = repeating_lags[repeating_lags < repeating_lags[0] + rate]
+    return float(first_lags[np.argmin(differences[first_lags])]) / rate
+
+
+def _differences_by_lag(q: Array, lag_count: int) -> Array:
+    """
+    Return rms differences of positions (N, n) a lag apart, divided by their deviation, (lags,).
+
+    Lags are counted in samples from 0. The sum of |a - b|^2 over pairs of samples a, b is made of
+    sums of squares, and of the autocorrelation: the inverse Fourier transform of the power
+    spectrum.
+    """
+    deviations = q - q.mean(axis=0)
+    sample_count = len(q)
+    spectrum = np.fft.rfft(deviations, 2 * sample_count, axis=0)  # padded, so that no end wraps
+    power = np.sum(np.abs(spectrum) ** 2, axis=1)
+    autocorrelation = np.fft.irfft(power, 2 * sample_count)[:sample_count]
+    squares = np.sum(deviations * deviations, axis=1)
+    squares_before = np.concatenate(
+        [[0.0], np.cumsum(squares)]
+    )  # sums before each sample, (N + 1,)
+    total = squares_before[sample_count]
+    lags = np.arange(lag_count)
+    late_squares = total - squares_before[lags]
+    early_squares = squares_before[sample_count - lags]
+    squared_differences = late_squares + early_squares - 2.0 * autocorrelation[lags]
+    mean_squares = np.maximum(squared_differences, 0.0) / (sample_count - lags)
+    variance = max(total / sample_count, 1e-12)
+    return np.asarray(np.sqrt(mean_squares / variance))
 
 
 def fold_numbers(motion: Motion, period: float, count: int = FOLD_COUNT) -> NDArray[np.intp]:
     """Return each sample's fold number, (N,), by phase in `period` [s], by time if that is inf."""
-    part = np.linspace(0.0, 1.0, len(motion), endpoint=False)
+    phase = np.linspace(0.0, 1.0, len(motion), endpoint=False)
     if np.isfinite(period):
-        part = motion.time % period / period
-    return np.minimum(count * part, count - 1).astype(np.intp)
+        phase = motion.time % period / period
+    return np.minimum(count * phase, count - 1).astype(np.intp)
+
+
+def _grams_by_fold(rows: Array, sample_folds: NDArray[np.intp], fold_count: int) -> Array:
+    """Return each fold's and joint's Gram matrix, (folds, n, c, c), of rows (samples, n, c)."""
+    grams = []
+    for fold in range(fold_count):
+        joint_rows = rows[sample_folds == fold].swapaxes(0, 1)  # (n, samples of the fold, c)
+        grams.append(joint_rows.swapaxes(1, 2) @ joint_rows)
+    return np.stack(grams)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,24 +145,27 @@ class GramStack:
         Without a `period` the motion itself is searched for one.
         """
         period = repetition_period(motion) if period is None else period
-        part = fold_numbers(motion, period, fold_count)
-        friction = model.friction_columns(motion)
-        samples = TorqueSamples.from_motion(model, motion, friction)
+        sample_folds = fold_numbers(motion, period, fold_count)
+        friction_columns = model.friction_columns(motion)  # (N, n, terms of a joint)
+        samples = TorqueSamples.from_motion(model, motion, friction_columns)
         faults = possible_faults(model.n) if faults is None else faults
-        blocks = []
-        columns = dict[str, Array]()
+        gram_blocks = []
+        fault_columns = dict[str, Array]()
         for first in range(0, len(motion), BLOCK_SAMPLE_COUNT):
-            chosen = slice(first, first + BLOCK_SAMPLE_COUNT)
-            block = samples.select(chosen)
+            in_block = slice(first, first + BLOCK_SAMPLE_COUNT)
+            block = samples.select(in_block)
             for fault in faults:  # those without columns, or with the model's, add none
-                columns.update(zip(fault.column_names, fault.regressor_columns(block)))
-            more = np.stack([*columns.values(), block.motion.effort], axis=-1)
-            rows = np.append(model.regressor(block.regressor, friction[chosen]), more, axis=-1)
-            split = (rows[part[chosen] == k].swapaxes(0, 1) for k in range(fold_count))
-            blocks.append(np.stack([one.swapaxes(1, 2) @ one for one in split]))
-        counts = np.bincount(part, minlength=fold_count)
-        names = (*model.parameter_names, *columns, 'torque')
-        return cls(reduce(add, blocks), counts, np.abs(motion.effort).max(axis=0), names)
+                fault_columns.update(zip(fault.column_names, fault.regressor_columns(block)))
+            model_columns = model.regressor(block.regressor, friction_columns[in_block])
+            faults_and_torque = np.stack([*fault_columns.values(), block.motion.effort], axis=-1)
+            rows = np.append(model_columns, faults_and_torque, axis=-1)  # (samples, n, c)
+            gram_blocks.append(_grams_by_fold(rows, sample_folds[in_block], fold_count))
+        return cls(
+            matrices=reduce(add, gram_blocks),
+            sample_counts=np.bincount(sample_folds, minlength=fold_count),
+            max_torque=np.abs(motion.effort).max(axis=0),
+            column_names=(*model.parameter_names, *fault_columns, 'torque'),
+        )
 
     def column_indices(self, names: Sequence[str]) -> list[int]:
         """Return the indices of the named columns among all columns."""
@@ -150,8 +187,10 @@ class GramStack:
 
     def with_folds(self, numbers: Sequence[int]) -> 'GramStack':
         """Return the Gram matrices of the chosen folds only; `max_torque` stays that of all."""
-        kept = list(numbers)
-        return replace(self, matrices=self.matrices[kept], sample_counts=self.sample_counts[kept])
+        folds = list(numbers)
+        return replace(
+            self, matrices=self.matrices[folds], sample_counts=self.sample_counts[folds]
+        )
 
     @property
     def sample_count(self) -> int:
@@ -180,8 +219,9 @@ class GramStack:
 
         `coefficients` are those of all joints alike, (c,), or of each, (n, c).
         """
-        own = np.broadcast_to(coefficients, self.total_matrices.shape[:2])
-        return np.maximum(np.einsum('jab,ja,jb->j', self.total_matrices, own, own), 0.0)
+        by_joint = np.broadcast_to(coefficients, self.total_matrices.shape[:2])
+        squares = np.einsum('jab,ja,jb->j', self.total_matrices, by_joint, by_joint)
+        return np.maximum(squares, 0.0)  # rounding may make it slightly negative
 
     @cached_property
     def total_matrices(self) -> Array:
@@ -217,9 +257,11 @@ def fit_theta(
 
 def fit_theta_to_gram(gram: Array, prior: Prior, precision: float) -> Array:
     """Return the parameters (p,) of least cost by `gram` (c, c), torque last, and the prior."""
-    known, pull = prior.information(precision)
-    p = len(pull)
-    return np.asarray(np.linalg.solve(gram[:p, :p] + known, gram[:p, -1] + pull))
+    prior_information, information_times_mean = prior.information(precision)
+    p = len(information_times_mean)
+    normal_matrix = gram[:p, :p] + prior_information
+    right_hand_side = gram[:p, TORQUE_COLUMN] + information_times_mean
+    return np.asarray(np.linalg.solve(normal_matrix, right_hand_side))
 
 
 def fit_friction(grams: GramStack, prior: Prior, noise_std: Array) -> Array:
@@ -232,14 +274,19 @@ def fit_friction(grams: GramStack, prior: Prior, noise_std: Array) -> Array:
     with require_extra('Fitting friction needs scipy', 'identify'):
         from scipy.optimize import lsq_linear
     b = len(prior.model.base)
-    triangle, effort = weighted_equations(grams, prior, noise_std)
-    units = prior.friction_std
-    rows = np.concatenate([triangle[:, b:] * units, np.eye(len(units))])
-    rest = np.concatenate([effort - triangle[:, :b] @ prior.mean[:b], np.zeros(len(units))])
-    least = np.where(prior.model.friction.nonnegative_mask, 0.0, -np.inf)
-    bounds = least, prior.model.friction.maxima / units
-    found = lsq_linear(rows, rest, bounds, method='bvls', max_iter=1000)
-    return np.append(prior.mean[:b], units * found.x)
+    base_parameters = prior.mean[:b]
+    reduced_regressor, reduced_torque = weighted_equations(grams, prior, noise_std)
+    # The unknowns are friction parameters in units of their prior standard deviations; rows of the
+    # unit matrix are their prior about zero.
+    friction_columns = reduced_regressor[:, b:] * prior.friction_std
+    friction_torque = reduced_torque - reduced_regressor[:, :b] @ base_parameters
+    f = len(prior.friction_std)
+    rows = np.concatenate([friction_columns, np.eye(f)])
+    right_hand_side = np.concatenate([friction_torque, np.zeros(f)])
+    minima = np.where(prior.model.friction.nonnegative_mask, 0.0, -np.inf)
+    maxima = prior.model.friction.maxima / prior.friction_std
+    fitted = lsq_linear(rows, right_hand_side, (minima, maxima), method='bvls', max_iter=1000)
+    return np.append(base_parameters, prior.friction_std * fitted.x)
 
 
 def rms_residuals(grams: GramStack, theta: Array) -> Array:
@@ -267,20 +314,21 @@ def common_noise(grams: GramStack, prior: Prior, precision: float) -> Array:
 
     It is the rms residual over all joints, in the unit of the torque error E.
     """
-    per_joint = np.array(TorqueErrorUnit.for_arm(prior.reference).factors)
-    first = rms_residuals(grams, fit_theta(grams, prior, precision))
-    size = np.sqrt(np.mean((first * per_joint) ** 2)) / per_joint
-    return np.asarray(np.maximum(size, _MIN_NOISE_TO_EXPECTED * prior.expected_residual))
+    unit_factors = np.array(TorqueErrorUnit.for_arm(prior.reference).factors)
+    residual = rms_residuals(grams, fit_theta(grams, prior, precision))  # (n,), N m
+    noise = np.sqrt(np.mean((residual * unit_factors) ** 2)) / unit_factors
+    return np.asarray(np.maximum(noise, _MIN_NOISE_TO_EXPECTED * prior.expected_residual))
 
 
 def weighted_equations(grams: GramStack, prior: Prior, noise_std: Array) -> tuple[Array, Array]:
     """
     Return R (p, p), z (p,): norm(R theta - z)^2 + constant is the sum of weighted residuals^2.
 
-    A constant is left out. `noise_std` is as for `fit_theta`.
+    R is the regressor, weighted and reduced to as many rows as there are parameters, z the torque
+    reduced alike. A constant is left out. `noise_std` is as for `fit_theta`.
     """
-    weighted = grams.gram_matrix(residual_weights(noise_std))
-    return sqrt_equations(weighted, [*range(len(prior.std))], prior.std)
+    weighted_gram = grams.gram_matrix(residual_weights(noise_std))
+    return sqrt_equations(weighted_gram, [*range(len(prior.std))], prior.std)
 
 
 def sqrt_equations(gram: Array, indices: list[int], scales: Array) -> tuple[Array, Array]:
@@ -290,12 +338,15 @@ def sqrt_equations(gram: Array, indices: list[int], scales: Array) -> tuple[Arra
     Those are the blocks of the k chosen columns and, right of them, of the torque, which is the
     last column of `gram` (c, c). `scales` (k,) are sizes of the columns' coefficients.
     """
-    values, axes = np.linalg.eigh(gram[np.ix_(indices, indices)] * scales * scales[:, None])
-    roots = np.sqrt(np.maximum(values, 0.0))
-    known = roots > 1e-7 * roots[-1]
-    right = axes.T @ (scales * gram[indices, -1])
-    triangle = (axes * roots).T / scales
-    return triangle, np.where(known, right / np.where(known, roots, 1.0), 0.0)
+    scaled_gram = gram[np.ix_(indices, indices)] * scales * scales[:, None]
+    eigenvalues, eigenvectors = np.linalg.eigh(scaled_gram)
+    singular_values = np.sqrt(np.maximum(eigenvalues, 0.0))  # of the scaled columns, rising
+    torque_products = eigenvectors.T @ (scales * gram[indices, TORQUE_COLUMN])
+    reduced_regressor = (eigenvectors * singular_values).T / scales
+    # Torque along directions that the samples do not show is rounding.
+    shown = singular_values > _MIN_SINGULAR_VALUE_TO_MAX * singular_values[-1]
+    reduced_torque = np.where(shown, torque_products / np.where(shown, singular_values, 1.0), 0.0)
+    return reduced_regressor, reduced_torque
 
 
 def posterior_covariance(
@@ -307,20 +358,25 @@ def posterior_covariance(
     The samples' noise is each joint's own residual. The covariance includes errors of the starting
     set as large as the samples show: the term s^2 P C P of the docstring of `prior`, where a
     precision above `precision` counts as that. `noise_std` is that with which `theta` was fitted.
+
+    The fit is theta = K^-1 times a right-hand side; its covariance is K^-1 times that of the
+    right-hand side times K^-1.
     """
-    own = np.maximum(rms_residuals(grams, theta), _MIN_NOISE_TO_EXPECTED * prior.expected_residual)
-    supported = starting_set_precision(weighted_equations(grams, prior, own), prior)
+    residual_std = _residual_std(grams, prior, theta)
+    start_precision = starting_set_precision(weighted_equations(grams, prior, residual_std), prior)
     p = len(theta)
     b = len(prior.model.base)
-    information, _ = prior.information(precision)
     weights = residual_weights(noise_std)
-    inverse = np.linalg.inv(grams.gram_matrix(weights)[:p, :p] + information)
-    spread = grams.gram_matrix(weights * (own / noise_std) ** 2)[:p, :p]
-    spread[b:, b:] += information[b:, b:]
-    least = StartingSetPrecision(*(min(one, precision) for one in supported))
-    of_prior = information[:b, :b]
-    spread[:b, :b] += of_prior @ least.covariance(prior) @ of_prior
-    return np.asarray(inverse @ spread @ inverse), supported
+    prior_information, _ = prior.information(precision)
+    normal_inverse = np.linalg.inv(grams.gram_matrix(weights)[:p, :p] + prior_information)
+    # Of the torques' noise, which is another one than the weights assume; of friction about zero;
+    # of the starting set's errors.
+    covariance = grams.gram_matrix(weights * (residual_std / noise_std) ** 2)[:p, :p]
+    covariance[b:, b:] += prior_information[b:, b:]
+    applied = StartingSetPrecision(*(min(shown, precision) for shown in start_precision))
+    base_information = prior_information[:b, :b]
+    covariance[:b, :b] += base_information @ applied.covariance(prior) @ base_information
+    return np.asarray(normal_inverse @ covariance @ normal_inverse), start_precision
 
 
 def friction_covariance(grams: GramStack, prior: Prior, noise_std: Array, theta: Array) -> Array:
@@ -331,17 +387,25 @@ def friction_covariance(grams: GramStack, prior: Prior, noise_std: Array, theta:
     each joint's own residual, and errors of the held set, as large as the samples show, count with
     their effect on friction. `noise_std` and `theta` are those of `fit_friction`.
     """
-    own = np.maximum(rms_residuals(grams, theta), _MIN_NOISE_TO_EXPECTED * prior.expected_residual)
-    supported = starting_set_precision(weighted_equations(grams, prior, own), prior)
+    residual_std = _residual_std(grams, prior, theta)
+    start_precision = starting_set_precision(weighted_equations(grams, prior, residual_std), prior)
+    base = slice(0, len(prior.model.base))
+    friction = slice(len(prior.model.base), len(theta))
     weights = residual_weights(noise_std)
-    b = len(prior.model.base)
-    p = len(theta)
     gram = grams.gram_matrix(weights)
-    known = np.diag(prior.friction_std**-2.0)
-    inverse = np.linalg.inv(gram[b:p, b:p] + known)
-    spread = grams.gram_matrix(weights * (own / noise_std) ** 2)[b:p, b:p] + known
-    spread += gram[b:p, :b] @ supported.covariance(prior) @ gram[:b, b:p]
-    return np.asarray(inverse @ spread @ inverse)
+    prior_information = np.diag(prior.friction_std**-2.0)
+    normal_inverse = np.linalg.inv(gram[friction, friction] + prior_information)
+    noise_gram = grams.gram_matrix(weights * (residual_std / noise_std) ** 2)
+    covariance = noise_gram[friction, friction] + prior_information
+    start_covariance = start_precision.covariance(prior)  # (b, b)
+    covariance += gram[friction, base] @ start_covariance @ gram[base, friction]
+    return np.asarray(normal_inverse @ covariance @ normal_inverse)
+
+
+def _residual_std(grams: GramStack, prior: Prior, theta: Array) -> Array:
+    """Return each joint's rms residual, (n,) [N m], at least a billionth of the expected one."""
+    smallest = _MIN_NOISE_TO_EXPECTED * prior.expected_residual
+    return np.maximum(rms_residuals(grams, theta), smallest)
 
 
 def std_to_prior_ratios(grams: GramStack, prior: Prior, theta: Array) -> Array:
@@ -350,8 +414,8 @@ def std_to_prior_ratios(grams: GramStack, prior: Prior, theta: Array) -> Array:
 
     The prior has precision one. 1 means that the samples say nothing about a parameter.
     """
-    known, _ = prior.information(1.0)
-    p = len(known)
+    prior_information, _ = prior.information(1.0)
+    p = len(prior_information)
     weights = residual_weights(rms_residuals(grams, theta))
-    spread = np.sqrt(np.diag(np.linalg.inv(grams.gram_matrix(weights)[:p, :p] + known)))
-    return np.asarray(spread / prior.std)
+    covariance = np.linalg.inv(grams.gram_matrix(weights)[:p, :p] + prior_information)
+    return np.asarray(np.sqrt(np.diag(covariance)) / prior.std)
