@@ -38,7 +38,7 @@ from .torque_model import expected_residual, MASS_AND_MOMENT_INDICES, TorqueMode
 from .. import former_names
 from ..arm import ArmDescription, LinkInertia
 from ..arm.inertia import parallel_axis_term
-from ..arrays import Array
+from ..arrays import Array, NDArray
 from ..dynamics.regressor import N_LINK_PARAMETERS
 from ..errors import IdentificationError, list_text
 
@@ -88,13 +88,16 @@ def with_minimum_gyration(link: LinkInertia, min_gyration: float = MIN_GYRATION_
         raise IdentificationError(
             'A link without mass cannot start an identification; give it a mass and a tensor.'
         )
-    central = link.inertia_at_center_of_mass
-    second_moment = 0.5 * np.trace(central) * np.eye(3) - central
-    values, axes = np.linalg.eigh(second_moment)
-    raised = (axes * np.maximum(values, link.mass * min_gyration**2)) @ axes.T
-    tensor = np.trace(raised) * np.eye(3) - raised
-    about_origin = tensor + parallel_axis_term(link.mass, link.center_of_mass)
-    return LinkInertia(link.mass, link.first_moment, 0.5 * (about_origin + about_origin.T))
+    central_inertia = link.inertia_at_center_of_mass  # (3, 3), kg m^2
+    # The second moment of mass S has the inertia tr(S) 1 - S, and S = tr(I) / 2 1 - I.
+    second_moment = 0.5 * np.trace(central_inertia) * np.eye(3) - central_inertia
+    principal_moments, axes = np.linalg.eigh(second_moment)
+    raised_moments = np.maximum(principal_moments, link.mass * min_gyration**2)
+    raised = (axes * raised_moments) @ axes.T
+    raised_inertia = np.trace(raised) * np.eye(3) - raised
+    about_origin = raised_inertia + parallel_axis_term(link.mass, link.center_of_mass)
+    symmetric = 0.5 * (about_origin + about_origin.T)
+    return LinkInertia(link.mass, link.first_moment, symmetric)
 
 
 @former_names.of_attributes('0.3', center='mean', effort='effort_limit', velocity='velocity_limit')
@@ -129,10 +132,15 @@ class Prior:
                 'the arm file. Where nobody has measured them, take those of a solid body of its '
                 'size, and write "unmeasured: [guessed]" beside them.'
             )
-        limit = arm.limit('effort')
-        known = np.isfinite(limit) & (limit > 0.0)
-        limit = np.where(known, limit, _LIMIT_TO_MAX_TORQUE * np.maximum(max_torque, 1e-6))
-        return cls(model, arm.map_links(with_minimum_gyration), limit, arm.limit('velocity'))
+        stated_limit = arm.limit('effort')  # (n,), N m
+        is_known = np.isfinite(stated_limit) & (stated_limit > 0.0)
+        assumed_limit = _LIMIT_TO_MAX_TORQUE * np.maximum(max_torque, 1e-6)
+        return cls(
+            model,
+            reference=arm.map_links(with_minimum_gyration),
+            effort_limit=np.where(is_known, stated_limit, assumed_limit),
+            velocity_limit=arm.limit('velocity'),
+        )
 
     @cached_property
     def covariance(self) -> Array:
@@ -143,15 +151,21 @@ class Prior:
         every mass has a relative standard deviation of 100 %, every coordinate of a centre of mass
         one of 0.7 times the radius of gyration.
         """
-        width = self.model.base.matrix.shape[1]
-        total = np.zeros((width, width))
+        standard_count = self.model.base.matrix.shape[1]
+        covariance = np.zeros((standard_count, standard_count))
         for i, link in enumerate(self.reference.links):
-            block = slice(N_LINK_PARAMETERS * i, N_LINK_PARAMETERS * (i + 1))
-            total[block, block] = _link_covariance(link)
-        rotors = np.arange(N_LINK_PARAMETERS * self.model.n, width)
+            link_slice = slice(N_LINK_PARAMETERS * i, N_LINK_PARAMETERS * (i + 1))
+            covariance[link_slice, link_slice] = _link_covariance(link)
+        rotors = self._rotor_indices
         if len(rotors):
-            total[rotors, rotors] = (self.effort_limit / _ROTOR_ACCELERATION_RAD_S2) ** 2
-        return total
+            rotor_std = self.effort_limit / _ROTOR_ACCELERATION_RAD_S2  # (n,), kg m^2
+            covariance[rotors, rotors] = rotor_std**2
+        return covariance
+
+    @property
+    def _rotor_indices(self) -> NDArray[np.intp]:
+        """Indices of the rotor inertias among the standard parameters, none without them."""
+        return np.arange(N_LINK_PARAMETERS * self.model.n, self.model.base.matrix.shape[1])
 
     @cached_property
     def expected_residual(self) -> Array:
@@ -161,15 +175,16 @@ class Prior:
     @cached_property
     def mean(self) -> Array:
         """Mean of the prior, the reference arm's base parameters and zero friction, (p,)."""
-        values = self.model.base.values(self.reference)
-        return np.concatenate([values, np.zeros(len(self.model.friction.parameter_names))])
+        base_parameters = self.model.base.values(self.reference)
+        no_friction = np.zeros(len(self.model.friction.parameter_names))
+        return np.concatenate([base_parameters, no_friction])
 
     @cached_property
     def std(self) -> Array:
         """Standard deviation of each parameter under the prior of precision one, shape (p,)."""
-        matrix = self.model.base.matrix
-        base = np.sqrt(np.einsum('ij,jk,ik->i', matrix, self.covariance, matrix))
-        return np.concatenate([base, self.friction_std])
+        to_base = self.model.base.matrix  # from standard parameters, (b, 10 n) or (b, 11 n)
+        base_variance = np.einsum('ij,jk,ik->i', to_base, self.covariance, to_base)
+        return np.concatenate([np.sqrt(base_variance), self.friction_std])
 
     @cached_property
     def friction_std(self) -> Array:
@@ -179,10 +194,11 @@ class Prior:
     @cached_property
     def sqrt_precision(self) -> Array:
         """Square root S of the base parameters' prior information S^T S at precision 1, (b, b)."""
-        matrix = self.model.base.matrix
-        scale = self.std[: len(matrix)]
-        spread = (matrix @ self.covariance @ matrix.T) / np.outer(scale, scale)
-        return np.asarray(np.linalg.inv(np.linalg.cholesky(spread)) / scale)
+        to_base = self.model.base.matrix
+        base_std = self.std[: len(to_base)]
+        # Scaled to correlations, because parameters have different units and sizes.
+        correlation = (to_base @ self.covariance @ to_base.T) / np.outer(base_std, base_std)
+        return np.asarray(np.linalg.inv(np.linalg.cholesky(correlation)) / base_std)
 
     @cached_property
     def covariance_factors(self) -> tuple[Array, Array]:
@@ -192,19 +208,24 @@ class Prior:
         The module's docstring defines both covariances, C_m and C_I. C_I is the covariance of
         inertias for given masses and first moments.
         """
-        base = self.model.base
-        order = [*MASS_AND_MOMENT_INDICES, *range(6)]
-        masses: list[Array] = []
-        inertias: list[Array] = []
+        to_base = self.model.base.matrix
+        # With mass and first moments first, the last six columns of the Cholesky factor are what
+        # inertias vary at given masses and first moments.
+        mass_count = len(MASS_AND_MOMENT_INDICES)
+        masses_first = [*MASS_AND_MOMENT_INDICES, *range(6)]
+        mass_factors: list[Array] = []
+        inertia_factors: list[Array] = []
         for i, link in enumerate(self.reference.links):
             covariance = _link_covariance(with_minimum_gyration(link, MIN_COVARIANCE_GYRATION_M))
-            block = base.matrix[:, N_LINK_PARAMETERS * i : N_LINK_PARAMETERS * (i + 1)][:, order]
-            changes = block @ np.linalg.cholesky(covariance[np.ix_(order, order)])
-            masses.append(changes[:, :4])
-            inertias.append(changes[:, 4:])
-        rotors = np.arange(N_LINK_PARAMETERS * self.model.n, base.matrix.shape[1])
-        inertias.append(base.matrix[:, rotors] * np.sqrt(np.diag(self.covariance)[rotors]))
-        return np.hstack(masses), np.hstack(inertias)
+            link_sqrt = np.linalg.cholesky(covariance[np.ix_(masses_first, masses_first)])
+            link_slice = slice(N_LINK_PARAMETERS * i, N_LINK_PARAMETERS * (i + 1))
+            factors = to_base[:, link_slice][:, masses_first] @ link_sqrt  # (b, 10)
+            mass_factors.append(factors[:, :mass_count])
+            inertia_factors.append(factors[:, mass_count:])
+        rotors = self._rotor_indices
+        rotor_std = np.sqrt(np.diag(self.covariance)[rotors])
+        inertia_factors.append(to_base[:, rotors] * rotor_std)
+        return np.hstack(mass_factors), np.hstack(inertia_factors)
 
     def information(self, precision: float) -> tuple[Array, Array]:
         """
@@ -214,9 +235,9 @@ class Prior:
         deviation of 1 / sqrt(precision).
         """
         b = len(self.sqrt_precision)
-        matrix = np.diag(self.std**-2.0)
-        matrix[:b, :b] = precision * (self.sqrt_precision.T @ self.sqrt_precision)
-        return matrix, matrix @ self.mean
+        information = np.diag(self.std**-2.0)
+        information[:b, :b] = precision * (self.sqrt_precision.T @ self.sqrt_precision)
+        return information, information @ self.mean
 
 
 class StartingSetPrecision(NamedTuple):
@@ -233,8 +254,10 @@ class StartingSetPrecision(NamedTuple):
 
     def covariance(self, prior: Prior) -> Array:
         """Return the covariance C of the starting set's errors in its base parameters, (b, b)."""
-        masses, inertias = prior.covariance_factors
-        return np.asarray(masses @ masses.T / self.masses + inertias @ inertias.T / self.inertias)
+        mass_factors, inertia_factors = prior.covariance_factors
+        mass_covariance = mass_factors @ mass_factors.T / self.masses
+        inertia_covariance = inertia_factors @ inertia_factors.T / self.inertias
+        return np.asarray(mass_covariance + inertia_covariance)
 
 
 def starting_set_precision(
@@ -248,10 +271,15 @@ def starting_set_precision(
     set's errors. A precision below one (relative errors above 100 %) is returned only if it is the
     likeliest precision.
     """
-    triangle, effort = equations
-    free = np.zeros((len(effort), 0)) if free_columns is None else free_columns
-    table = log_evidence((triangle, effort), prior, free, _FINE_PRECISIONS)
-    return StartingSetPrecision(*(_likely_precision(table.max(axis=axis)) for axis in (1, 0)))
+    _, reduced_torque = equations
+    if free_columns is None:
+        free_columns = np.zeros((len(reduced_torque), 0))
+    # Rows are for precisions of masses, columns for those of inertias.
+    evidence = log_evidence(equations, prior, free_columns, _FINE_PRECISIONS)
+    return StartingSetPrecision(
+        masses=_likely_precision(evidence.max(axis=1)),
+        inertias=_likely_precision(evidence.max(axis=0)),
+    )
 
 
 def log_evidence(
@@ -268,56 +296,90 @@ def log_evidence(
     inertias, and a row for each of masses from `min_mass_precision` on. A constant of the
     equations is left out.
     """
-    triangle, effort = equations
+    reduced_regressor, reduced_torque = equations
     b = len(prior.model.base)
-    friction = triangle[:, b:] * prior.friction_std
-    unknown = np.concatenate([friction, _FACTOR_AND_LOAD_STD * free_columns], axis=1)
-    # Friction and noise together have the covariance root @ root.T; the inverse of root whitens
-    # them.
-    root = np.linalg.cholesky(np.eye(len(effort)) + unknown @ unknown.T)
-    off = np.linalg.solve(root, effort - triangle[:, :b] @ prior.mean[:b])
-    directions, columns = np.linalg.qr(np.linalg.solve(root, triangle[:, :b]))
-    inside = directions.T @ off
-    masses, inertias = (columns @ spread for spread in prior.covariance_factors)
-    of_masses = precisions[precisions >= min_mass_precision]
-    table = _log_likelihood_table(inside, (masses, inertias), (of_masses, precisions))
-    table -= 0.5 * (off @ off - inside @ inside) + np.sum(np.log(np.diag(root)))
-    apart = np.log10(precisions) - np.log10(of_masses)[:, None]
-    return table - 0.5 * (apart / _PRECISION_RATIO_STD_DECADES) ** 2
+    base_columns = reduced_regressor[:, :b]
+    friction_columns = reduced_regressor[:, b:] * prior.friction_std
+    free_torques = _FACTOR_AND_LOAD_STD * free_columns
+    nuisance_columns = np.concatenate([friction_columns, free_torques], axis=1)  # U, of unit std
+    # Noise, friction and free unknowns have the covariance 1 + U U^T = L L^T, and L^-1 whitens.
+    nuisance_sqrt = np.linalg.cholesky(
+        np.eye(len(reduced_torque)) + nuisance_columns @ nuisance_columns.T
+    )
+    residual = reduced_torque - base_columns @ prior.mean[:b]
+    whitened_residual = np.linalg.solve(nuisance_sqrt, residual)
+    # Only what lies in the span of the base columns depends on the precisions.
+    base_directions, base_triangle = np.linalg.qr(np.linalg.solve(nuisance_sqrt, base_columns))
+    projected_residual = base_directions.T @ whitened_residual  # (b,)
+    mass_factors, inertia_factors = prior.covariance_factors
+    torque_factors = base_triangle @ mass_factors, base_triangle @ inertia_factors
+    mass_precisions = precisions[precisions >= min_mass_precision]
+    evidence = _log_likelihood_table(
+        projected_residual, torque_factors, (mass_precisions, precisions)
+    )
+    remaining_square = (
+        whitened_residual @ whitened_residual - projected_residual @ projected_residual
+    )
+    half_log_determinant = np.sum(np.log(np.diag(nuisance_sqrt)))
+    evidence -= 0.5 * remaining_square + half_log_determinant
+    decades_apart = np.log10(precisions) - np.log10(mass_precisions)[:, None]
+    return evidence - 0.5 * (decades_apart / _PRECISION_RATIO_STD_DECADES) ** 2
 
 
-def _likely_precision(log_evidence: Array) -> float:
-    """Return the likeliest precision if it is below 1, else the smallest likely one from 1 on."""
-    likely = np.flatnonzero(log_evidence >= log_evidence.max() - _LOG_LIKELIHOOD_DROP)
-    best = _FINE_PRECISIONS[int(np.argmax(log_evidence))]
-    return float(max(_FINE_PRECISIONS[likely[0]], min(1.0, best)))
+def _likely_precision(evidence: Array) -> float:
+    """
+    Return the likeliest precision if it is below 1, else the smallest likely one from 1 on.
+
+    `evidence` has the log evidence of each of _FINE_PRECISIONS.
+    """
+    is_likely = evidence >= evidence.max() - _LOG_LIKELIHOOD_DROP
+    smallest_likely = _FINE_PRECISIONS[np.flatnonzero(is_likely)[0]]
+    likeliest = _FINE_PRECISIONS[int(np.argmax(evidence))]
+    return float(max(smallest_likely, min(1.0, likeliest)))
 
 
 def _log_likelihood_table(
-    whitened_residual: Array,
-    factors: tuple[Array, Array],
+    projected_residual: Array,
+    torque_factors: tuple[Array, Array],
     precisions: tuple[Array, Array],
 ) -> Array:
     """
     Return a table of log-likelihoods of torque errors by precisions of masses and inertias.
 
-    Rows are for masses, columns for inertias. `whitened_residual` (b,) are measured torques minus
-    those of the starting set, whitened and projected on the base parameters' columns; `factors`
-    (b, k) are the prior's `covariance_factors`, mapped to torques.
+    Rows are for masses, columns for inertias. `projected_residual` (b,) are measured torques minus
+    those of the starting set, whitened and projected on the base parameters' columns;
+    `torque_factors` (b, k) are the prior's `covariance_factors`, mapped to torques alike: the
+    residual's covariance is 1 + F_m F_m^T / t_m + F_I F_I^T / t_I. It is made diagonal in two
+    steps, for each t_m with all t_I at once.
     """
-    (mass_factors, inertia_factors), (of_masses, of_inertias) = factors, precisions
-    spreads, turn = np.linalg.eigh(mass_factors @ mass_factors.T)
-    of_set = 1.0 + np.maximum(spreads, 0.0) / of_masses[:, None]
-    part = turn.T @ inertia_factors
-    scale = 1.0 / np.sqrt(of_set)
-    values, axes = np.linalg.eigh(scale[:, :, None] * (part @ part.T) * scale[:, None, :])
-    squares = ((scale * (turn.T @ whitened_residual))[:, None] @ axes) ** 2
-    variances = 1.0 + np.maximum(values, 0.0)[:, None] / of_inertias[:, None]
-    table = np.log(variances).sum(axis=2) + (squares / variances).sum(axis=2)
-    return np.asarray(-0.5 * (table + np.log(of_set).sum(axis=1)[:, None]))
+    mass_factors, inertia_factors = torque_factors
+    mass_precisions, inertia_precisions = precisions
+    # Axes in which noise and masses have a diagonal covariance, which is then scaled to 1.
+    mass_variances, mass_axes = np.linalg.eigh(mass_factors @ mass_factors.T)
+    noise_and_mass_variances = 1.0 + np.maximum(mass_variances, 0.0) / mass_precisions[:, None]
+    scale = 1.0 / np.sqrt(noise_and_mass_variances)  # (mass precisions, b)
+    scaled_residual = scale * (mass_axes.T @ projected_residual)
+    turned_factors = mass_axes.T @ inertia_factors
+    turned_covariance = turned_factors @ turned_factors.T
+    scaled_covariance = scale[:, :, None] * turned_covariance * scale[:, None, :]
+    # Axes, for each precision of masses, in which inertias have a diagonal covariance as well.
+    inertia_variances, inertia_axes = np.linalg.eigh(scaled_covariance)
+    squares = (scaled_residual[:, None] @ inertia_axes) ** 2  # (mass precisions, 1, b)
+    relative_variances = np.maximum(inertia_variances, 0.0)[:, None] / inertia_precisions[:, None]
+    variances = 1.0 + relative_variances  # (mass precisions, inertia precisions, b)
+    log_determinants = np.log(variances).sum(axis=2)
+    mass_log_determinants = np.log(noise_and_mass_variances).sum(axis=1)[:, None]
+    minus_twice = log_determinants + (squares / variances).sum(axis=2)
+    return np.asarray(-0.5 * (minus_twice + mass_log_determinants))
 
 
 def _link_covariance(link: LinkInertia) -> Array:
-    """Return the prior covariance (10, 10) of a link's parameters at precision one."""
-    relative = np.linalg.solve(link.pseudo_inertia(), pseudo_inertia_basis())
-    return np.asarray(np.linalg.inv(np.einsum('aij,bji->ab', relative, relative)))
+    """
+    Return the prior covariance (10, 10) of a link's parameters at precision one.
+
+    The second derivative of the divergence by parameters a and b is tr(P^-1 E_a P^-1 E_b), with P
+    the pseudo-inertia and E its basis.
+    """
+    relative_basis = np.linalg.solve(link.pseudo_inertia(), pseudo_inertia_basis())  # P^-1 E
+    information = np.einsum('aij,bji->ab', relative_basis, relative_basis)
+    return np.asarray(np.linalg.inv(information))
