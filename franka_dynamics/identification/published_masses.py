@@ -107,7 +107,7 @@ class FitsNearMasses:
     common factor and a load free.
     The columns are those of `grams`, and five more, which are sums of base parameters' columns: a
     common factor of the set's torques, and the mass and first moments of a load.
-    `fault_columns` are their numbers, by fault.
+    `fault_columns` are the indices of these five, by fault.
     """
 
     def __init__(self, grams: GramStack, prior: Prior) -> None:
@@ -116,69 +116,82 @@ class FitsNearMasses:
         self.prior = prior
         self.n = prior.model.n
         theta = least_squares.fit_theta(grams, prior)
-        noise = least_squares.joint_noise(grams, theta)
-        triangle, effort = least_squares.weighted_equations(grams, prior, noise)
+        noise_std = least_squares.joint_noise(grams, theta)  # (n,), N m
         self.p = len(theta)
         b = len(prior.model.base)
-        load = prior.model.payload_to_base_matrix[:, MASS_AND_MOMENT_INDICES]
-        free = np.column_stack([prior.mean[:b], load])  # of this set, not of the start
-        likely = starting_set_precision((triangle, effort), prior, triangle[:, :b] @ free)
-        likely = StartingSetPrecision(*(max(one, 1.0) for one in likely))
-        known = np.diag(prior.std**-2.0)
-        known[:b, :b] = np.linalg.inv(likely.covariance(prior))
-        self.first_fault_column = last = grams.matrices.shape[-1]
-        self._wider = wider = np.eye(last, last + free.shape[1])
-        wider[:b, last:] = free
-        products = grams.gram_matrix(least_squares.residual_weights(noise))
-        self.information = wider.T @ products @ wider
-        self.information[: self.p, : self.p] += known
-        self.information[: self.p, last - 1] += known @ prior.mean
+        # Base parameters of the factor (those of this set, not of the start), and of the load.
+        load_to_base = prior.model.payload_to_base_matrix[:, MASS_AND_MOMENT_INDICES]
+        factor_and_load = np.column_stack([prior.mean[:b], load_to_base])  # (b, 5)
+
+        equations = least_squares.weighted_equations(grams, prior, noise_std)
+        reduced_regressor, _ = equations
+        free_columns = reduced_regressor[:, :b] @ factor_and_load
+        likely_precision = starting_set_precision(equations, prior, free_columns)
+        # Masses are known to 100 % at least.
+        precision = StartingSetPrecision(*(max(likely, 1.0) for likely in likely_precision))
+        prior_information = np.diag(prior.std**-2.0)
+        prior_information[:b, :b] = np.linalg.inv(precision.covariance(prior))
+
+        column_count = grams.matrices.shape[-1]
+        self._torque_column = column_count - 1
+        # The map from the columns of `grams` to these and the five sums, (c, c + 5).
+        self._column_map = np.eye(column_count, column_count + factor_and_load.shape[1])
+        self._column_map[:b, column_count:] = factor_and_load
+        gram = grams.gram_matrix(least_squares.residual_weights(noise_std))
+        self.information = self._column_map.T @ gram @ self._column_map  # (c + 5, c + 5)
+        self.information[: self.p, : self.p] += prior_information
+        self.information[: self.p, self._torque_column] += prior_information @ prior.mean
         self.fault_columns = {
-            EffortGain(): [last],
-            UndeclaredLoad(): [*range(last + 1, last + 5)],
+            EffortGain(): [column_count],
+            UndeclaredLoad(): [*range(column_count + 1, column_count + 5)],
         }
 
     def fit_faults(self, *faults: Fault) -> tuple[Array, Array]:
         """Return values of `faults` fitted together with the arm, (k,), and their covariance."""
-        _, values, covariance = self._fit(*faults)
-        return values[self.p :], covariance[self.p :, self.p :]
+        _, coefficients, covariance = self._fit(*faults)
+        return coefficients[self.p :], covariance[self.p :, self.p :]
 
     def torque_error(self, *faults: Fault) -> float:
         """Return E of the arm fitted together with `faults`, on the recordings [N m or %]."""
-        own, values, _ = self._fit(*faults)
-        residual = -self._wider[:, own] @ values
+        columns, coefficients, _ = self._fit(*faults)
+        residual = -self._column_map[:, columns] @ coefficients  # of the columns of `grams`, (c,)
         residual[TORQUE_COLUMN] += 1.0
-        squares = self.grams.sum_of_squares(residual) / self.grams.sample_count
-        factors = np.array(TorqueErrorUnit.for_arm(self.prior.reference).factors)
-        return float(np.sqrt(squares @ factors**2))
+        mean_squares = self.grams.sum_of_squares(residual) / self.grams.sample_count
+        unit_factors = np.array(TorqueErrorUnit.for_arm(self.prior.reference).factors)
+        return float(np.sqrt(mean_squares @ unit_factors**2))
 
     def _fit(self, *faults: Fault) -> tuple[list[int], Array, Array]:
         """Return columns of the arm and of `faults`, their coefficients, and the covariance."""
-        indices_of = self.grams.column_indices
-        places_of = self.fault_columns.get
-        places = (places_of(one) or indices_of(one.column_names) for one in faults)
-        own = [*range(self.p), *(k for each in places for k in each)]
-        known = np.diag(np.where(np.arange(len(own)) < self.p, 0.0, _FAULT_PRIOR_INFORMATION))
-        covariance = np.linalg.inv(self.information[np.ix_(own, own)] + known)
-        return own, covariance @ self.information[own, self.first_fault_column - 1], covariance
+        columns = [*range(self.p)]
+        for fault in faults:
+            own_columns = self.fault_columns.get(fault)
+            columns += own_columns or self.grams.column_indices(fault.column_names)
+        is_fault = np.arange(len(columns)) >= self.p
+        fault_information = np.diag(np.where(is_fault, _FAULT_PRIOR_INFORMATION, 0.0))
+        information = self.information[np.ix_(columns, columns)] + fault_information
+        covariance = np.linalg.inv(information)
+        coefficients = covariance @ self.information[columns, self._torque_column]
+        return columns, coefficients, covariance
 
     def mass_ambiguity(self) -> MassAmbiguity:
         """Return ranges of effort scale, load and joint faults that torques and masses allow."""
-        faults = EffortGain(), UndeclaredLoad()
-        (scale, scale_spread), (load, load_spread) = map(self.fit_faults, faults)
-        both, _ = self.fit_faults(*faults)
-        sides = 2.0 * np.array([-1.0, 1.0])
-        no_scale = scale @ np.linalg.solve(scale_spread, scale) <= _CHI_SQUARE_1
-        no_load = load @ np.linalg.solve(load_spread, load) <= _CHI_SQUARE_4
+        gain = EffortGain()
+        load = UndeclaredLoad()
+        gain_error, gain_covariance = self.fit_faults(gain)  # (1,), (1, 1)
+        load_moments, load_covariance = self.fit_faults(load)  # mass first, (4,), kg and kg m
+        (gain_error_of_both, mass_of_both, *_), _ = self.fit_faults(gain, load)
+        scale_of_both = 1.0 + float(gain_error_of_both)
+        two_std = 2.0 * np.array([-1.0, 1.0])
+        scale_range = 1.0 + gain_error[0] + two_std * np.sqrt(gain_covariance[0, 0])
+        load_range = load_moments[0] + two_std * np.sqrt(load_covariance[0, 0])
+        no_gain = gain_error @ np.linalg.solve(gain_covariance, gain_error) <= _CHI_SQUARE_1
+        no_load = load_moments @ np.linalg.solve(load_covariance, load_moments) <= _CHI_SQUARE_4
         published = self.prior.reference
         return MassAmbiguity(
-            scale_range=tuple((1.0 + scale[0] + sides * np.sqrt(scale_spread[0, 0])).tolist()),
-            load_range=tuple((load[0] + sides * np.sqrt(load_spread[0, 0])).tolist()),
-            likeliest_scale_and_load=(
-                1.0 + float(both[0]),
-                float(both[1] / (1.0 + both[0])),
-            ),
-            rules_out_faultless=not (no_scale and no_load),
+            scale_range=tuple(scale_range.tolist()),
+            load_range=tuple(load_range.tolist()),
+            likeliest_scale_and_load=(scale_of_both, float(mass_of_both / scale_of_both)),
+            rules_out_faultless=not (no_gain and no_load),
             published_set=f'{published.inertial_set} {hand_in_words(published.hand)}',
             joint_ranges=tuple(self.joint_fault_ranges()),
         )
@@ -189,15 +202,18 @@ class FitsNearMasses:
             *EffortGain.for_joint_count(self.n),
             *EncoderOffset.for_joint_count(self.n),
         ):
-            if not fault.joints:
+            if not fault.joints:  # the common gain, which `scale_range` is about
                 continue
-            value, variance = (float(one.item()) for one in self.fit_faults(fault))
+            error, variance = (float(number.item()) for number in self.fit_faults(fault))
             reach = _RANGE_STD_COUNT * variance**0.5
-            right = float(fault.kind == EffortGain.kind)
             if reach > 0.5 * _MIN_MENTIONED_RANGE:
-                low = min(value - reach, 0.0)
-                high = max(value + reach, 0.0)
-                yield JointFaultRange(fault.kind, fault.joints[0], low + right, high + right)
+                low = min(error - reach, 0.0)
+                high = max(error + reach, 0.0)
+                # A gain is told as a ratio, which is 1 without a fault.
+                faultless = float(fault.kind == EffortGain.kind)
+                yield JointFaultRange(
+                    fault.kind, fault.joints[0], low + faultless, high + faultless
+                )
 
 
 def corrected_state_grams(
@@ -210,25 +226,31 @@ def corrected_state_grams(
     [N m], and by `unit_factors` (n,), which converts efforts to the unit of E. The first is at the
     recorded states, the others with each of `possible_state_faults` corrected.
     """
-    chosen = np.zeros(len(motion), dtype=bool)
-    chosen[np.linspace(0, len(motion) - 1, min(len(motion), _MAX_SAMPLE_COUNT)).astype(int)] = True
-    part = motion.select(chosen)
-    friction = model.friction_columns(motion)[chosen]
-    weights = np.stack([least_squares.residual_weights(noise_std), unit_factors**2])
     n = model.n
-    found = []
-    share = len(part) / len(motion)
-    as_they_are = np.eye(n), np.zeros(n), np.eye(n)
-    maps = [
-        as_they_are,
+    chosen_count = min(len(motion), _MAX_SAMPLE_COUNT)
+    is_chosen = np.zeros(len(motion), dtype=bool)
+    is_chosen[np.linspace(0, len(motion) - 1, chosen_count).astype(int)] = True
+    chosen = motion.select(is_chosen)
+    chosen_share = len(chosen) / len(motion)
+    friction_columns = model.friction_columns(motion)[is_chosen]  # (samples, n, terms of a joint)
+    weights = np.stack([least_squares.residual_weights(noise_std), unit_factors**2])  # (2, n)
+    no_fault = np.eye(n), np.zeros(n), np.eye(n)
+    grams = []
+    for state_map, position_error, torque_map in (
+        no_fault,
         *(fault.state_and_torque_maps(n) for fault in possible_state_faults(n)),
-    ]
-    for real, error, recorded in maps:
-        states = (part.q - error) @ real, part.dq @ real, part.ddq @ real
-        rows = model.regressor(recorded @ model.base.regressor(*states), friction)
-        rows = np.concatenate([rows, part.effort[..., None]], axis=-1).swapaxes(0, 1)
-        found.append(np.tensordot(weights / share, rows.swapaxes(1, 2) @ rows, 1))
-    return np.stack(found, axis=1), len(motion)
+    ):
+        real_columns = model.base.regressor(
+            (chosen.q - position_error) @ state_map,
+            chosen.dq @ state_map,
+            chosen.ddq @ state_map,
+        )
+        model_columns = model.regressor(torque_map @ real_columns, friction_columns)
+        rows = np.concatenate([model_columns, chosen.effort[..., None]], axis=-1)
+        joint_rows = rows.swapaxes(0, 1)  # (n, samples, p + 1)
+        joint_grams = joint_rows.swapaxes(1, 2) @ joint_rows  # (n, p + 1, p + 1)
+        grams.append(np.tensordot(weights / chosen_share, joint_grams, 1))
+    return np.stack(grams, axis=1), len(motion)
 
 
 class StateFaultFit(NamedTuple):
@@ -251,14 +273,13 @@ class StateFaultFit(NamedTuple):
 
         Without `rival` the third is the first.
         """
-        fault = self.fault
-        second = rival.error_after if rival else self.error_before
-        errors = self.error_before, self.error_after, second
         return Diagnosis(
-            fault.kind,
-            fault.joints,
-            fault.known_values,
-            *errors,
+            self.fault.kind,
+            self.fault.joints,
+            self.fault.known_values,
+            error_before=self.error_before,
+            error_after=self.error_after,
+            rival_error=rival.error_after if rival else self.error_before,
             effect=self.error_growth,
         )
 
@@ -270,30 +291,42 @@ def state_fault_fits(grams: Array, sample_count: int, prior: Prior) -> list[Stat
     Fits for harmless faults are returned if one for a harmful fault is. `grams` are those of
     `corrected_state_grams`, of `sample_count` samples.
     """
-    (own, *others), (plain, *rest) = grams
-    theta = fit_theta_to_gram(own, prior, DEFAULT_PRIOR_PRECISION)
-    before = _torque_error(plain, theta, sample_count)
-    known = _log_evidence_of(own, prior)
+    weighted_grams, error_grams = grams
+    recorded_theta = fit_theta_to_gram(weighted_grams[0], prior, DEFAULT_PRIOR_PRECISION)
+    recorded_error = _torque_error(error_grams[0], recorded_theta, sample_count)
+    recorded_evidence = _log_evidence_of(weighted_grams[0], prior)
 
-    def fits(harmful: bool) -> Iterator[StateFaultFit]:
+    def likelier_fits(harmful: bool) -> Iterator[StateFaultFit]:
         """Yield likelier fits for faults that raise E by over 40 % if `harmful`, else others."""
-        for fault, weighted, common in zip(possible_state_faults(prior.model.n), others, rest):
-            corrected = fit_theta_to_gram(weighted, prior, DEFAULT_PRIOR_PRECISION)
-            after = _torque_error(common, corrected, sample_count)
-            effect = _torque_error(common, theta, sample_count) / after
+        state_faults = possible_state_faults(prior.model.n)
+        for fault, weighted, unweighted in zip(state_faults, weighted_grams[1:], error_grams[1:]):
+            corrected_theta = fit_theta_to_gram(weighted, prior, DEFAULT_PRIOR_PRECISION)
+            corrected_error = _torque_error(unweighted, corrected_theta, sample_count)
+            error_growth = (
+                _torque_error(unweighted, recorded_theta, sample_count) / corrected_error
+            )
+            is_harmful = error_growth > MIN_HARMFUL_ERROR_RATIO
             # One that fits worse than the recorded states by more than their E is none.
-            if (effect > MIN_HARMFUL_ERROR_RATIO) is harmful and after < 2.0 * before:
-                gain = _log_evidence_of(weighted, prior, known) - known
-                if gain > 0.0:
-                    yield StateFaultFit(fault, effect, gain, before, after)
+            fits_well_enough = corrected_error < 2.0 * recorded_error
+            if is_harmful is not harmful or not fits_well_enough:
+                continue
+            corrected_evidence = _log_evidence_of(weighted, prior, recorded_evidence)
+            log_bayes_factor = corrected_evidence - recorded_evidence
+            if log_bayes_factor > 0.0:
+                yield StateFaultFit(
+                    fault, error_growth, log_bayes_factor, recorded_error, corrected_error
+                )
 
-    found = [*fits(True)]
-    return sorted([*found, *(fits(False) if found else ())], key=lambda fit: -fit.log_bayes_factor)
+    harmful_fits = [*likelier_fits(harmful=True)]
+    if not harmful_fits:
+        return []
+    fits = [*harmful_fits, *likelier_fits(harmful=False)]
+    return sorted(fits, key=lambda fit: -fit.log_bayes_factor)
 
 
 def _torque_error(gram: Array, theta: Array, sample_count: int) -> float:
     """Return the torque error E of parameters, from the Gram matrix of `sample_count` samples."""
-    residual = np.append(-theta, 1.0)
+    residual = np.append(-theta, 1.0)  # measured torque minus the model's, by column
     return float(np.sqrt(max(residual @ gram @ residual, 0.0) / sample_count))
 
 
@@ -305,16 +338,26 @@ def _log_evidence_of(gram: Array, prior: Prior, min_evidence: float = -np.inf) -
     those of a set that is good for nothing would explain the recorded states, too. Evidence that
     residuals alone make less than `min_evidence` is not computed: -inf is returned.
     """
-    triangle, effort = least_squares.sqrt_equations(gram, [*range(len(prior.std))], prior.std)
-    of_residuals = -0.5 * float(gram[-1, -1] - effort @ effort)
-    if of_residuals < min_evidence:  # no prior makes it more
+    model = prior.model
+    all_parameters = [*range(len(prior.std))]
+    equations = least_squares.sqrt_equations(gram, all_parameters, prior.std)
+    reduced_regressor, reduced_torque = equations
+    torque_square = gram[TORQUE_COLUMN, TORQUE_COLUMN]
+    residual_evidence = -0.5 * float(torque_square - reduced_torque @ reduced_torque)
+    if residual_evidence < min_evidence:  # no prior makes it more
         return -np.inf
-    load = prior.model.payload_to_base_matrix[:, MASS_AND_MOMENT_INDICES]
-    b = len(prior.model.base)
-    offsets = [name.startswith(OFFSET_SYMBOL) for name in prior.model.parameter_names]
-    free = np.column_stack([triangle[:, :b] @ prior.mean[:b], triangle[:, offsets]])
-    unknowns = free, np.column_stack([free, triangle[:, :b] @ load])
-    equations = (triangle, effort)
-    most = DEFAULT_PRIOR_PRECISION
-    tables = (log_evidence(equations, prior, one, min_mass_precision=most) for one in unknowns)
-    return max(float(table.max()) for table in tables) + of_residuals
+    base_columns = reduced_regressor[:, : len(model.base)]
+    factor_column = base_columns @ prior.mean[: len(model.base)]
+    is_offset = [name.startswith(OFFSET_SYMBOL) for name in model.parameter_names]
+    factor_and_offsets = np.column_stack([factor_column, reduced_regressor[:, is_offset]])
+    load_columns = base_columns @ model.payload_to_base_matrix[:, MASS_AND_MOMENT_INDICES]
+    with_load = np.column_stack([factor_and_offsets, load_columns])
+    evidence = max(
+        float(
+            log_evidence(
+                equations, prior, free_columns, min_mass_precision=DEFAULT_PRIOR_PRECISION
+            ).max()
+        )
+        for free_columns in (factor_and_offsets, with_load)
+    )
+    return evidence + residual_evidence
