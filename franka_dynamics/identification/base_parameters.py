@@ -175,8 +175,8 @@ class BaseParameters:
 
         See Gautier and Khalil 1990, equations 14 and 15.
         """
-        others = {*self.columns, *self.unidentifiable_indices}
-        return tuple(k for k in range(self.matrix.shape[1]) if k not in others)
+        not_eliminated = {*self.columns, *self.unidentifiable_indices}
+        return tuple(k for k in range(self.matrix.shape[1]) if k not in not_eliminated)
 
     def checked_gravity(self, gravity: ArrayLike | None) -> Array:
         """
@@ -194,9 +194,9 @@ class BaseParameters:
                 )
             gravity = self.gravity[0]
         vector = as_gravity_vector(gravity)
-        inside, *_ = np.linalg.lstsq(self.gravity.T, vector, rcond=None)
-        outside = np.linalg.norm(vector - self.gravity.T @ inside)
-        if outside > _SPAN_TOLERANCE * np.linalg.norm(vector):
+        coefficients, *_ = np.linalg.lstsq(self.gravity.T, vector, rcond=None)
+        outside_span = np.linalg.norm(vector - self.gravity.T @ coefficients)
+        if outside_span > _SPAN_TOLERANCE * np.linalg.norm(vector):
             raise BaseParameterError(
                 f'These base parameters were found for gravity along {self.gravity.tolist()}; '
                 f'under {vector.tolist()} more parameters affect the torques. Compute them with '
@@ -214,9 +214,10 @@ class BaseParameters:
         """
         other = self.description if description is None else description
         if _geometry_values(other) != _geometry_values(self.description):
-            names = [getattr(one, 'name', 'a tree') for one in (other, self.description)]
+            other_name = getattr(other, 'name', 'a tree')
+            analysed_name = getattr(self.description, 'name', 'a tree')
             raise BaseParameterError(
-                f'{names[0]} has another geometry than {names[1]}, for which these base '
+                f'{other_name} has another geometry than {analysed_name}, for which these base '
                 'parameters were computed. An arm needs the same joints, DH rows, convention and '
                 'base pose, a tree the same parents, placements and twists. Compute its own with '
                 'base_parameters().'
@@ -234,16 +235,15 @@ class BaseParameters:
         another shape and for values that are no finite numbers.
         """
         assert isinstance(self.description, ArmDescription)
-        words = f'The base parameters, ordered {", ".join(self.names[:3])}, ...,'
-        given = as_array(
+        base_values = as_array(
             self.values() if values is None else values,
             (len(self),),
-            words,
+            f'The base parameters, ordered {", ".join(self.names[:3])}, ...,',
             BaseParameterError,
         )
-        vector = np.zeros(self.matrix.shape[1])
-        vector[list(self.columns)] = given
-        return regressor.with_parameter_vector(self.description, vector)
+        standard_parameters = np.zeros(self.matrix.shape[1])
+        standard_parameters[list(self.columns)] = base_values
+        return regressor.with_parameter_vector(self.description, standard_parameters)
 
     def regressor(
         self,
@@ -262,11 +262,15 @@ class BaseParameters:
         vectors for which the parameters were computed, and JointVectorError if a state has the
         wrong shape or is not finite.
         """
-        states = (q, dq, ddq)
-        chosen = self.columns
-        vector = self.checked_gravity(gravity)
-        rotors = self.rotor_inertia
-        return torque_regressor(self.tree, *states, vector, rotor_inertia=rotors, columns=chosen)
+        return torque_regressor(
+            self.tree,
+            q,
+            dq,
+            ddq,
+            self.checked_gravity(gravity),
+            rotor_inertia=self.rotor_inertia,
+            columns=self.columns,
+        )
 
     def check_at_random_states(self) -> tuple[int, float]:
         """
@@ -276,15 +280,19 @@ class BaseParameters:
         number of base parameters. The error is the largest absolute entry of H - H[:, columns] @
         matrix, with the columns of H scaled to unit length, and should be a rounding error.
         """
-        stacked = _stacked_regressor(self.tree, self.gravity, self.rotor_inertia, 1)
-        scale = parameter_scales(self.tree, rotor_inertia=self.rotor_inertia)
-        matrix = self.matrix * scale / scale[list(self.columns)][:, None]
-        lengths = np.linalg.norm(stacked, axis=0)
-        lengths = np.where(lengths > _RANK_TOLERANCE * lengths.max(initial=0.0), lengths, 1.0)
-        lost = (stacked - stacked[:, self.columns] @ matrix) / lengths
-        values = np.linalg.svd(stacked / lengths, compute_uv=False)
-        rank = int(np.sum(values > _RANK_TOLERANCE * max(values.max(initial=0.0), 1.0)))
-        return rank, float(np.abs(lost).max(initial=0.0))
+        stacked = _stacked_regressor(self.tree, self.gravity, self.rotor_inertia, seed=1)
+        si_units = parameter_scales(self.tree, rotor_inertia=self.rotor_inertia)  # (p,)
+        base_units = si_units[list(self.columns)]
+        scaled_matrix = self.matrix * si_units / base_units[:, None]
+        norms = np.linalg.norm(stacked, axis=0)
+        is_zero = norms <= _RANK_TOLERANCE * norms.max(initial=0.0)
+        norms = np.where(is_zero, 1.0, norms)
+        regrouped = stacked[:, self.columns] @ scaled_matrix
+        errors = (stacked - regrouped) / norms
+        singular_values = np.linalg.svd(stacked / norms, compute_uv=False)
+        largest = max(singular_values.max(initial=0.0), 1.0)
+        rank = int(np.sum(singular_values > _RANK_TOLERANCE * largest))
+        return rank, float(np.abs(errors).max(initial=0.0))
 
 
 def base_parameters(
@@ -327,11 +335,13 @@ def base_parameters(
     vectors.setflags(write=False)
     tree = as_body_tree(description)
     with_rotors = bool(tree.rotor_inertias.any()) if rotor_inertia is None else rotor_inertia
-    stacked = _stacked_regressor(tree, vectors, with_rotors, 0)
-    order = [k for own in column_orders(tree, rotor_inertia=with_rotors) for k in own]
-    columns, shares, gap = independent_columns(stacked, order)
-    units = parameter_scales(tree, rotor_inertia=with_rotors)
-    matrix = shares * units[columns][:, None] / units
+    stacked = _stacked_regressor(tree, vectors, with_rotors, seed=0)  # (rows, p)
+    body_orders = column_orders(tree, rotor_inertia=with_rotors)
+    order = [column for body_order in body_orders for column in body_order]
+    columns, coefficients, gap = independent_columns(stacked, order)
+    # The regressor was computed in units of the arm's largest length.
+    si_units = parameter_scales(tree, rotor_inertia=with_rotors)  # (p,)
+    matrix = coefficients * si_units[columns][:, None] / si_units  # (b, p)
     matrix[:, columns] = np.eye(len(columns))
     matrix.setflags(write=False)
     return BaseParameters(description, tree, vectors, with_rotors, tuple(columns), matrix, gap)
@@ -354,35 +364,47 @@ def independent_columns(matrix: Array, order: Sequence[int]) -> tuple[list[int],
 
     `matrix` (rows, p) has columns of comparable size, which are tested in `order` (p indices) for
     dependence on earlier columns. Returned are the indices of the b independent columns, `kept`;
-    the coefficients (b, p) of stacked = stacked[:, kept] @ coefficients; and the gap between the
+    the coefficients (b, p) of matrix = matrix[:, kept] @ coefficients; and the gap between the
     kept and the removed columns.
     """
-    lengths = np.linalg.norm(matrix, axis=0)
-    longest = lengths.max(initial=0.0)
-    indices = np.array([k for k in order if lengths[k] > _RANK_TOLERANCE * longest], int)
-    triangle = np.asarray(np.linalg.qr(matrix[:, indices] / lengths[indices], mode='r'))
-    own = np.abs(np.diag(triangle))
-    stays = own > _RANK_TOLERANCE
-    sizes = own * lengths[indices] / longest
-    gap = ColumnGap(float(sizes[stays].min(initial=1.0)), float(own[~stays].max(initial=0.0)))
-    solution, *_ = np.linalg.lstsq(triangle[:, stays], triangle, rcond=None)
-    rounding = _ROUNDING_TO_COND * float(np.linalg.cond(triangle[:, stays]) if stays.any() else 0)
-    solution[np.abs(solution) < rounding] = 0.0
-    solution *= lengths[indices] / lengths[indices[stays]][:, None]
-    whole = np.round(solution)
-    solution = np.where(np.abs(solution - whole) < rounding, whole, solution)
-    sorting = np.argsort(indices[stays])
-    shares = np.zeros((len(sorting), matrix.shape[1]))
-    shares[:, indices] = solution[sorting]
-    return [int(k) for k in indices[stays][sorting]], shares, gap
+    norms = np.linalg.norm(matrix, axis=0)  # (p,)
+    longest = norms.max(initial=0.0)
+    # Columns of zeros belong to parameters that have no effect on torques.
+    tested = np.array([k for k in order if norms[k] > _RANK_TOLERANCE * longest], int)
+    # Of columns of unit length the diagonal of R has the components orthogonal to earlier ones.
+    triangle = np.asarray(np.linalg.qr(matrix[:, tested] / norms[tested], mode='r'))
+    orthogonal_norms = np.abs(np.diag(triangle))
+    is_kept = orthogonal_norms > _RANK_TOLERANCE
+    kept = tested[is_kept]
+    norms_to_longest = orthogonal_norms * norms[tested] / longest
+    gap = ColumnGap(
+        min_kept_norm=float(norms_to_longest[is_kept].min(initial=1.0)),
+        max_dropped_norm=float(orthogonal_norms[~is_kept].max(initial=0.0)),
+    )
+    # Q cancels: all columns are fitted by the kept ones within R.
+    kept_triangle = triangle[:, is_kept]
+    coefficients, *_ = np.linalg.lstsq(kept_triangle, triangle, rcond=None)
+    condition = float(np.linalg.cond(kept_triangle) if len(kept) else 0)
+    rounding = _ROUNDING_TO_COND * condition
+    coefficients[np.abs(coefficients) < rounding] = 0.0
+    coefficients *= norms[tested] / norms[kept][:, None]  # of columns as given, not of unit length
+    nearest_integers = np.round(coefficients)
+    is_integer = np.abs(coefficients - nearest_integers) < rounding
+    coefficients = np.where(is_integer, nearest_integers, coefficients)
+    by_index = np.argsort(kept)
+    all_coefficients = np.zeros((len(kept), matrix.shape[1]))  # (b, p)
+    all_coefficients[:, tested] = coefficients[by_index]
+    return kept[by_index].tolist(), all_coefficients, gap
 
 
 def _length_unit(tree: BodyTree) -> float:
     """Return the largest offset between joints [m], 1 if that is near 0, as unit of length."""
-    behind = [i for i, parent in enumerate(tree.parents) if parent != BASE_BODY]
-    lengths = np.abs(tree.placements[behind, :3, 3]).max(initial=0.0)
-    turning = tree.twists[:, 3:].any(axis=1)
-    largest = float(max(lengths, np.abs(tree.twists[turning, :3]).max(initial=0.0)))
+    behind_a_joint = [i for i, parent in enumerate(tree.parents) if parent != BASE_BODY]
+    largest_offset = np.abs(tree.placements[behind_a_joint, :3, 3]).max(initial=0.0)
+    # The linear part of a revolute joint's twist is the axis times its distance from the origin.
+    is_revolute = tree.twists[:, 3:].any(axis=1)
+    largest_axis_distance = np.abs(tree.twists[is_revolute, :3]).max(initial=0.0)
+    largest = float(max(largest_offset, largest_axis_distance))
     return largest if largest > _MIN_LENGTH_UNIT_M else 1.0
 
 
@@ -392,7 +414,8 @@ def scaled_tree(tree: BodyTree) -> BodyTree:
     placements = tree.placements.copy()
     twists = tree.twists.copy()
     placements[:, :3, 3] /= unit
-    twists[twists[:, 3:].any(axis=1), :3] /= unit
+    is_revolute = twists[:, 3:].any(axis=1)
+    twists[is_revolute, :3] /= unit
     # Where the first links are mounted on the base does not affect torques, but a large distance
     # would blur rank decisions.
     placements[[parent == BASE_BODY for parent in tree.parents], :3, 3] = 0.0
@@ -401,30 +424,38 @@ def scaled_tree(tree: BodyTree) -> BodyTree:
 
 def gravity_directions(gravity: Array) -> Array:
     """Return unit vectors along gravity vectors (k, 3), without those of zero length."""
-    sizes = np.linalg.norm(gravity, axis=1)
-    return np.asarray(gravity[sizes > 0.0] / sizes[sizes > 0.0, None])
+    norms = np.linalg.norm(gravity, axis=1)
+    return np.asarray(gravity[norms > 0.0] / norms[norms > 0.0, None])
 
 
 def _stacked_regressor(tree: BodyTree, gravity: Array, rotor_inertia: bool, seed: int) -> Array:
-    """Return the regressor of `scaled_tree` at random states and unit gravities, as one matrix."""
+    """
+    Return the regressor of `scaled_tree` at random states and unit gravities, as one matrix.
+
+    Its shape is (gravities * states * joints, 10 n), or 11 n columns with `rotor_inertia`.
+    """
     scaled = scaled_tree(tree)
     directions = gravity_directions(gravity)
-    count = max(_MIN_RANDOM_STATE_COUNT, _RANDOM_STATES_PER_JOINT * tree.n)
-    q, dq, ddq = _MAX_STATE_VALUE * np.random.default_rng(seed).uniform(-1, 1, (3, count, tree.n))
-    rows = [
+    if not len(directions):
+        directions = np.zeros((1, 3))
+    state_count = max(_MIN_RANDOM_STATE_COUNT, _RANDOM_STATES_PER_JOINT * tree.n)
+    rng = np.random.default_rng(seed)
+    q, dq, ddq = _MAX_STATE_VALUE * rng.uniform(-1, 1, (3, state_count, tree.n))
+    regressors = [
         torque_regressor(scaled, q, dq, ddq, direction, rotor_inertia=rotor_inertia)
-        for direction in (directions if len(directions) else [np.zeros(3)])
+        for direction in directions
     ]
-    return np.concatenate(rows).reshape(-1, rows[0].shape[-1])
+    return np.concatenate(regressors).reshape(-1, regressors[0].shape[-1])
 
 
 def parameter_scales(tree: BodyTree, *, rotor_inertia: bool) -> Array:
     """Return the factors (p,) that convert parameters in units of `_length_unit` to SI units."""
-    twists = tree.twists
     unit = _length_unit(tree)
-    links = np.tile([unit**2] * 6 + [unit] * 3 + [1.0], len(twists))
-    rotors = np.where(twists[:, 3:].any(axis=1), unit**2, 1.0)
-    return np.concatenate([links, rotors]) if rotor_inertia else links
+    # Six moments of inertia, three first moments and the mass of each body.
+    bodies = np.tile([unit**2] * 6 + [unit] * 3 + [1.0], len(tree.twists))
+    is_revolute = tree.twists[:, 3:].any(axis=1)
+    rotors = np.where(is_revolute, unit**2, 1.0)
+    return np.concatenate([bodies, rotors]) if rotor_inertia else bodies
 
 
 def column_orders(tree: BodyTree, *, rotor_inertia: bool) -> list[list[int]]:
@@ -435,14 +466,20 @@ def column_orders(tree: BodyTree, *, rotor_inertia: bool) -> list[list[int]]:
     elimination order; with `rotor_inertia` the rotor inertia of the body's joint comes last.
     """
     orders = []
-    for i, twist in enumerate(tree.twists):
-        turns = twist[3:].any()
-        axis = twist[3:] if turns else twist[:3]
-        symbols = _ELIMINATION_ORDER[JointKind.REVOLUTE if turns else JointKind.PRISMATIC]
-        exchanged = _SYMBOL_WITH_Y_Z_SWAPPED if abs(axis[1]) > abs(axis[2]) else {}
-        places = [PARAMETER_SYMBOLS.index(exchanged.get(one, one)) for one in reversed(symbols)]
-        own = [N_LINK_PARAMETERS * i + place for place in places]
-        orders.append(own + [N_LINK_PARAMETERS * tree.n + i] * rotor_inertia)
+    for body, twist in enumerate(tree.twists):
+        is_revolute = twist[3:].any()
+        axis = twist[3:] if is_revolute else twist[:3]
+        joint_kind = JointKind.REVOLUTE if is_revolute else JointKind.PRISMATIC
+        eliminated_first = list(_ELIMINATION_ORDER[joint_kind])
+        if abs(axis[1]) > abs(axis[2]):
+            eliminated_first = [_SYMBOL_WITH_Y_Z_SWAPPED.get(s, s) for s in eliminated_first]
+        order = [
+            N_LINK_PARAMETERS * body + PARAMETER_SYMBOLS.index(symbol)
+            for symbol in reversed(eliminated_first)
+        ]
+        if rotor_inertia:
+            order.append(N_LINK_PARAMETERS * tree.n + body)
+        orders.append(order)
     return orders
 
 
@@ -479,5 +516,7 @@ def max_base_parameter_count(description: ArmDescription) -> int:
     Gautier and Khalil 1990, theorem 7, with eq. 23 corrected: 7 n_r + 4 n_t - 3 for n_r revolute
     and n_t prismatic joints, and one less if joint 1 is revolute.
     """
-    revolute = [joint.kind is JointKind.REVOLUTE for joint in description.joints]
-    return 7 * sum(revolute) + 4 * (len(revolute) - sum(revolute)) - 3 - int(revolute[0])
+    is_revolute = [joint.kind is JointKind.REVOLUTE for joint in description.joints]
+    revolute_count = sum(is_revolute)
+    prismatic_count = len(is_revolute) - revolute_count
+    return 7 * revolute_count + 4 * prismatic_count - 3 - int(is_revolute[0])

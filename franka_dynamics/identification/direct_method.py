@@ -69,10 +69,12 @@ def energy_regressor_transform(row: KhalilDH) -> Array:
     transforms parameters from frame j to frame j - 1. A turn and a shift along z, then along x,
     are multiplied, so that symbols need no cos^2 + sin^2 = 1.
     """
-    C, S, d, c, s, r = row
-    about_z = parameter_transform(np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]), [0, 0, r])
-    about_x = parameter_transform(np.array([[1, 0, 0], [0, C, -S], [0, S, C]]), [d, 0, 0])
-    return np.asarray((about_x @ about_z).T)
+    ca, sa, d, ct, st, r = row
+    about_z = np.array([[ct, -st, 0], [st, ct, 0], [0, 0, 1]])
+    about_x = np.array([[1, 0, 0], [0, ca, -sa], [0, sa, ca]])
+    along_z = parameter_transform(about_z, [0, 0, r])
+    along_x = parameter_transform(about_x, [d, 0, 0])
+    return np.asarray((along_x @ along_z).T)
 
 
 class RegroupableCombinations(NamedTuple):
@@ -107,13 +109,20 @@ def direct_base_parameters(
     arm = to_modified_convention(as_description(arm))
     rows = modified_dh_rows(arm)
     steps, gap = regroupable_combinations(arm, gravity, rotor_inertia=rotor_inertia)
-    columns, found = regrouping_map(arm, rows, steps)
-    matrix = found.astype(float)
-    matrix[np.abs(matrix) <= _ROUNDOFF_TO_MAX * np.abs(matrix).max(axis=1, keepdims=True)] = 0.0
+    columns, regrouping = regrouping_map(arm, rows, steps)
+    matrix = regrouping.astype(float)  # (b, 10 n) or (b, 11 n)
+    largest_in_row = np.abs(matrix).max(axis=1, keepdims=True)
+    matrix[np.abs(matrix) <= _ROUNDOFF_TO_MAX * largest_in_row] = 0.0
     matrix.setflags(write=False)
-    rotors = matrix.shape[1] > N_LINK_PARAMETERS * arm.n
-    vectors = base_parameters.as_gravity_vectors(gravity)
-    return BaseParameters(arm, as_body_tree(arm), vectors, rotors, columns, matrix, gap)
+    return BaseParameters(
+        description=arm,
+        tree=as_body_tree(arm),
+        gravity=base_parameters.as_gravity_vectors(gravity),
+        rotor_inertia=matrix.shape[1] > N_LINK_PARAMETERS * arm.n,
+        columns=columns,
+        matrix=matrix,
+        column_gap=gap,
+    )
 
 
 def regrouping_map(
@@ -133,19 +142,23 @@ def regrouping_map(
     The kept parameters are b indices of standard parameters. The map (b, p) has entries of the
     type of the rows' entries (floats or symbols).
     """
-    size = sum(len(step.parameter_indices) for step in steps)
-    holds = np.eye(size, dtype=int).astype(object)  # row: regrouped, column: standard parameter
+    standard_count = sum(len(step.parameter_indices) for step in steps)
+    # Row: a regrouped parameter; column: what it has of a standard parameter.
+    regrouping = np.eye(standard_count, dtype=int).astype(object)
     for j in reversed(range(arm.n)):
-        eliminated = holds[steps[j].eliminated_indices]
-        holds[steps[j].parameter_indices] -= steps[j].combinations @ eliminated
-        if j:
-            revolute = arm.joints[j].kind is JointKind.REVOLUTE
-            row = rows[j]._replace(ct=1, st=0) if revolute else rows[j]._replace(r=0)
-            onto = energy_regressor_transform(row).T @ steps[j].combinations[:N_LINK_PARAMETERS]
-            holds[N_LINK_PARAMETERS * (j - 1) : N_LINK_PARAMETERS * j] += onto @ eliminated
-    lost = {index for step in steps for index in step.eliminated_indices}
-    columns = tuple(index for index in range(size) if index not in lost)
-    return columns, holds[list(columns)]
+        step = steps[j]
+        eliminated = regrouping[step.eliminated_indices]  # before they are set to zero
+        regrouping[step.parameter_indices] -= step.combinations @ eliminated
+        if j > 0:
+            is_revolute = arm.joints[j].kind is JointKind.REVOLUTE
+            row = rows[j]._replace(ct=1, st=0) if is_revolute else rows[j]._replace(r=0)
+            of_link = step.combinations[:N_LINK_PARAMETERS]  # without the rotor inertia
+            in_previous_frame = energy_regressor_transform(row).T @ of_link
+            previous_link = slice(N_LINK_PARAMETERS * (j - 1), N_LINK_PARAMETERS * j)
+            regrouping[previous_link] += in_previous_frame @ eliminated
+    all_eliminated = {index for step in steps for index in step.eliminated_indices}
+    columns = tuple(index for index in range(standard_count) if index not in all_eliminated)
+    return columns, regrouping[list(columns)]
 
 
 def modified_dh_rows(arm: ArmDescription) -> list[KhalilDH]:
@@ -179,22 +192,26 @@ def regroupable_combinations(
     """
     tree = as_body_tree(arm)
     vectors = base_parameters.as_gravity_vectors(gravity)
-    rotors = bool(tree.rotor_inertias.any()) if rotor_inertia is None else rotor_inertia
-    units = base_parameters.parameter_scales(tree, rotor_inertia=rotors)
-    orders = base_parameters.column_orders(tree, rotor_inertia=rotors)
+    with_rotors = bool(tree.rotor_inertias.any()) if rotor_inertia is None else rotor_inertia
+    si_units = base_parameters.parameter_scales(tree, rotor_inertia=with_rotors)  # (p,)
+    orders = base_parameters.column_orders(tree, rotor_inertia=with_rotors)
     steps = []
     gaps = []
     for order, changes in zip(orders, _energy_regressor_changes(tree, vectors)):
-        indices = sorted(order)
-        tested = [indices.index(k) for k in order]
-        kept, shares, gap = base_parameters.independent_columns(changes[:, : len(order)], tested)
-        eliminated = [k for k in range(len(indices)) if k not in kept]
-        combinations = np.zeros((len(indices), len(eliminated)))
-        scale = units[indices]
+        parameter_indices = sorted(order)
+        # From here on the link's parameters are numbered from 0.
+        link_order = [parameter_indices.index(k) for k in order]
+        link_changes = changes[:, : len(order)]  # without the rotor inertia, if not included
+        kept, coefficients, gap = base_parameters.independent_columns(link_changes, link_order)
+        eliminated = [k for k in range(len(order)) if k not in kept]
+        units = si_units[parameter_indices]
+        # An eliminated column is kept ones times its coefficients: less those it does not change.
+        kept_shares = coefficients[:, eliminated] * units[kept][:, None] / units[eliminated]
+        combinations = np.zeros((len(order), len(eliminated)))
         combinations[eliminated, range(len(eliminated))] = 1.0
-        combinations[kept] = 0.0 - shares[:, eliminated] * scale[kept][:, None] / scale[eliminated]
-        gone = [indices[k] for k in eliminated]
-        steps.append(RegroupableCombinations(indices, gone, combinations))
+        combinations[kept] = 0.0 - kept_shares
+        eliminated_indices = [parameter_indices[k] for k in eliminated]
+        steps.append(RegroupableCombinations(parameter_indices, eliminated_indices, combinations))
         gaps.append(gap)
     return steps, ColumnGap(
         min(gap.min_kept_norm for gap in gaps),
@@ -213,16 +230,20 @@ def _energy_regressor_changes(tree: BodyTree, gravity: Array) -> Iterator[Array]
     """
     scaled = base_parameters.scaled_tree(tree)
     directions = base_parameters.gravity_directions(gravity)
+    # Positions and velocities, (2, motions of the joint, states of the arm, n).
     shape = (2, 1 + _JOINT_MOTIONS_PER_STATE, _RANDOM_STATE_COUNT, tree.n)
     drawn = np.random.default_rng(0).uniform(-_MAX_STATE_VALUE, _MAX_STATE_VALUE, shape)
-    own_motions = drawn.copy()
-    own_motions[:, 0] = 0.0
+    joint_motions = drawn.copy()
+    joint_motions[:, 0] = 0.0  # the state from which differences are taken
+    arm_states = drawn[:, :1]
     for j in range(tree.n):
-        q, dq = np.where(np.arange(tree.n) == j, own_motions, drawn[:, :1])
-        energies = _link_energy_regressors(scaled, q, dq, directions)[..., j, :, :]
-        rows = np.pad(energies, [(0, 0)] * 3 + [(0, 1)])
-        rows[..., 0, 10] = 0.5 * dq[..., j] ** 2
-        yield (rows[1:] - rows[0]).reshape(-1, 11)
+        q, dq = np.where(np.arange(tree.n) == j, joint_motions, arm_states)
+        regressors = _link_energy_regressors(scaled, q, dq, directions)
+        # Kinetic, and potential under each gravity: (motions, states, 1 + gravities, 10).
+        link_regressors = regressors[..., j, :, :]
+        with_rotor = np.pad(link_regressors, [(0, 0), (0, 0), (0, 0), (0, 1)])
+        with_rotor[..., 0, 10] = 0.5 * dq[..., j] ** 2
+        yield (with_rotor[1:] - with_rotor[0]).reshape(-1, N_LINK_PARAMETERS + 1)
 
 
 def _link_energy_regressors(tree: BodyTree, q: Array, dq: Array, gravity: Array) -> Array:
@@ -233,11 +254,12 @@ def _link_energy_regressors(tree: BodyTree, q: Array, dq: Array, gravity: Array)
     body of mass m and momentum p has the kinetic energy V' p / 2, with V its twist, and the
     potential energy -m g' c with c its centre of mass in the space frame.
     """
-    V = TreeKinematics(tree, (q, dq, np.zeros_like(q)), np.zeros(3)).V[..., None, :]
-    found = np.zeros((*q.shape, 1 + len(gravity), N_LINK_PARAMETERS))
-    found[..., :1, :] = 0.5 * V @ momentum_regressor(V[..., 0, :])
-    found[..., 1:, 6:] = -gravity @ tree.poses(q)[..., :3, :]
-    return found
+    twists = TreeKinematics(tree, (q, dq, np.zeros_like(q)), np.zeros(3)).V  # (..., n, 6)
+    regressors = np.zeros((*q.shape, 1 + len(gravity), N_LINK_PARAMETERS))
+    regressors[..., :1, :] = 0.5 * twists[..., None, :] @ momentum_regressor(twists)
+    # A pose's columns are the axes and the origin, as the last parameters are m c and m.
+    regressors[..., 1:, 6:] = -gravity @ tree.poses(q)[..., :3, :]
+    return regressors
 
 
 def energy_regressors(
@@ -262,6 +284,7 @@ def energy_regressors(
     """
     tree = as_body_tree(as_description(description))
     position, velocity = broadcast_states(tree, q=q, dq=dq)
-    found = _link_energy_regressors(tree, position, velocity, as_gravity_vector(gravity)[None])
-    DE, DU = np.moveaxis(found, -2, 0).reshape(2, *position.shape[:-1], -1)
+    vectors = as_gravity_vector(gravity)[None]
+    by_body = _link_energy_regressors(tree, position, velocity, vectors)  # (..., n, 2, 10)
+    DE, DU = np.moveaxis(by_body, -2, 0).reshape(2, *position.shape[:-1], -1)
     return DE, DU
