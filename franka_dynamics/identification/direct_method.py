@@ -257,7 +257,7 @@ def _link_energy_regressors(tree: BodyTree, q: Array, dq: Array, gravity: Array)
     twists = TreeKinematics(tree, (q, dq, np.zeros_like(q)), np.zeros(3)).V  # (..., n, 6)
     regressors = np.zeros((*q.shape, 1 + len(gravity), N_LINK_PARAMETERS))
     regressors[..., :1, :] = 0.5 * twists[..., None, :] @ momentum_regressor(twists)
-    # A pose's columns are the axes and the origin, as the last parameters are m c and m.
+    # The columns of a pose, its three axes and its origin, belong to mX, mY, mZ and m.
     regressors[..., 1:, 6:] = -gravity @ tree.poses(q)[..., :3, :]
     return regressors
 

@@ -20,17 +20,13 @@ from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import N_LINK_PARAMETERS, parameter_transform
 from ..recordings.preprocessing import Motion
 
-MASS_AND_MOMENT_INDICES = [
-    9,
-    6,
-    7,
-    8,
-]  # indices of m, mX, mY and mZ in a body's ten parameters
+MASS_AND_MOMENT_INDICES = [9, 6, 7, 8]  # of m, mX, mY and mZ among a body's ten parameters
 VISCOUS_SYMBOL = 'fv'
 COULOMB_SYMBOL = 'fc'
 OFFSET_SYMBOL = 'fo'
 SLIP_SYMBOL = 'fz'
 LOAD_SYMBOL = 'fl'
+_SLIDING_TERM_COUNT = 3  # viscous, Coulomb and offset, which every joint has, come first
 # Displacements [rad] at which a joint's two slip elements saturate: one for the pre-sliding of
 # bearings and seals, one for the wind-up of the drive. A slip element that saturates above 0.3 rad
 # acts as a spring in most motions and is confused with gravity: on a real FER 0.6 rad raises E on
@@ -58,9 +54,12 @@ _WEAK_JOINT_RESIDUAL_TO_LIMIT = 0.018
 
 def expected_residual(effort_limit: Array) -> Array:
     """Return the rms residual (n,) [N m] expected of a good fit, from joint torque limits."""
-    strong = effort_limit >= _MIN_STRONG_JOINT_LIMIT_NM
-    ratio = np.where(strong, _STRONG_JOINT_RESIDUAL_TO_LIMIT, _WEAK_JOINT_RESIDUAL_TO_LIMIT)
-    return np.asarray(ratio * effort_limit)
+    residual_to_limit = np.where(
+        effort_limit >= _MIN_STRONG_JOINT_LIMIT_NM,
+        _STRONG_JOINT_RESIDUAL_TO_LIMIT,
+        _WEAK_JOINT_RESIDUAL_TO_LIMIT,
+    )
+    return np.asarray(residual_to_limit * effort_limit)
 
 
 @former_names.of_attributes(
@@ -94,7 +93,7 @@ class FrictionTerms:
     @cached_property
     def symbols(self) -> tuple[str, ...]:
         """Symbols of one joint's friction terms, `regressor_columns`' first, the load's last."""
-        slip = [f'{SLIP_SYMBOL}{1e3 * one:g}mrad' for one in self.slip_reaches]
+        slip = [f'{SLIP_SYMBOL}{1e3 * reach:g}mrad' for reach in self.slip_reaches]
         load = (LOAD_SYMBOL,) if self.load_dependent else ()
         return (VISCOUS_SYMBOL, COULOMB_SYMBOL, OFFSET_SYMBOL, *slip, *load)
 
@@ -123,7 +122,8 @@ class FrictionTerms:
         if self.slip_reaches:
             # A slip element's initial state is unknown: the mean of the columns for the initial
             # states -1 and 1 is used.
-            terms.extend(np.moveaxis(slip_state_bounds(q, self.slip_reaches).mean(axis=0), 1, 0))
+            slip_states = slip_state_bounds(q, self.slip_reaches).mean(axis=0)
+            terms.extend(np.moveaxis(slip_states, 1, 0))
         return np.stack(terms, axis=-1)
 
     def with_load_column(self, columns: Array, rigid_torque: Array) -> Array:
@@ -132,8 +132,9 @@ class FrictionTerms:
 
         `rigid_torque` (N, n) is that of the rigid bodies [N m].
         """
-        load = columns[..., self.symbols.index(COULOMB_SYMBOL)] * np.abs(rigid_torque)
-        return np.append(columns, load[..., None], axis=-1)
+        coulomb_column = columns[..., self.symbols.index(COULOMB_SYMBOL)]  # tanh(dq / width)
+        load_column = coulomb_column * np.abs(rigid_torque)
+        return np.append(columns, load_column[..., None], axis=-1)
 
     @former_names.of_arguments('0.3', effort='effort_limit', velocity='velocity_limit')
     def prior_std(self, effort_limit: ArrayLike, velocity_limit: ArrayLike) -> Array:
@@ -142,16 +143,16 @@ class FrictionTerms:
 
         `effort_limit` and `velocity_limit` (n,) are those of the joints [N m], [rad/s].
         """
-        torque = FRICTION_STD_TO_LIMIT * np.asarray(effort_limit, dtype=float)[:, None]
-        scale = np.broadcast_to(torque, (self.n, self.term_count)).copy()
-        # One standard deviation of viscous friction reaches `torque` at half of the velocity
+        friction_torque = FRICTION_STD_TO_LIMIT * np.asarray(effort_limit, dtype=float)  # (n,)
+        std = np.broadcast_to(friction_torque[:, None], (self.n, self.term_count)).copy()
+        # One standard deviation of viscous friction reaches this torque at half of the velocity
         # limit, or at 1 rad/s if half of the limit is lower or there is no limit.
         speed = np.maximum(1.0, 0.5 * np.asarray(velocity_limit, dtype=float))
-        scale[:, self.symbols.index(VISCOUS_SYMBOL)] /= np.where(np.isfinite(speed), speed, 1.0)
-        scale[:, self.symbols.index(OFFSET_SYMBOL)] *= OFFSET_STD_TO_LIMIT / FRICTION_STD_TO_LIMIT
+        std[:, self.symbols.index(VISCOUS_SYMBOL)] /= np.where(np.isfinite(speed), speed, 1.0)
+        std[:, self.symbols.index(OFFSET_SYMBOL)] *= OFFSET_STD_TO_LIMIT / FRICTION_STD_TO_LIMIT
         if self.load_dependent:
-            scale[:, -1] = LOAD_FRICTION_STD
-        return scale.ravel()
+            std[:, -1] = LOAD_FRICTION_STD
+        return std.ravel()
 
     @cached_property
     def nonnegative_mask(self) -> NDArray[np.bool_]:
@@ -179,19 +180,38 @@ class FrictionTerms:
         terms, n terms) theirs, of which each joint's own block is kept. Slip elements whose
         amplitude is zero at all joints are left out, and so is friction that grows with no load.
         """
-        table = np.asarray(parameters, dtype=float).reshape(self.n, -1).T
-        used = [k for k, amplitude in enumerate(table) if k < 3 or amplitude.any()]
-        starts = range(0, len(covariance), self.term_count)
-        own = np.array([covariance[np.ix_(k, k)] for k in (np.add(used, one) for one in starts)])
+        term_values = np.asarray(parameters, dtype=float).reshape(self.n, -1).T  # (terms, n)
+        used_terms = [
+            term
+            for term, values in enumerate(term_values)
+            if term < _SLIDING_TERM_COUNT or values.any()
+        ]
+        joint_covariances = []
+        for joint in range(self.n):
+            joint_terms = self.term_count * joint + np.array(used_terms)
+            joint_covariances.append(covariance[np.ix_(joint_terms, joint_terms)])
+        own_covariances = np.array(joint_covariances)  # (n, used terms, used terms)
+        viscous, coulomb, offset = term_values[:_SLIDING_TERM_COUNT]
         load = None
-        if self.load_dependent and used[-1] == len(table) - 1:
-            load = table[used.pop()]
-        (viscous, coulomb, offset), slip = table[:3], table[used[3:]]
+        if self.load_dependent and term_values[-1].any():
+            load = term_values[-1]
         if not self.slip_reaches:
-            return ViscousCoulombFriction(viscous, coulomb, offset, self.tanh_width, own, load)
-        reach = np.array([self.slip_reaches[k - 3] for k in used[3:]])
+            return ViscousCoulombFriction(
+                viscous, coulomb, offset, self.tanh_width, own_covariances, load
+            )
+        reach_of_term = dict(enumerate(self.slip_reaches, _SLIDING_TERM_COUNT))
+        slip_terms = [term for term in used_terms if term in reach_of_term]
+        amplitudes = term_values[slip_terms]  # (slip elements, n), N m
+        reaches = np.array([reach_of_term[term] for term in slip_terms])
         return MaxwellSlipFriction(
-            viscous, coulomb, offset, slip, reach, self.tanh_width, own, load
+            viscous,
+            coulomb,
+            offset,
+            amplitudes,
+            reaches,
+            self.tanh_width,
+            own_covariances,
+            load,
         )
 
 
@@ -266,12 +286,12 @@ class TorqueModel:
         columns = motion.filter(self.friction.regressor_columns)
         if self.load_parameters is None:
             return columns
-        load = np.empty(motion.q.shape)
+        rigid_torque = np.empty(motion.q.shape)  # (N, n), N m
         for first in range(0, len(motion), _LOAD_BLOCK_SAMPLE_COUNT):
-            part = slice(first, first + _LOAD_BLOCK_SAMPLE_COUNT)
-            states = motion.q[part], motion.dq[part], motion.ddq[part]
-            load[part] = self.base.regressor(*states) @ self.load_parameters
-        return self.friction.with_load_column(columns, load)
+            block = slice(first, first + _LOAD_BLOCK_SAMPLE_COUNT)
+            regressor = self.base.regressor(motion.q[block], motion.dq[block], motion.ddq[block])
+            rigid_torque[block] = regressor @ self.load_parameters
+        return self.friction.with_load_column(columns, rigid_torque)
 
     def regressor_blocks(self, motion: Motion) -> tuple[Array, Array]:
         """Return regressor columns of base parameters, (N, n, b), and friction, (N, n, terms)."""
@@ -280,18 +300,23 @@ class TorqueModel:
     @cached_property
     def payload_to_base_matrix(self) -> Array:
         """The matrix (b, 10) from a load's ten parameters in the flange frame to base ones."""
-        flange = self.arm.flange_transform()
-        last = slice(N_LINK_PARAMETERS * (self.n - 1), N_LINK_PARAMETERS * self.n)
-        return self.base.matrix[:, last] @ parameter_transform(flange[:3, :3], flange[:3, 3])
+        flange = self.arm.flange_transform()  # in the last link's frame, (4, 4)
+        to_last_link = parameter_transform(flange[:3, :3], flange[:3, 3])  # (10, 10)
+        last_link = slice(N_LINK_PARAMETERS * (self.n - 1), N_LINK_PARAMETERS * self.n)
+        return self.base.matrix[:, last_link] @ to_last_link
 
     def regressor(self, base_columns: Array, friction_columns: Array) -> Array:
         """Return the regressor of all parameters, (..., n, p), from its two `regressor_blocks`."""
-        wide = friction_columns[..., None, :] * np.eye(self.n)[..., None]
-        return np.append(base_columns, wide.reshape(*base_columns.shape[:-1], -1), axis=-1)
+        # Each joint's friction terms become columns of their own, zero in other joints' rows.
+        of_all_joints = friction_columns[..., None, :] * np.eye(self.n)[..., None]
+        friction_block = of_all_joints.reshape(*base_columns.shape[:-1], -1)  # (..., n, n terms)
+        return np.append(base_columns, friction_block, axis=-1)
 
     def torque(self, motion: Motion, theta: ArrayLike) -> Array:
         """Return the model's torque, Y theta, at every sample of a motion, shape (N, n) [N m]."""
-        rigid, friction_columns = self.regressor_blocks(motion)
-        base, friction = np.split(np.asarray(theta, dtype=float), [len(self.base)])
-        terms = friction.reshape(self.n, -1)
-        return np.asarray(rigid @ base + np.einsum('tjk,jk->tj', friction_columns, terms))
+        base_columns, friction_columns = self.regressor_blocks(motion)
+        values = np.asarray(theta, dtype=float)
+        base_parameters, friction_parameters = np.split(values, [len(self.base)])
+        joint_friction = friction_parameters.reshape(self.n, -1)  # (n, terms)
+        friction_torque = np.einsum('tjk,jk->tj', friction_columns, joint_friction)
+        return np.asarray(base_columns @ base_parameters + friction_torque)
