@@ -31,12 +31,13 @@ from .least_squares import fit_theta, GramStack, rms_residuals
 from .load_friction import predicts_left_out_parts
 from .options import IdentificationOptions
 from .prior import Prior
-from .results import Identification, Improvement, mass_ratios, UsedRecordings
+from .results import Estimate, Identification, Improvement, mass_ratios, UsedRecordings
 from .summary import as_recordings, labels_of, RecordingLike, RecordingSummary
 from .torque_deviation import with_torque_deviations
 from .torque_model import TorqueModel
 from .verdict import judge_recordings, RecordingVerdict, with_gravity_refitted
 from ..arm_io import ArmLike, as_description
+from ..arrays import Array
 from ..errors import ClusterError, IdentificationError, RecordingError
 from ..recordings.recording import ProgressCallback
 from ..recordings.replay import TorqueErrorUnit
@@ -110,89 +111,126 @@ def identify(
 
     """
     start = as_description(start)
-    asked = IdentificationOptions() if options is None else options
-    fitted = as_recordings(recordings, start)
-    tested = as_recordings(tests, start)
-    if not fitted:
+    options = IdentificationOptions() if options is None else options
+    fitted_sources = as_recordings(recordings, start)
+    test_sources = as_recordings(tests, start)
+    if not fitted_sources:
         raise IdentificationError('There is no recording to identify from.')
-    asked.effort_scales(start.n)  # raises errors before any recording is read
-    sets = [as_description(one) for one in published] or [start]
-    unit = TorqueErrorUnit.for_arm(start)
-    precision = asked.regularization
+    options.effort_scales(start.n)  # raises errors before any recording is read
+    published_sets = [as_description(arm) for arm in published] or [start]
+    sources = [*fitted_sources, *test_sources]
     map_all = partial(_map_on, executor)
-    sources = [*fitted, *tested]
 
-    def summaries(torque_model: TorqueModel) -> Iterable[RecordingSummary]:
+    def summaries(model: TorqueModel) -> Iterable[RecordingSummary]:
         """Return all recordings' summaries, with regressors of a torque model."""
-        summarise = partial(summary.summarise_recording, torque_model, asked)
+        summarise = partial(summary.summarise_recording, model, options)
         return map_all(summarise, sources, labels_of(sources))
 
-    def identified_with(torque_model: TorqueModel) -> tuple[Identification, bool]:
+    def identified_with(model: TorqueModel) -> tuple[Identification, bool]:
         """Return all results by a torque model, and whether friction seems to grow with load."""
-        read = _with_progress(summaries(torque_model), len(sources), progress)
-        used, unseen, failures = _usable_summaries(read, len(fitted), skip_failures)
-        grams = [one.grams for one in used if one.grams is not None]
-        split = fit.DataSplit.from_grams(grams, unseen)
-        most = split.total_grams.max_torque
-        priors = [Prior.centered_at(one, torque_model, most) for one in (start, *sets)]
-        prior, *others = priors
-        links = fit.PhysicalConstraints.from_prior(prior, start)
-        to_fit = [*split.fitted_grams, split.total_grams]
-        fitting = map_all(partial(fit.fit_parameter_sets, priors, links, precision), to_fit)
-        *fits, whole = _with_progress(fitting, len(to_fit), progress)
-        errors = fit.all_torque_errors(priors, split, whole, fits)
-        estimated = fit.final_estimate(prior, precision, split.total_grams, whole)
-        arm = fit.arm_from_fit(start, prior, whole.consistent_fit, estimated.covariance)
-        ratios = mass_ratios(arm, start)
-        theta = estimated.theta
-        compared = others if published else ()
-        verdict = judge_recordings(split.total_grams, prior, compared, used, ratios)
-        wrong = tuple(sentence for one in used for sentence in one.value_faults)
-        asks_for_load = predicts_left_out_parts(used[: len(used) - unseen], prior, precision)
-        return Identification(
-            start=start,
-            options=asked,
-            arm=arm,
-            estimate=estimated,
-            torque_errors=errors,
-            published_fit=fit.published_fit(priors, sets, split.total_grams, whole, errors[2:]),
-            improvement=Improvement.from_errors(errors[1], errors[2:]),
-            verdict=replace(
-                with_gravity_refitted(
-                    verdict,
-                    lambda gravity: _verdict_by(torque_model.with_gravity(gravity), summaries),
-                ),
-                value_faults=wrong,
-            ),
-            recordings=UsedRecordings(
-                notes=tuple(one.note for one in used),
-                errors=tuple(one.grams.torque_errors(theta, unit).E for one in used if one.grams),
-                effort_rms=split.total_grams.torque_errors(np.zeros(0), unit),
-                test_count=unseen,
-                signal=used[0].signal,
-                failures=tuple(failures),
-                remarks=tuple(_contradiction_remarks(used, prior, asked, split.total_grams)),
-            ),
-        ), asks_for_load
+        # Stages 1 to 3: read, prepare, sum.
+        read = _with_progress(summaries(model), len(sources), progress)
+        used, test_count, failures = _usable_summaries(read, len(fitted_sources), skip_failures)
+        grams = [recording.grams for recording in used if recording.grams is not None]
+        split = fit.DataSplit.from_grams(grams, test_count)
+        total_grams = split.total_grams
 
-    model = asked.torque_model(start)
+        # Stage 4: fit, without each left-out part and last to everything.
+        priors = [
+            Prior.centered_at(arm, model, total_grams.max_torque)
+            for arm in (start, *published_sets)
+        ]
+        start_prior, *published_priors = priors
+        constraints = fit.PhysicalConstraints.from_prior(start_prior, start)
+        fit_to = partial(fit.fit_parameter_sets, priors, constraints, options.regularization)
+        to_fit = [*split.fitted_grams, total_grams]
+        fits = _with_progress(map_all(fit_to, to_fit), len(to_fit), progress)
+        *part_fits, total_fit = fits
+        estimate = fit.final_estimate(start_prior, options.regularization, total_grams, total_fit)
+        arm = fit.arm_from_fit(start, start_prior, total_fit.consistent_fit, estimate.covariance)
+
+        # Stage 5: test.
+        errors = fit.all_torque_errors(priors, split, total_fit, part_fits)
+        _, arm_errors, *published_errors = errors
+
+        # Stage 6: judge.
+        verdict = judge_recordings(
+            total_grams,
+            start_prior,
+            published_priors if published else (),
+            used,
+            mass_ratios(arm, start),
+        )
+        verdict = with_gravity_refitted(
+            verdict, lambda gravity: _verdict_by(model.with_gravity(gravity), summaries)
+        )
+        value_faults = tuple(sentence for recording in used for sentence in recording.value_faults)
+        fitted = used[: len(used) - test_count]
+        asks_for_load = predicts_left_out_parts(fitted, start_prior, options.regularization)
+        result = Identification(
+            start=start,
+            options=options,
+            arm=arm,
+            estimate=estimate,
+            torque_errors=errors,
+            published_fit=fit.published_fit(
+                priors, published_sets, total_grams, total_fit, published_errors
+            ),
+            improvement=Improvement.from_errors(arm_errors, published_errors),
+            verdict=replace(verdict, value_faults=value_faults),
+            recordings=_used_recordings(
+                used, test_count, failures, estimate, total_grams, options
+            ),
+        )
+        return result, asks_for_load
+
+    model = options.torque_model(start)
     result, asks_for_load = identified_with(model)
     if asks_for_load:
-        loaded_model = model.with_load_friction(result.estimate.theta[: len(model.base)])
-        loaded, _ = identified_with(loaded_model)
-        plain = result.arm_errors
-        if Improvement.from_errors(loaded.arm_errors, [plain]).better:
-            result = replace(loaded, load_independent_errors=plain)
+        base_parameters = result.estimate.theta[: len(model.base)]
+        with_load, _ = identified_with(model.with_load_friction(base_parameters))
+        without_load_errors = result.arm_errors
+        if Improvement.from_errors(with_load.arm_errors, [without_load_errors]).better:
+            result = replace(with_load, load_independent_errors=without_load_errors)
     return with_torque_deviations(result, sources)
+
+
+def _used_recordings(
+    used: Sequence[RecordingSummary],
+    test_count: int,
+    failures: Sequence[str],
+    estimate: Estimate,
+    total_grams: GramStack,
+    options: IdentificationOptions,
+) -> UsedRecordings:
+    """Return notes on the recordings used, and E of the estimate on each."""
+    unit = TorqueErrorUnit.for_arm(estimate.model.arm)
+    errors = [
+        recording.grams.torque_errors(estimate.theta, unit).E
+        for recording in used
+        if recording.grams
+    ]
+    remarks = _contradiction_remarks(used, estimate.prior, options, total_grams)
+    return UsedRecordings(
+        notes=tuple(recording.note for recording in used),
+        errors=tuple(errors),
+        effort_rms=total_grams.torque_errors(np.zeros(0), unit),
+        test_count=test_count,
+        signal=used[0].signal,
+        failures=tuple(failures),
+        remarks=tuple(remarks),
+    )
 
 
 def _verdict_by(
     model: TorqueModel, summarise: Callable[[TorqueModel], Iterable[RecordingSummary]]
 ) -> RecordingVerdict:
     """Return the verdict by a model on the usable of `summarise(model)`, no set published."""
-    used = [one for one in summarise(model) if one.failure is None]
-    grams = fit.DataSplit.from_grams([one.grams for one in used if one.grams], 0).total_grams
-    return judge_recordings(grams, Prior.centered_at(model.arm, model, grams.max_torque), (), used)
+    used = [recording for recording in summarise(model) if recording.failure is None]
+    all_grams = [recording.grams for recording in used if recording.grams]
+    total_grams = fit.DataSplit.from_grams(all_grams, test_count=0).total_grams
+    prior = Prior.centered_at(model.arm, model, total_grams.max_torque)
+    return judge_recordings(total_grams, prior, (), used)
 
 
 def _map_on(executor: Executor | None, function: Callable[..., T], *items: Any) -> Iterator[T]:
@@ -211,10 +249,10 @@ def _map_on(executor: Executor | None, function: Callable[..., T], *items: Any) 
 
 def _with_progress(items: Iterable[T], n: int, progress: ProgressCallback | None) -> Iterator[T]:
     """Yield `items`, and call `progress` after each with the number done and their number n."""
-    for k, one in enumerate(items, 1):
-        yield one
+    for done_count, item in enumerate(items, 1):
+        yield item
         if progress is not None:
-            progress(k, n)
+            progress(done_count, n)
 
 
 def _usable_summaries(
@@ -229,51 +267,58 @@ def _usable_summaries(
     """
     used = []
     failures = []
-    unseen = 0
-    tests = 0
-    for k, one in enumerate(results):
-        tests += k >= non_test_count
-        if one.failure is not None:
-            if not skip_failures:
-                raise one.failure
-            failures.append(str(one.failure))
+    given_test_count = 0
+    used_test_count = 0
+    for k, result in enumerate(results):
+        is_test = k >= non_test_count
+        given_test_count += is_test
+        if result.failure is None:
+            used.append(result)
+            used_test_count += is_test
+        elif skip_failures:
+            failures.append(str(result.failure))
         else:
-            used.append(one)
-            unseen += k >= non_test_count
-    if len(used) == unseen:
+            raise result.failure
+    fitted = used[: len(used) - used_test_count]
+    if not fitted:
         raise RecordingError(f'No bag can be used: {failures[0]}')
-    if tests and not unseen:
+    if given_test_count and not used_test_count:
         raise RecordingError(f'No bag of --test can be used to test the result: {failures[-1]}')
-    summary.require_distinct_recordings([one.note for one in used])
-    summary.require_enough_motion(sum(one.moving_time for one in used[: len(used) - unseen]))
-    if any(one.signal != used[0].signal for one in used):
+    summary.require_distinct_recordings([recording.note for recording in used])
+    summary.require_enough_motion(sum(recording.moving_time for recording in fitted))
+    if any(recording.signal != used[0].signal for recording in used):
         raise IdentificationError(
             'The recordings were not prepared alike; prepare all with the same signal options.'
         )
-    return used, unseen, failures
+    return used, used_test_count, failures
 
 
 def _contradiction_remarks(
     used: Sequence[RecordingSummary],
     prior: Prior,
     options: IdentificationOptions,
-    gram: GramStack,
+    total_grams: GramStack,
 ) -> Iterator[str]:
     """Yield a sentence for each recording that one fit to all recordings explains badly."""
     if len(used) < 2:
         return
     precision = options.regularization
-    together = fit_theta(gram, prior, precision)
-    for one in used:
-        assert one.grams is not None
-        alone = fit_theta(one.grams, prior, precision)
-        both, own = (
-            np.linalg.norm(rms_residuals(one.grams, theta) / prior.expected_residual)
-            for theta in (together, alone)
-        )
-        if both > _MAX_COMMON_TO_OWN_RESIDUAL * own:
+    common_theta = fit_theta(total_grams, prior, precision)
+
+    def relative_residual(grams: GramStack, theta: Array) -> float:
+        """Return the norm over joints of rms residuals, each divided by the expected one."""
+        return float(np.linalg.norm(rms_residuals(grams, theta) / prior.expected_residual))
+
+    for recording in used:
+        assert recording.grams is not None
+        own_theta = fit_theta(recording.grams, prior, precision)
+        common_residual = relative_residual(recording.grams, common_theta)
+        own_residual = relative_residual(recording.grams, own_theta)
+        if common_residual > _MAX_COMMON_TO_OWN_RESIDUAL * own_residual:
+            ratio = common_residual / own_residual
             yield (
-                f'{one.note.name} contradicts the other recordings: fitted with them its residual '
-                f'is {both / own:.1f} times that of a fit to it alone. Is it of another arm or '
-                'load, or were its sensors zeroed in between? Leave it out, or identify it alone'
+                f'{recording.note.name} contradicts the other recordings: fitted with them its '
+                f'residual is {ratio:.1f} times that of a fit to it alone. Is it of another arm '
+                'or load, or were its sensors zeroed in between? Leave it out, or identify it '
+                'alone'
             )

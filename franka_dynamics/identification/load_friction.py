@@ -29,14 +29,15 @@ def predicts_left_out_parts(
     the rule is that of `Improvement.better`. `prior` and `precision` are those of the arm without
     such friction.
     """
-    pairs = [(one.grams, one.load_grams) for one in summaries]
-    plain, loaded = ([one for one in grams if one is not None] for grams in zip(*pairs))
-    if len(loaded) < len(plain):
+    plain_grams = [summary.grams for summary in summaries if summary.grams is not None]
+    load_grams = [summary.load_grams for summary in summaries if summary.load_grams is not None]
+    if len(load_grams) < len(plain_grams):
         return False
-    model = prior.model.with_load_friction(prior.model.base.values())
-    before = [*_left_out_errors(plain, prior, precision)]
-    after = [*_left_out_errors(loaded, replace(prior, model=model), precision)]
-    return Improvement.from_fold_errors('', after, before).better
+    load_model = prior.model.with_load_friction(prior.model.base.values())
+    load_prior = replace(prior, model=load_model)
+    plain_errors = [*_left_out_errors(plain_grams, prior, precision)]
+    load_errors = [*_left_out_errors(load_grams, load_prior, precision)]
+    return Improvement.from_fold_errors('', load_errors, plain_errors).better
 
 
 def _left_out_errors(
@@ -46,6 +47,6 @@ def _left_out_errors(
     unit = TorqueErrorUnit.for_arm(prior.reference)
     split = DataSplit.from_grams(grams, 0)
     for fitted, left_out in zip(split.fitted_grams, split.left_out_grams):
-        noise = common_noise(fitted, prior, precision)
-        theta = fit_theta(fitted, prior, precision, noise)
+        noise_std = common_noise(fitted, prior, precision)
+        theta = fit_theta(fitted, prior, precision, noise_std)
         yield left_out.torque_errors(theta, unit).E

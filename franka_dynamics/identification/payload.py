@@ -71,23 +71,30 @@ def payload_estimate(
     millionth of `arm_mass` [kg].
     """
     mass = float(phi[9])
-    spread = float(np.sqrt(covariance[9, 9]))
-    if not mass > max(3.0 * spread, 1e-6 * arm_mass):
+    mass_std = float(np.sqrt(covariance[9, 9]))
+    if not mass > max(3.0 * mass_std, 1e-6 * arm_mass):
         raise IdentificationError(
             f'No payload was found: its estimated mass is {mass:.3g} kg with a standard '
-            f'deviation of {spread:.2g} kg. Are the recordings with and without it swapped, '
+            f'deviation of {mass_std:.2g} kg. Are the recordings with and without it swapped, '
             'or is the motion too small?'
         )
-    steps = _LOAD_PARAMETER_STEP * np.eye(N_LINK_PARAMETERS)
-    slopes = [(_central_parameters(phi + one) - _central_parameters(phi - one)) for one in steps]
-    jacobian = np.transpose(slopes) / (2.0 * _LOAD_PARAMETER_STEP)
     values = _central_parameters(phi)
-    deviations = np.sqrt(np.einsum('ij,jk,ik->i', jacobian, covariance, jacobian))
-    shown = bool(deviations[4:].max() < mass * _MAX_INERTIA_STD_RADIUS_M**2)
+    jacobian = _central_parameter_jacobian(phi)
+    # The diagonal of J C J^T.
+    std = np.sqrt(np.einsum('ij,jk,ik->i', jacobian, covariance, jacobian))
+    max_inertia_std = std[4:].max()
+    inertia_identified = bool(max_inertia_std < mass * _MAX_INERTIA_STD_RADIUS_M**2)
     body = LinkInertia.from_center_of_mass(mass, values[1:4], np.zeros(6))
-    if shown:
+    if inertia_identified:
         body = with_minimum_gyration(LinkInertia.from_parameters(phi), _MIN_GYRATION_M)
-    return PayloadEstimate(values, deviations, shown, payload_array(body), noise_std)
+    return PayloadEstimate(values, std, inertia_identified, payload_array(body), noise_std)
+
+
+def _central_parameter_jacobian(phi: Array) -> Array:
+    """Return the derivatives (10, 10) of `_central_parameters` by parameters about the origin."""
+    steps = _LOAD_PARAMETER_STEP * np.eye(N_LINK_PARAMETERS)
+    changes = [_central_parameters(phi + step) - _central_parameters(phi - step) for step in steps]
+    return np.transpose(changes) / (2.0 * _LOAD_PARAMETER_STEP)
 
 
 def _central_parameters(phi: Array) -> Array:
@@ -116,64 +123,91 @@ def identify_payload(
     few samples, or no significant mass is found.
     """
     arm = as_description(arm)
-    bare, carrying = ([*map(motion_of, as_recordings(one, arm))] for one in (without, loaded))
-    if not bare or not carrying:
+    bare_motions = [motion_of(source) for source in as_recordings(without, arm)]
+    loaded_motions = [motion_of(source) for source in as_recordings(loaded, arm)]
+    if not bare_motions or not loaded_motions:
         raise IdentificationError('A payload needs recordings without and with it.')
-    # As of `identify arm`; rotors, whose torques a load's inertia would take, are always fitted.
-    reaches = SLIP_REACHES_RAD
-    model = TorqueModel.for_arm(arm, gravity=gravity, rotor_inertia=True, slip_reaches=reaches)
-    both = [*bare, *carrying]
-    max_torque = np.max([np.abs(motion.effort).max(axis=0) for motion in both], axis=0)
-    rows = [_load_columns(model, motion, float(k >= len(bare))) for k, motion in enumerate(both)]
-    data = np.concatenate(rows), np.concatenate([one.effort for one in both])
-    prior = Prior.centered_at(arm, model, max_torque)
-    numbers = [motion.one_second_indices() for motion in both]
-    firsts = np.cumsum([0, *(one.max() + 1 for one in numbers)])
-    seconds = np.concatenate([first + one for first, one in zip(firsts, numbers)])
-    vector, covariance, noise = _fit_load(*data, seconds, prior)
-    return payload_estimate(vector, covariance, noise, sum(link.mass for link in arm.links))
+    model = TorqueModel.for_arm(
+        arm,
+        gravity=gravity,
+        rotor_inertia=True,  # always fitted: a load's inertia would take their torques
+        slip_reaches=SLIP_REACHES_RAD,  # as of `identify arm`
+    )
+    motions = [*bare_motions, *loaded_motions]
+    regressors = [
+        *(_load_regressor(model, motion, load_factor=0.0) for motion in bare_motions),
+        *(_load_regressor(model, motion, load_factor=1.0) for motion in loaded_motions),
+    ]
+    max_torque = np.max([np.abs(motion.effort).max(axis=0) for motion in motions], axis=0)
+    load_parameters, covariance, noise_std = _fit_load(
+        np.concatenate(regressors),
+        np.concatenate([motion.effort for motion in motions]),
+        _second_ids(motions),
+        Prior.centered_at(arm, model, max_torque),
+    )
+    arm_mass = sum(link.mass for link in arm.links)
+    return payload_estimate(load_parameters, covariance, noise_std, arm_mass)
+
+
+def _second_ids(motions: Sequence[Motion]) -> NDArray[np.intp]:
+    """Return for each sample of all motions the number of its second, (N,); none is shared."""
+    second_ids = []
+    first_id = 0
+    for motion in motions:
+        seconds = motion.one_second_indices()
+        second_ids.append(first_id + seconds)
+        first_id += seconds.max() + 1
+    return np.concatenate(second_ids)
 
 
 def _fit_load(
-    columns: Array, torque: Array, second_ids: NDArray[np.intp], prior: Prior
+    regressor: Array, torque: Array, second_ids: NDArray[np.intp], prior: Prior
 ) -> tuple[Array, Array, Array]:
     """
     Return a load's parameters, covariance, joints' noise; IdentificationError for <= 10 seconds.
 
-    Shapes are (10,), (10, 10) and (n,) [N m]. `columns` (N, n, p + 10) are those of the arm with
-    `prior`, and of the load, `torque` (N, n) the measured torques. Residuals of samples with the
-    same number in `second_ids` (N,) are summed; there must be more than ten such numbers.
+    Shapes are (10,), (10, 10) and (n,) [N m]. `regressor` (N, n, p + 10) has the columns of the
+    arm with `prior`, then of the load, `torque` (N, n) the measured torques. Residuals of samples
+    with the same number in `second_ids` (N,) are summed; there must be more than ten such numbers.
+
+    The covariance is K^-1 V K^-1 of the normal equations K theta = r, with V that of r by the sums
+    over seconds (Liang and Zeger 1986).
     """
     p = len(prior.std)
-    count = len(np.unique(second_ids))
-    if count <= N_LINK_PARAMETERS:
+    second_count = len(np.unique(second_ids))
+    if second_count <= N_LINK_PARAMETERS:
         raise IdentificationError(
-            f'The recordings hold {count} independent samples, too few for '
+            f'The recordings hold {second_count} independent samples, too few for '
             f'{N_LINK_PARAMETERS} parameters of a load; record longer, or more poses.'
         )
-    information = np.diag(np.append(np.zeros(p), _LOAD_PRIOR_STD**-2.0))
-    pull = np.zeros(len(information))
-    information[:p, :p], pull[:p] = prior.information(1.0)
-    noise = prior.expected_residual
+    prior_information = np.diag(np.append(np.zeros(p), _LOAD_PRIOR_STD**-2.0))
+    information_times_mean = np.zeros(len(prior_information))
+    prior_information[:p, :p], information_times_mean[:p] = prior.information(1.0)
+    noise_std = prior.expected_residual
     for _ in range(2):  # the second time with the residuals of the first
-        scaled = columns / noise[:, None]
-        matrix = np.einsum('tja,tjb->ab', scaled, scaled) + information
-        theta = np.linalg.solve(matrix, np.einsum('tja,tj->a', scaled, torque / noise) + pull)
-        residual = torque - columns @ theta
-        noise = np.maximum(np.sqrt(np.mean(residual**2, axis=0)), 1e-9 * prior.expected_residual)
-    own = np.zeros((count, len(theta)))
-    np.add.at(
-        own,
-        second_ids,
-        np.einsum('tja,tj->ta', columns / noise[:, None], residual / noise),
-    )
-    spread = own.T @ own * count / (count - N_LINK_PARAMETERS) + information
-    inverse = np.linalg.inv(matrix)
-    return theta[p:], (inverse @ spread @ inverse)[p:, p:], noise
+        weighted_regressor = regressor / noise_std[:, None]
+        gram = np.einsum('tja,tjb->ab', weighted_regressor, weighted_regressor)
+        torque_products = np.einsum('tja,tj->a', weighted_regressor, torque / noise_std)
+        normal_matrix = gram + prior_information
+        theta = np.linalg.solve(normal_matrix, torque_products + information_times_mean)
+        residual = torque - regressor @ theta
+        rms_residual = np.sqrt(np.mean(residual**2, axis=0))
+        noise_std = np.maximum(rms_residual, 1e-9 * prior.expected_residual)
+    # What each second adds to the normal equations' right-hand side, beyond the fit.
+    sample_scores = np.einsum('tja,tj->ta', regressor / noise_std[:, None], residual / noise_std)
+    scores = np.zeros((second_count, len(theta)))
+    np.add.at(scores, second_ids, sample_scores)
+    # Few seconds make the residuals of a fit too small.
+    score_covariance = scores.T @ scores * second_count / (second_count - N_LINK_PARAMETERS)
+    score_covariance += prior_information
+    normal_inverse = np.linalg.inv(normal_matrix)
+    covariance = normal_inverse @ score_covariance @ normal_inverse
+    return theta[p:], covariance[p:, p:], noise_std
 
 
-def _load_columns(model: TorqueModel, motion: Motion, load_factor: float) -> Array:
+def _load_regressor(model: TorqueModel, motion: Motion, load_factor: float) -> Array:
     """Return regressor columns of the arm and, times `load_factor`, of a load, (N, n, p + 10)."""
-    base, friction = model.regressor_blocks(motion)
-    load = load_factor * (base @ model.payload_to_base_matrix)
-    return np.concatenate([model.regressor(base, friction), load], axis=-1)
+    base_columns, friction_columns = model.regressor_blocks(motion)
+    load_columns = load_factor * (base_columns @ model.payload_to_base_matrix)  # (N, n, 10)
+    arm_columns = model.regressor(base_columns, friction_columns)  # (N, n, p)
+    return np.concatenate([arm_columns, load_columns], axis=-1)
