@@ -84,15 +84,15 @@ def as_recordings(
     if isinstance(recordings, (str, Path, Bag, Recording, Motion)):
         recordings = [recordings]
     sources: list[AnyRecording] = []
-    for one in recordings:
-        if isinstance(one, (str, Path)):
-            one = Bag(str(one), arm.joint_names)
-        if not isinstance(one, (Bag, Recording, Motion)):
+    for source in recordings:
+        if isinstance(source, (str, Path)):
+            source = Bag(str(source), arm.joint_names)
+        if not isinstance(source, (Bag, Recording, Motion)):
             raise IdentificationError(
                 'A recording must be the path of a bag, a Bag, Recording or Motion; got '
-                f'{type(one).__name__}.'
+                f'{type(source).__name__}.'
             )
-        sources.append(one)
+        sources.append(source)
     return sources
 
 
@@ -110,10 +110,11 @@ def labels_of(sources: Sequence[AnyRecording]) -> list[str]:
     A bag's name is its path from the last folder that holds all bags. If source number k, counted
     from 1, is a recording or motion in memory, its name is 'recording k'.
     """
-    paths = [os.path.abspath(one.path) if isinstance(one, Bag) else '' for one in sources]
-    shared = os.path.commonpath([os.path.dirname(path) for path in paths if path] or [''])
+    paths = [os.path.abspath(source.path) if isinstance(source, Bag) else '' for source in sources]
+    folders = [os.path.dirname(path) for path in paths if path]
+    shared_folder = os.path.commonpath(folders or [''])
     return [
-        os.path.relpath(path, shared) if path else f'recording {k}'
+        os.path.relpath(path, shared_folder) if path else f'recording {k}'
         for k, path in enumerate(paths, 1)
     ]
 
@@ -124,9 +125,10 @@ def as_recording(source: AnyRecording, name: str, arm: ArmDescription) -> Record
         return source.recording()
     recording = source
     if isinstance(source, Motion):
-        stamps = np.round(source.time * 1e9).astype(np.int64)
-        states = source.q, source.dq, source.effort
-        recording = Recording(name, '', arm.joint_names, stamps, *states)
+        stamps_ns = np.round(source.time * 1e9).astype(np.int64)
+        recording = Recording(
+            name, '', arm.joint_names, stamps_ns, source.q, source.dq, source.effort
+        )
     assert isinstance(recording, Recording)
     require_finite(recording, name)
     return recording
@@ -207,20 +209,28 @@ def summarise_recording(
         else:
             signal = source.signal if isinstance(source, Bag) else None
             motion = preprocessing.to_motion(recording, signal)
-        trimmed = 2.0 * motion.options.trim * isinstance(source, Motion)
-        wrong, doubts = _recording_faults(recording, motion, name, arm, options.accept_unsound)
+        value_faults, doubts = _recording_faults(
+            recording, motion, name, arm, options.accept_unsound
+        )
+        duration = recording.duration
+        if isinstance(source, Motion):
+            duration += 2.0 * motion.options.trim  # cut off when the motion was prepared
+        contents = recording.q.tobytes() + recording.effort.tobytes()
         note = RecordingNote(
             name,
             topic=recording.topic,
             message_count=len(recording),
-            duration=recording.duration + trimmed,
+            duration=duration,
             sample_count=len(preprocessing.without_rest(motion)),
             remarks=motion.remarks,
-            warnings=(*wrong, *doubts)[:_MAX_BAG_WARNING_COUNT],
-            digest=sha256(recording.q.tobytes() + recording.effort.tobytes()).hexdigest()[:16],
+            warnings=(*value_faults, *doubts)[:_MAX_BAG_WARNING_COUNT],
+            digest=sha256(contents).hexdigest()[:16],
         )
-        found = summarise_motion(motion, model, note)
-        return replace(found, value_faults=wrong, load_grams=_load_grams(motion, model))
+        return replace(
+            summarise_motion(motion, model, note),
+            value_faults=value_faults,
+            load_grams=_load_grams(motion, model),
+        )
     except FrankaDynamicsError as error:
         if not isinstance(source, Bag):
             raise
@@ -248,38 +258,47 @@ def _recording_faults(
         )
     measured = preprocessing.without_idle_effort(recording)
     require_plausible_units(measured, arm)
-    wrong = fatal_faults(measured, arm)
-    if wrong and not accept_unsound:
+    value_faults = fatal_faults(measured, arm)
+    if value_faults and not accept_unsound:
         raise RecordingError(
-            f'{Path(name).name}: {wrong[0]}. Correct the recording, or accept it with --anyway.'
+            f'{Path(name).name}: {value_faults[0]}. Correct the recording, or accept it with '
+            '--anyway.'
         )
-    return wrong, tuple(minor_faults(measured, arm))
+    return value_faults, tuple(minor_faults(measured, arm))
 
 
 def summarise_motion(motion: Motion, model: TorqueModel, note: RecordingNote) -> RecordingSummary:
     """Return the summary of a filtered motion, without samples at which every joint rests."""
     moving = preprocessing.without_rest(motion)
-    sums = GramStack.from_motion(model, moving, period=repetition_period(motion))
-    prior = Prior.centered_at(model.arm, model, sums.max_torque)
-    theta = fit_theta(sums, prior)
-    per_joint = np.array(TorqueErrorUnit.for_arm(model.arm).factors)
-    corrected = corrected_state_grams(model, moving, joint_noise(sums, theta), per_joint)
-    contact, untouched = _harmful_contact(moving, prior, sums, theta, note.name)
+    grams = GramStack.from_motion(model, moving, period=repetition_period(motion))
+    prior = Prior.centered_at(model.arm, model, grams.max_torque)
+    theta = fit_theta(grams, prior)
+    unit_factors = np.array(TorqueErrorUnit.for_arm(model.arm).factors)
+    contact, untouched = _harmful_contact(moving, prior, grams, theta, note.name)
     change = None
     if len(untouched) >= _MIN_CHANGED_DURATION_S * motion.options.rate:
         change = find_change(untouched, prior, note.name)
-    moves = note.duration - preprocessing.seconds_at_rest(motion)
-    return RecordingSummary(note, motion.options, sums, corrected, contact, change, moves)
+    return RecordingSummary(
+        note,
+        motion.options,
+        grams,
+        corrected_state_grams=corrected_state_grams(
+            model, moving, joint_noise(grams, theta), unit_factors
+        ),
+        contact=contact,
+        change=change,
+        moving_time=note.duration - preprocessing.seconds_at_rest(motion),
+    )
 
 
 def _load_grams(motion: Motion, model: TorqueModel) -> GramStack | None:
     """Return the Gram matrices of `RecordingSummary.load_grams`."""
     if model.load_parameters is not None:
         return None
-    loaded = model.with_load_friction(model.base.values())
+    load_model = model.with_load_friction(model.base.values())
     period = repetition_period(motion)
     moving = preprocessing.without_rest(motion)
-    return GramStack.from_motion(loaded, moving, period=period, faults=())
+    return GramStack.from_motion(load_model, moving, period=period, faults=())
 
 
 def _harmful_contact(
@@ -295,37 +314,40 @@ def _harmful_contact(
     `total_theta` (p,) are parameters fitted to all of the motion, called `recording_name`.
     """
     model = prior.model
-    theta = total_theta
+    untouched_theta = total_theta
     for _ in range(_MAX_CONTACT_SEARCHES):
-        residual = motion.effort - model.torque(motion, theta)
-        out, worst = contact_mask(motion, residual, min_noise(grams))
-        if not out.any():
+        residual = motion.effort - model.torque(motion, untouched_theta)  # (N, n), N m
+        is_touched, worst_second = contact_mask(motion, residual, min_noise(grams))
+        if not is_touched.any():
             return None, motion
-        untouched = motion.select(~out)
-        rest = GramStack.from_motion(model, untouched, period=np.inf, faults=())
-        theta = fit_theta(rest, prior)
+        untouched = motion.select(~is_touched)
+        untouched_grams = GramStack.from_motion(model, untouched, period=np.inf, faults=())
+        untouched_theta = fit_theta(untouched_grams, prior)
     unit = TorqueErrorUnit.for_arm(model.arm)
-    before, after = (rest.torque_errors(one, unit).E for one in (total_theta, theta))
-    effect = before / after
-    found = Diagnosis(
+    error_before = untouched_grams.torque_errors(total_theta, unit).E
+    error_after = untouched_grams.torque_errors(untouched_theta, unit).E
+    effect = error_before / error_after
+    if not effect > MIN_HARMFUL_ERROR_RATIO:
+        return None, motion
+    contact = Diagnosis(
         Contact.kind,
-        (),
-        (worst,),
-        before,
-        after,
+        joints=(),
+        values=(worst_second,),
+        error_before=error_before,
+        error_after=error_after,
         recording=recording_name,
         effect=effect,
     )
-    return (found, untouched) if effect > MIN_HARMFUL_ERROR_RATIO else (None, motion)
+    return contact, untouched
 
 
 def require_distinct_recordings(notes: Sequence[RecordingNote]) -> None:
     """Raise IdentificationError if two recordings hold the same samples."""
-    first: dict[str, str] = {}
-    for other in notes:
-        if other.digest in first:
+    name_by_digest: dict[str, str] = {}
+    for note in notes:
+        if note.digest in name_by_digest:
             raise IdentificationError(
-                f'{other.name} holds the same recording as {first[other.digest]}: it would be '
-                'fitted twice, or tested on data that it was fitted to. Name it once.'
+                f'{note.name} holds the same recording as {name_by_digest[note.digest]}: it would '
+                'be fitted twice, or tested on data that it was fitted to. Name it once.'
             )
-        first[other.digest] = other.name
+        name_by_digest[note.digest] = note.name
