@@ -45,13 +45,24 @@ _space_options = shared.options_as(
     of.ExcitationLimits,
     option(
         '--table',
-        'height [m]',
+        'height of the table, above which the arm stays [m]',
         Number(),
         'table_height',
         default=_PLAN_DEFAULTS.table_height,
     ),
-    option('--clearance', 'between links [m]', Number(), default=_PLAN_DEFAULTS.clearance),
-    option('--tool', 'length [m]', Number(), 'tool_length', default=_PLAN_DEFAULTS.tool_length),
+    option(
+        '--clearance',
+        'least distance between links [m]',
+        Number(),
+        default=_PLAN_DEFAULTS.clearance,
+    ),
+    option(
+        '--tool',
+        'length of the tool on the flange [m]',
+        Number(),
+        'tool_length',
+        default=_PLAN_DEFAULTS.tool_length,
+    ),
 )
 _node_options = shared.with_options(
     shared.node_option,
@@ -73,7 +84,7 @@ def arm() -> None:
 @click.argument('positional', type=shared.ARM_TYPE, required=False, metavar='[ARM]')
 @option(
     '--q',
-    'show inertias in the space frame at this pose',
+    'show the inertias in the space frame at this pose',
     CommaList('zero|home|Q1,...'),
 )
 @choice_or_flag('--base-parameters', 'print the base parameters', GRAVITY_DIRECTIONS)
@@ -92,7 +103,12 @@ def show_arm() -> None:
 
 @arm.command('check', func='arm_check.check_arms')
 @click.argument('arms', type=click.Path(), nargs=-1, metavar='[ARM]...')
-@option('--states', 'number of random states', click.IntRange(1, 1000000), default=1000)
+@option(
+    '--states',
+    'number of random states that are compared',
+    click.IntRange(1, 1000000),
+    default=1000,
+)
 @shared.gravity_option
 @flag('--all', 'print everything: the tables of every quantity', 'everything')
 @shared.json_option
@@ -101,9 +117,10 @@ def check_arms() -> None:
     """
     Compare three independent formulations of an arm's dynamics.
 
-    ARM is a shipped arm or a file, as of --arm; of a folder, or of several files, each is checked.
-    A URDF or MJCF is compared with the reading of Pinocchio or MuJoCo, too. Exit status: 0 pass, 1
-    a difference or a link that no real body can be, 2 a file that cannot be read.
+    ARM is a shipped arm or a file, as for --arm. Of several files, or of a folder, each is
+    checked. A URDF or MJCF is also compared with Pinocchio's or MuJoCo's own reading of it. Exit
+    status: 0 if all agree, 1 if they differ or no real body can be like a link, 2 if a file cannot
+    be read.
     """
 
 
@@ -112,26 +129,28 @@ def check_arms() -> None:
 @click.argument('second', type=click.Path())
 @option(
     '--set',
-    "inertial set (default: a shipped arm's nearest to a URDF)",
+    'inertial set (default: of a shipped arm the one nearest to the URDF)',
     dest='inertial_set',
 )
 @option(
     '--hand',
-    'hand of an arm that is no URDF',
+    'hand of an arm that is no URDF, as for `arm show`',
     click.Path(),
     default=AS_LISTED,
     show_default=False,
 )
-@option('--arm-prefix', 'prefix of joint names in a URDF (default: found)', dest='prefix')
+@option(
+    '--arm-prefix', "prefix of the joints' names in a URDF (default: it is found)", dest='prefix'
+)
 @with_xacro_arguments
 @shared.json_option
 def compare_arms() -> None:
     """
     Compare two arms joint by joint, link by link.
 
-    Each is a shipped arm, arm file, URDF, MJCF or xacro file. A line for each joint and its link
-    has the largest difference and its effect on torques. Exit status: 0 if no torque differs, 1 if
-    one does, 2 a file that cannot be read.
+    Each is a shipped arm, an arm file, a URDF, an MJCF or a xacro file. For each joint and its
+    link one line says what differs most, and how much it changes the torques. Exit status: 0 if no
+    torque differs, 1 if one does, 2 if a file cannot be read.
     """
 
 
@@ -139,14 +158,16 @@ def compare_arms() -> None:
 @click.argument('urdf', type=click.Path())
 @option('--output', 'the arm file to write (.yaml)', shared.OUT_FILE_TYPE, required=True)
 @shared.force_option
-@flag('--anyway', 'write an arm file that differs from the URDF, too')
+@flag('--anyway', 'write the arm file even if it differs from the URDF')
 @option('--name', "name of the arm (default: the URDF's robot name)")
 @shared.joints_option
 @shared.held_joints_option
 @with_xacro_arguments
-@option('--tip', 'link of the flange (default: tool0 or another usual name, or the last)')
+@option(
+    '--tip', 'link that is the flange (default: tool0 or another usual name, else the last link)'
+)
 @shared.arm_prefix_option()
-@option('--convention', 'convention of the DH rows', _DH_CONVENTIONS, default='modified')
+@option('--convention', 'DH convention of the arm file', _DH_CONVENTIONS, default='modified')
 def import_urdf() -> None:
     """
     Convert a URDF to an arm file, checked against Pinocchio.
@@ -172,8 +193,9 @@ def export_arm() -> None:
     """
     Write an arm, its friction or its load for other programs.
 
-    As URDF, as MJCF, as a file that the C++ controller reads; its friction alone for franky or
-    CRISP; or hand and payload alone as an end effector for Franka's Desk.
+    The formats urdf, mjcf and controller (a file for the C++ controller) hold the whole arm,
+    franky and crisp its friction alone, and desk hand and payload alone, as an end effector for
+    Franka's Desk.
     """
 
 
@@ -191,9 +213,10 @@ def bag() -> None:
 @shared.arm_chain_options
 def record_bag() -> None:
     """
-    Record joint states, commands and more; check the recording.
+    Record a running system, and check the recording.
 
-    More are references and diagnostics. At the end it says whether the recording is usable.
+    Recorded are joint states, torques, references and diagnostics. At the end the command says
+    whether the recording is usable.
     """
 
 
@@ -202,24 +225,28 @@ def record_bag() -> None:
 @option('--output', 'the new bag (default: the name of the first FILE)', shared.NEW_BAG_TYPE)
 @flag(
     '--list',
-    'print columns with first, last, least and largest values; write nothing',
+    'only print the columns, each with its first, last, least and largest value',
     'columns_only',
 )
-@option('--layout', "a known format: droid is DROID's trajectory.h5", [*logs.LOG_LAYOUTS])
-@option('--position', 'of joint positions', metavar='COLUMNS')
+@option(
+    '--layout',
+    "a known format, in place of columns: droid, DROID's trajectory.h5",
+    [*logs.LOG_LAYOUTS],
+)
+@option('--position', 'columns of joint positions', metavar='COLUMNS')
 @option(
     '--velocity',
-    f'of joint velocities, or {logs.DERIVED_VELOCITY!r} from position',
+    f'columns of joint velocities, or {logs.DERIVED_VELOCITY}: differences of the positions',
     metavar='COLUMNS',
 )
-@option('--effort', 'of torques, or currents with --torque-constant', metavar='COLUMNS')
-@option('--stamp', 'column with the time of each row, or SECONDS,NANOSECONDS')
-@option('--log-rate', 'rows per second, where there is no stamp column', Number(), 'rate')
+@option('--effort', 'columns of torques, or of currents with --torque-constant', metavar='COLUMNS')
+@option('--stamp', 'column with the time of each row, or two: SECONDS,NANOSECONDS')
+@option('--log-rate', 'rows per second, if no column has the time', Number(), 'rate')
 @option('--position-unit', 'unit of position', [*logs.POSITION_UNITS], default='rad')
 @option('--velocity-unit', 'unit of velocity', [*logs.VELOCITY_UNITS], default='rad/s')
 @option('--stamp-unit', 'unit of the stamp', [*logs.STAMP_UNITS], default='s')
-@option('--episode', 'the episode to read, in a log of several', click.IntRange(0))
-@flag('--skip-incomplete', 'leave out rows without all values, as of merged topics')
+@option('--episode', 'which episode to read, if the log has several', click.IntRange(0))
+@flag('--skip-incomplete', 'leave out rows in which values are missing, as in merged topics')
 @shared.effort_scale_option
 @shared.options_as('columns', logs.ColumnMap)
 @shared.bag_options
@@ -228,11 +255,13 @@ def import_log() -> None:
     """
     Convert a log to a rosbag2 of joint states.
 
-    FILE is a .csv, .tsv, .txt, .dat, .parquet, .h5, .hdf5, .mat, .npy or .npz file. Columns of
-    several files with the same rows are called FILE/COLUMN, such as dq/q1. COLUMNS is the
-    name of an array with one column per joint, such as a dataset of HDF5, some columns of a wider
-    one such as q[1-7], a pattern such as q{} (q1, q2, ...; q{0} counts from 0), names separated by
-    commas, or numbers counted from 1 such as 2-8.
+    FILE is a .csv, .tsv, .txt, .dat, .parquet, .h5, .hdf5, .mat, .npy or .npz file. Several files
+    must have the same rows; their columns are called FILE/COLUMN, such as dq/q1.
+
+    COLUMNS names one column for each joint in one of these ways: q{} for q1, q2, ... and q{0} for
+    q0, q1, ...; names with commas; numbers of columns, counted from 1, such as 2-8; the name of an
+    array with a column for each joint, such as a dataset of HDF5; or some columns of a wider
+    array, such as q[1-7].
     """
 
 
@@ -245,10 +274,10 @@ def _csv_path(text: str) -> Path:
 
 @bag.command('replay')
 @click.argument('bag', type=click.Path())
-@option('--set', 'inertial sets to try (default: all)', CommaList('SET,...'), 'sets')
+@option('--set', "the arm's inertial sets to try (default: all)", CommaList('SET,...'), 'sets')
 @option(
     '--hand',
-    'hands to try, as for the arm (default: all)',
+    "hands to try (default: the arm's own, none and franka_hand)",
     CommaList('HAND,...'),
     'hands',
 )
@@ -256,21 +285,23 @@ def _csv_path(text: str) -> Path:
 @shared.gravity_option
 @shared.effort_scale_option
 @shared.add_gravity_option
-@flag('--all', 'print everything: all sets and hands', 'everything')
+@flag('--all', 'print all sets and hands, not only the best', 'everything')
 @option('--output', 'folder for plots', shared.OUT_DIR_TYPE, default='replay_output')
 @flag('--no-plots', 'draw no plots')
 @shared.json_option
 @option(
     '--external',
-    'write external torque and flange wrench (.csv)',
+    'write external torque and flange wrench to this file (.csv)',
     OutputPath(_csv_path),
 )
 @option(
     '--require',
-    'exit with 1 if E is above this [N m; % if a joint slides]',
+    'exit with 1 if the torque error E is larger [N m; % if a joint slides]',
     Number(0.0),
 )
-@option('--gains', "predict a PD's tracking error: kp as KP,..., or franka_ros2")
+@option(
+    '--gains', "predict the tracking error of a PD with these kp (KP,...), or with franka_ros2's"
+)
 @option(
     '--damping',
     'kd of --gains [N m s/rad] (default: 0.05 s times kp)',
@@ -278,20 +309,22 @@ def _csv_path(text: str) -> Path:
 )
 @option(
     '--law',
-    'predict lag and error of laws that follow the motion: trained at the first, run at the last; '
-    'gains: those of --gains',
+    'predict the lag and error of arms that follow the motion under these laws, and what changes '
+    'from the first to the last; gains is the PD of --gains',
     CommaList('LAW,...', click.Choice((*LAW_NAMES, GAINS_LAW_NAME))),
     'laws',
 )
-@option('--policy-rate', 'targets per second of the last --law [Hz]', Number())
-@option('--latency', 'age of its targets [s]', Number(0.0, 0.5))
-@option('--target-filter', 'cut-off of a low-pass on its targets [Hz]', Number())
+@option('--policy-rate', 'last law: targets per second [Hz]', Number())
+@option('--latency', 'last law: age of its targets [s]', Number(0.0, 0.5))
+@option('--target-filter', 'last law: cut-off of a low-pass on its targets [Hz]', Number())
 @shared.bag_and_stamp_options
 @shared.signal_options
 @shared.arm_file_payload_options
 def replay_bag() -> None:
     """
-    Compare recorded torques with those of each model and hand.
+    Compare recorded torques with those of each set and hand.
+
+    The inertial sets are those of --arm. The best set and hand are most likely those of the arm.
 
     BAG is a rosbag2 folder, or one .mcap or .db3 file.
     """
@@ -317,7 +350,7 @@ def identify() -> None:
 @click.argument('bags', type=click.Path(), nargs=-1, required=True, metavar='BAG...')
 @option(
     '--test',
-    'bags that decide, not fitted (default: parts of BAGs)',
+    'bags that are not fitted but judge the fit (default: parts of BAGs)',
     _BAGS_TYPE,
     'tests',
 )
@@ -332,7 +365,7 @@ def identify() -> None:
 @shared.add_gravity_option
 @flag(
     '--anyway',
-    'accept unsound recordings or an arm no better than others',
+    'write the arm file even if recordings are unsound or the arm is no better',
     'accept_unsound',
 )
 @option(
@@ -348,22 +381,22 @@ def identify_arm() -> None:
     """
     Identify an arm's inertias and friction from recordings of it.
 
-    BAGs are rosbag2 folders, .mcap or .db3 files of one arm. The arm file is written if it
-    predicts motion that the fit has not seen better than the best published set; it is fitted to
-    all bags. If only its friction is better, it gets the published inertias. A URDF with several
-    chains is imported first (`arm import`); fd.identify has more options.
+    BAGs are rosbag2 folders, .mcap or .db3 files of one arm. The identified arm must predict
+    motion that the fit has not seen better than the best published set does. If it does, the arm
+    file is written, fitted to all bags. If only its friction does better, the arm file has the
+    published inertias. Import a URDF first (`arm import`). fd.identify has more options.
     """
 
 
 @identify.command('payload', func='payload.plan_or_identify_payload')
 @option(
     '--plan',
-    'in place of BAGs: write a motion to poses at which the arm rests, for `node play`',
+    'write a motion for `node play` to poses at which the arm rests; takes no recordings',
     shared.OUT_FILE_TYPE,
 )
 @option(
     '--poses',
-    'number of poses of --plan',
+    'number of poses in the motion of --plan',
     click.IntRange(of.MIN_REST_POSES, of.MAX_REST_POSES),
     'pose_count',
     default=of.DEFAULT_REST_POSES,
@@ -371,10 +404,10 @@ def identify_arm() -> None:
 @_start_option
 @_space_options
 @option('--without', 'recordings without the payload', _BAGS_TYPE)
-@option('--with', 'the same motion with the payload', _BAGS_TYPE, 'loaded')
+@option('--with', 'recordings of the same motion with the payload', _BAGS_TYPE, 'loaded')
 @option(
     '--known-mass',
-    'real mass of the payload [kg]: tells the scale of efforts',
+    'weighed mass of the payload [kg], which tells the scale of the efforts',
     Number(1e-3),
 )
 @shared.effort_scale_option
@@ -387,8 +420,8 @@ def identify_payload() -> None:
     """
     Identify a payload from recordings with and without it.
 
-    With --plan it plans their motion: to poses within the arm's limits and above --table, at each
-    of which the arm rests twice, once for each sign of friction.
+    First plan the motion to record by --plan. It goes to poses within the arm's limits and above
+    --table. At each the arm rests twice, once for each sign of friction.
     """
 
 
@@ -396,7 +429,7 @@ def identify_payload() -> None:
 @shared.gravity_option
 @option(
     '--output',
-    'a JointTrajectory as YAML',
+    'file to write, a JointTrajectory as YAML',
     shared.OUT_FILE_TYPE,
     default='excitation.yaml',
 )
@@ -406,18 +439,18 @@ def identify_payload() -> None:
     f'how often it is recorded (default: as needed, {_REPETITIONS_RANGE_TEXT})',
     click.IntRange(1),
 )
-@option('--given', 'bags that were recorded before', _BAGS_TYPE)
+@option('--given', 'bags that were recorded before, for a second motion', _BAGS_TYPE)
 @_start_option
-@option('--draws', 'random trajectories to start from', click.IntRange(1), default=100)
+@option('--draws', 'number of random trajectories to start from', click.IntRange(1), default=100)
 @option(
     '--iterations',
-    'most iterations of the optimisation',
+    'largest number of iterations of the optimisation',
     click.IntRange(1),
     default=300,
 )
 @option(
     '--fraction',
-    'share of the limits to use',
+    "share of the arm's limits to use",
     Number(),
     default=_PLAN_DEFAULTS.fraction,
 )
@@ -428,8 +461,8 @@ def plan_excitation() -> None:
     """
     Compute a trajectory for identification.
 
-    It stays within the arm's limits and above the table. It is planned for the parameters that the
-    bags of --given leave uncertain.
+    The motion stays within the arm's limits and above the table. With --given it is planned for
+    the parameters that these bags leave uncertain.
     """
 
 
@@ -463,7 +496,8 @@ def set_parameter() -> None:
     """
     Set a parameter of a node.
 
-    VALUE is written in YAML; of the parameter payload also as the option --payload, or none.
+    VALUE is YAML. For the parameter payload it may also be what the option --payload takes, or
+    none.
     """
 
 
@@ -473,7 +507,12 @@ def set_parameter() -> None:
     '--joints-one-by-one',
     'in place of FILE: move each joint alone by 0.1 rad and back, and stop if another moves',
 )
-@option('--lead', "time to the motion's beginning [s]", Number(0.0, 60.0), default=0.0)
+@option(
+    '--lead',
+    "time in which the arm first moves to the motion's beginning [s]",
+    Number(0.0, 60.0),
+    default=0.0,
+)
 @option('--record', 'record all topics in this new bag', shared.NEW_BAG_TYPE)
 @shared.topic_options
 @_node_options
@@ -481,8 +520,8 @@ def play_motion() -> None:
     """
     Send a motion to a node and wait until it ends.
 
-    With --record it is recorded in a bag, which is checked. FILE is a file of `identify plan`, or
-    an arm with a shipped motion.
+    FILE is a file of `identify plan`, or an arm with a shipped motion. With --record the motion is
+    recorded in a bag, and the recording is checked.
     """
 
 

@@ -51,21 +51,27 @@ for group in (arm, bag, identify, node):
 
 
 @root_command.command(short_help='Run a simulated arm with its node, and measure both.')
-@option('--output', 'where to make a new folder', shared.OUT_DIR_TYPE, default='demo_output')
-@flag('--lockstep', 'let simulated time wait for each torque, as on a busy machine')
+@option(
+    '--output',
+    'folder in which each run makes a new one',
+    shared.OUT_DIR_TYPE,
+    default='demo_output',
+)
+@flag('--lockstep', 'let simulated time wait for each torque, for a busy machine')
 @shared.arm_options
 def demo() -> None:
     """
-    Run the node with a simulated arm over ROS 2; then simulate an arm with an inexact model.
+    Run a simulated arm with its node over ROS 2, and measure both.
 
-    A Franka arm carries the Franka hand unless --hand is given.
+    A second part simulates an arm that differs from its model. A Franka arm carries the Franka
+    hand unless --hand is given.
     """
 
 
-@root_command.command(short_help='A simulated arm, the node that holds it, a view of both.')
+@root_command.command(short_help='Run a simulated arm with the node that holds it, and show it.')
 @option(
     '--target',
-    'fci: the arm compensates gravity itself',
+    'mujoco: the node sends gravity torques; fci: the arm adds them itself',
     ('mujoco', 'fci'),
     default='mujoco',
 )
@@ -73,12 +79,12 @@ def demo() -> None:
 @flag('--ideal', 'simulate the model itself')
 @option(
     '--real-time-factor',
-    'most simulated per real time',
+    'simulated time per real time, at most',
     Number(0.05, 100.0),
     default=1.0,
 )
 @flag('--no-gains', 'hold by feedforward alone, without a weak joint PD')
-@flag('--no-view', 'do not serve the page for a browser')
+@flag('--no-view', 'serve no page for a browser')
 @option(
     '--output',
     "keep the nodes' logs here (default: they are deleted)",
@@ -90,15 +96,16 @@ def sim() -> None:
     """
     Run a simulated arm with the node that holds it and a view in the browser.
 
-    A --realistic arm differs from the model: inertias some 10 % off, friction, sensor noise, and
-    0.2 kg on the flange that the model does not know. An --ideal one is the model itself, without
-    the armature and friction that are known of the real arm's joints.
+    By default the arm has the armature and friction that are known of the real arm's joints. With
+    --ideal it is the model itself, without these. With --realistic it differs from the model: its
+    inertias are some 10 % off, sensors are noisy, and the flange carries 0.2 kg that the model
+    does not know.
     """
 
 
 @root_command.command(short_help='Check machine, network, topics, clock and gravity.')
 @flag('--machine', 'check only this machine, not the running nodes')
-@option('--robot', 'compare the robot at this address with the arm', metavar='HOST')
+@option('--robot', 'also compare the robot at this address with the arm', metavar='HOST')
 @shared.json_option
 @shared.topic_options
 @shared.arm_options
@@ -106,73 +113,79 @@ def doctor() -> None:
     """
     Check permissions, kernel, DDS, joint states and clock, and print what the nodes say.
 
-    Exit status 1 if a line says "to do", as where a node sends no torque. With --robot, compare
-    the model (M, C dq, g, Jacobian, pose), the load and the gravity that a robot serves over FCI
-    with the arm's; needs pylibfranka, commands nothing.
+    The exit status is 1 if a line says "to do", for example if a node sends no torque. With
+    --robot the command also compares the model (M, C dq, g, Jacobian, pose), load and gravity of a
+    robot, read over FCI, with those of the arm. That needs pylibfranka, and commands nothing.
     """
 
 
-@root_command.command(short_help='An arm in the browser, running or recorded.')
+@root_command.command(short_help='Show an arm in the browser, running or recorded.')
 @click.argument('bag', type=click.Path(), required=False)
-@option('--urdf', 'URDF of the meshes (default: that of --arm)', click.Path())
-@option('--host', 'address to serve; 0.0.0.0: everybody in the network', default='127.0.0.1')
-@option('--port', 'port, or the next free one', click.IntRange(0, 65535), default=8080)
+@option('--urdf', 'URDF with the meshes to show (default: that of --arm)', click.Path())
+@option('--host', 'address to serve; 0.0.0.0 serves everybody in the network', default='127.0.0.1')
+@option('--port', 'port to serve, or the next free one', click.IntRange(0, 65535), default=8080)
 @shared.bag_and_stamp_options
 @shared.arm_hand_options
 def view() -> None:
     """
     Show an arm in the browser, from the running system or from a bag.
 
-    BAG is a rosbag2; without it the running system is shown.
+    BAG is a rosbag2. Without it the running system is shown.
     """
 
 
 @root_command.command(
     func='payload.payload_from_mesh',
-    short_help="A tool's payload from its mesh (STL, OBJ, PLY).",
+    short_help="Compute a tool's payload from its mesh (STL, OBJ, PLY).",
 )
 @click.argument('mesh', type=click.Path())
 @option('--density', 'density of the material [kg/m^3]', Number(_MIN_MASS_OR_DENSITY))
 @option('--mass', 'weighed mass of the tool [kg]', Number(_MIN_MASS_OR_DENSITY))
-@option('--unit', 'unit of the mesh (default: found from its size)', ('m', 'cm', 'mm', 'in'))
-@option('--mount', 'frame of the tool', [*shared.MOUNT_OFFSETS], default='flange')
-@option('--xyz', "the mesh's origin in --mount [m]", shared.VECTOR_TYPE, default='0,0,0')
+@option('--unit', 'unit of the mesh (default: guessed from its size)', ('m', 'cm', 'mm', 'in'))
+@option('--mount', 'frame on which the tool is mounted', [*shared.MOUNT_OFFSETS], default='flange')
+@option(
+    '--xyz', "the mesh's origin in the frame of --mount [m]", shared.VECTOR_TYPE, default='0,0,0'
+)
 @option(
     '--rpy',
-    'its roll, pitch, yaw [rad], as in URDF',
+    "the mesh's roll, pitch and yaw there, as in URDF [rad]",
     shared.VECTOR_TYPE,
     default='0,0,0',
 )
 @option('--arm', 'arm whose rated load the mass is compared with', default='fr3')
-@option('--plot', 'draw mesh and inertia ellipsoid (.png, .svg, .pdf)', shared.PICTURE_TYPE)
+@option(
+    '--plot',
+    'draw mesh and inertia ellipsoid to this file (.png, .svg, .pdf)',
+    shared.PICTURE_TYPE,
+)
 @shared.payload_file_options
 def payload_from_mesh() -> None:
     """
     Compute a tool's payload parameters from its mesh (STL, OBJ, PLY).
 
-    Densities: 2700 aluminium, 7850 steel, 1240 PLA.
+    Give --density or --mass. Densities [kg/m^3]: aluminium 2700, steel 7850, PLA 1240.
     """
 
 
-@root_command.command(short_help="An arm's equations as C, CUDA or Python; operations counted.")
-@option('--language', 'of the code', ('c', 'cuda', 'python'), default='c')
+@root_command.command(short_help="Generate an arm's equations as C, CUDA or Python.")
+@option('--language', 'language of the code', ('c', 'cuda', 'python'), default='c')
 @option(
     '--output',
-    'folder of the file; without it operations are counted',
+    'folder for the file; without it operations are only counted',
     shared.OUT_DIR_TYPE,
 )
 @option(
     '--parameters',
-    'inertias and gravity as numbers, or set later',
+    'inertias and gravity: baked, as numbers in the code; run_time, set later',
     _MODES,
     default='baked',
 )
 @shared.gravity_option
 @flag(
     '--package',
-    'copy the C++ package of the ros2_control controller to --output instead',
+    'copy the C++ package of the ros2_control controller to --output, and no equations',
 )
-@option('--name', "of functions and file (default: the arm's)")
+@option('--name', "name of the functions and the file (default: the arm's)")
 @option(
     '--quantity',
     f'quantities to generate: {", ".join(_QUANTITIES)}',
@@ -180,10 +193,10 @@ def payload_from_mesh() -> None:
     'quantities',
     default=('inverse_dynamics', 'gravity', 'coriolis', 'mass_matrix'),
 )
-@option('--precision', 'of C and CUDA', PRECISIONS, default='double')
+@option('--precision', 'precision of C and CUDA', PRECISIONS, default='double')
 @option(
     '--frame',
-    'whose pose and Jacobian: a joint, link, number or hand_tcp',
+    'frame of pose and Jacobian: a joint, a link, a number or hand_tcp',
     default='flange',
 )
 @shared.arm_options
@@ -191,9 +204,9 @@ def codegen() -> None:
     """
     Generate an arm's equations of motion as C, CUDA or Python; count their operations.
 
-    With --package, copy the ament_cmake package franka_dynamics_controllers into --output: a C++
-    core and a ros2_control controller, which read the arm when they start (arm export --format
-    controller writes it).
+    With --package the command copies the ament_cmake package franka_dynamics_controllers to
+    --output: a C++ core and a ros2_control controller. They read the arm when they start, from a
+    file of `arm export --format controller`.
     """
 
 

@@ -205,20 +205,21 @@ def _check_gravity(_context: Any, _option: Any, gravity: tuple[float, ...]) -> t
 _EARTH_GRAVITY_TEXT = ','.join(f'{number:g}' for number in GRAVITY)
 gravity_option = option(
     '--gravity',
-    'in the space frame [m/s^2]',
+    'gravity in the space frame [m/s^2]',
     VECTOR_TYPE,
     default=_EARTH_GRAVITY_TEXT,
     callback=_check_gravity,
 )
 effort_scale_option = option(
     '--effort-scale --torque-constant',
-    'N m per unit of effort, one number or one per joint: 0.001 for mN m, N m/A for currents',
+    'N m per recorded unit of effort, one number or one per joint: 0.001 for mN m; for '
+    'currents N m/A',
     CommaList('NM_PER_UNIT,...', Number()),
     default=('1',),
 )
 add_gravity_option = flag(
     '--add-gravity',
-    "efforts lack gravity (as a UR's, iiwa's, Flexiv's): add that of the arm",
+    "add the arm's gravity torque to efforts that lack it, as a UR's, iiwa's or Flexiv's do",
 )
 
 
@@ -262,7 +263,7 @@ NEW_FILE_TYPE = OutputPath(new_file_path)
 # Without a path the command prints JSON instead of text; see `console.make_console`.
 json_option = option(
     '--json',
-    'all figures as JSON, in this file or in place of text',
+    'write all figures as JSON to this file; without PATH print them in place of text',
     OutputPath(_json_path),
     metavar='[PATH]',
     is_flag=False,
@@ -289,10 +290,14 @@ def ros_name_option(name: str, help: str, default: str | None) -> Any:
     return option(name, help, default=default, metavar='NAME', callback=_validate_ros_name)
 
 
-node_option = ros_name_option('--node', 'the node, with its namespace', 'feedforward')
+node_option = ros_name_option('--node', 'name of the node, with its namespace', 'feedforward')
 topic_options = with_options(
-    ros_name_option('--topic', 'joint states (franka_ros2: franka/joint_states)', 'joint_states'),
-    ros_name_option('--command', "topic of the torques (default: the node's own)", None),
+    ros_name_option(
+        '--topic', 'topic of joint states (franka_ros2: franka/joint_states)', 'joint_states'
+    ),
+    ros_name_option(
+        '--command', 'topic of the torques (default: the one on which the node publishes)', None
+    ),
 )
 
 
@@ -305,7 +310,7 @@ def validate_prefix(_context: Any, _parameter: Any, prefix: str) -> str:
 
 def arm_prefix_option(**options: Any) -> Any:
     """Return a decorator that adds the option --arm-prefix to a command."""
-    help = 'prefix of every joint name, such as left_'
+    help = "prefix of every joint's name, such as left_"
     return option('--arm-prefix', help, dest='prefix', default='', show_default=False, **options)
 
 
@@ -318,24 +323,24 @@ payload_file_options = with_options(
 ARM_TYPE = ShippedNameOrPath('arms')
 _arm_option = option(
     '--arm',
-    'shipped, an arm file, a URDF, a xacro with NAME:=VALUE',
+    'a shipped arm, an arm file, a URDF, an MJCF, or a xacro file with NAME:=VALUE',
     ARM_TYPE,
     default='fr3',
 )
 _payload_option = option(
     '--payload',
-    "load on the flange: mass,x,y,z[,ixx,ixy,ixz,iyy,iyz,izz], a .yaml or Desk's .json file",
+    "load on the flange: mass,x,y,z[,ixx,ixy,ixz,iyy,iyz,izz], or a .yaml or Desk's .json file",
     click.Path(),
 )
 joints_option = option(
     '--joints',
-    "a URDF's joints, base to tip (default: the only chain)",
+    "the arm's joints in a URDF, base to tip (default: its only chain)",
     CommaList('JOINT,...'),
 )
 _HELD_POSITIONS_TYPE = CommaList('JOINT=POSITION,...', JointPositionType())
 held_joints_option = option(
     '--hold',
-    'where other joints of a URDF stand [rad or m]: a lift',
+    'positions of other joints of a URDF, such as a lift [rad or m]',
     _HELD_POSITIONS_TYPE,
     'held',
 )
@@ -343,39 +348,43 @@ _chain_options = with_options(_arm_option, joints_option, held_joints_option, wi
 arm_chain_options = options_as('arm', ArmChoice, _chain_options)
 _hand_option = option(
     '--hand',
-    "shipped, a file, Desk's .json, none",
+    "a shipped hand, a hand file, Desk's .json file, or none",
     ShippedNameOrPath('hands'),
     default=AS_LISTED,
-    show_default="the arm's own; of sim and demo franka_hand",
+    show_default="the arm's own; of demo franka_hand",
 )
 _inertia_options = with_options(
     _hand_option,
     option(
         '--set',
-        "one of the arm's inertial sets (default: its own)",
+        "which of the arm's inertial sets (default: its default_set)",
         dest='inertial_set',
     ),
     _payload_option,
 )
-_arm_file_option = option('--arm', 'shipped, or an arm file', ARM_TYPE, default='fr3')
+_arm_file_option = option('--arm', 'a shipped arm or an arm file', ARM_TYPE, default='fr3')
 arm_file_options = options_as('arm', ArmChoice, _arm_file_option, _inertia_options)
 arm_file_payload_options = options_as('arm', ArmChoice, _arm_file_option, _payload_option)
 # Of the inertias a view shows the hand alone.
 arm_hand_options = options_as('arm', ArmChoice, _chain_options, _hand_option)
 arm_options = options_as('arm', ArmChoice, _chain_options, _inertia_options)
 joint_names_option = option(
-    '--joint-names', "the joints' names in the bag, base to tip", CommaList('NAME,...')
+    '--joint-names',
+    "names of the arm's joints in the bag, base to tip (default: the arm's)",
+    CommaList('NAME,...'),
 )
 bag_options = options_as(
     'reader',
     BagReader,
     arm_prefix_option(),
     joint_names_option,
-    ros_name_option('--topic', 'of joint states (default: /joint_states or the only)', None),
+    ros_name_option(
+        '--topic', 'topic of joint states (default: /joint_states, or the only one)', None
+    ),
 )
 stamp_option = option(
     '--stamps stamp_kind',
-    "the messages' own or the recorder's",
+    'time stamps: header, those of the messages; received, those of the recorder',
     STAMP_KINDS,
     default=HEADER_STAMP,
 )
