@@ -94,11 +94,16 @@ class ArmChoice:
         """
         Load the arm with each of `sets` (default all) and `hands` (default: the usual ones).
 
-        Usual are its own hand, none and, for a Franka arm, the Franka hand.
+        Usual are its own hand, none and, for a Franka arm, the Franka hand; of a URDF or MJCF,
+        which has one set and keeps its hand, what it has.
         """
         from ..arm import available_sets
-        from ..arm.arm_file import is_franka_arm
+        from ..arm.arm_file import is_franka_arm, is_urdf_or_mjcf
 
+        if is_urdf_or_mjcf(self.arm):
+            if sets:
+                return [replace(self, inertial_set=sets[0]).load()]  # raises: it has one set
+            return [replace(self, hand=hand).load() for hand in hands or (AS_LISTED,)]
         sets = sets or available_sets(self.arm)
         if not hands:
             # Not the older hands' descriptions: the heavier would take the place of a load.

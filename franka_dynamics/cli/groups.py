@@ -319,14 +319,13 @@ def _csv_path(text: str) -> Path:
 @option('--target-filter', 'last law: cut-off of a low-pass on its targets [Hz]', Number())
 @shared.bag_and_stamp_options
 @shared.signal_options
-@shared.arm_file_payload_options
+@shared.arm_payload_options
 def replay_bag() -> None:
     """
     Compare recorded torques with those of each set and hand.
 
-    The inertial sets are those of --arm. The best set and hand are most likely those of the arm.
-
-    BAG is a rosbag2 folder, or one .mcap or .db3 file.
+    BAG is a rosbag2 folder, or one .mcap or .db3 file. The sets and hands are those of --arm; a
+    URDF has one of each. Those that fit best are most likely those of your arm.
     """
 
 

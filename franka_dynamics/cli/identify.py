@@ -19,6 +19,7 @@ import yaml
 from .choices import ArmChoice, BagReader, forbid_without, Options, require_installed
 from .console import echo, echo_each, print_rich, ProgressBar, write_json
 from ..arm import ArmDescription
+from ..arm.arm_file import is_urdf_or_mjcf, read_arm_file
 from ..arrays import Array
 from ..constants import AS_LISTED
 from ..errors import ClusterError, IdentificationError, list_text, require_extra
@@ -55,6 +56,8 @@ def run(arm: ArmChoice, reader: BagReader, fit: IdentificationOptions, options: 
     """Identify the arm, print and write the results; return 1 if no arm is accepted."""
     needed = 'rosbags', 'scipy', 'clarabel', *(['matplotlib'] if options.report else [])
     require_installed(f'Identifying an arm needs {list_text(needed)}', 'identify', *needed)
+    if is_urdf_or_mjcf(arm.arm):
+        read_arm_file(arm.arm)  # raises an error that says how to import it
     arm = reader.arm_in_bag(options.bags[0], arm)
     start = arm.load()
     names = reader.joint_names_in_bag(start)

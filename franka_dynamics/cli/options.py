@@ -346,6 +346,7 @@ held_joints_option = option(
 )
 _chain_options = with_options(_arm_option, joints_option, held_joints_option, with_xacro_arguments)
 arm_chain_options = options_as('arm', ArmChoice, _chain_options)
+arm_payload_options = options_as('arm', ArmChoice, _chain_options, _payload_option)
 _hand_option = option(
     '--hand',
     "a shipped hand, a hand file, Desk's .json file, or none",
@@ -364,7 +365,6 @@ _inertia_options = with_options(
 )
 _arm_file_option = option('--arm', 'a shipped arm or an arm file', ARM_TYPE, default='fr3')
 arm_file_options = options_as('arm', ArmChoice, _arm_file_option, _inertia_options)
-arm_file_payload_options = options_as('arm', ArmChoice, _arm_file_option, _payload_option)
 # Of the inertias a view shows the hand alone.
 arm_hand_options = options_as('arm', ArmChoice, _chain_options, _hand_option)
 arm_options = options_as('arm', ArmChoice, _chain_options, _inertia_options)

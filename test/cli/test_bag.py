@@ -361,6 +361,27 @@ def test_the_tracking_error_of_gains_is_in_table_plot_and_json(simulate, write, 
         assert name in said
 
 
+def test_a_bag_is_replayed_with_a_urdf(simulate, write, figures, tmp_path, refused):
+    bag = write(simulate(FER, rate=100.0))
+    urdf = tmp_path / 'own.urdf'
+    fd.write_urdf(FER, urdf)
+    words = 'bag replay --no-plots --arm'
+    (own,) = figures(words, urdf, bag)['fits']
+    (shipped,) = figures(f'{words} fer --set gaz2019 --hand none', bag)['fits']
+    # The file has the numbers with 15 digits, and friction of another kind, or none.
+    np.testing.assert_allclose(
+        own['without_friction']['per_joint'],
+        shipped['without_friction']['per_joint'],
+        rtol=1e-6,
+    )
+    held = figures(
+        f'{words}', urdf, bag, '--hold', 'fer_joint7=0.1', '--joints', SIX, '--joint-names', SIX
+    )
+    assert held['joint_names'] == SIX.split(',')
+    assert 'inertial' in refused(f'{words}', urdf, bag, '--set', 'gaz2019')
+    assert 'arm import' in refused('identify arm --arm', urdf, bag)
+
+
 def test_tracking_is_predicted_with_the_best_of_those_tried(simulate, write, figures):
     carrying = fd.load('fer', 'gaz2019', hand='franka_hand')
     bag = write(simulate(carrying, rate=100.0))
@@ -372,6 +393,7 @@ def test_tracking_is_predicted_with_the_best_of_those_tried(simulate, write, fig
     np.testing.assert_allclose(data['laws']['errors'], laws.errors, rtol=1e-9)
 
 
+SIX = ','.join(FER.joint_names[:6])
 LAW_WORDS = 'bag replay --no-plots --arm fer --set gaz2019 --hand none'
 
 
