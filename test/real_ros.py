@@ -50,6 +50,8 @@ PARTS = {
             'test/ros/test_running_node.py::test_a_gripper_on_the_arms_topic_does_not_stop_the_arm',
             'test/ros/test_running_node.py::test_changes_that_need_each_other_are_taken_together',
             'test/ros/test_receiver_check.py::test_beside_another_sender_there_is_no_first_torque',
+            'test/ros/test_receiver_check.py'
+            '::test_a_later_sender_is_shown_a_later_source_of_states_stops',
             'test/ros/test_stopping.py::test_signals_end_at_the_resting_torque_and_exit_zero',
             'test/ros/test_stopping.py::test_transitions_begin_stop_and_bring_back',
         ),

@@ -23,7 +23,14 @@ from .status import (
 from .term_publishers import TermPublishers
 from .topics import DESCRIPTION_QOS, publisher_names
 from ..control.core_state import Status
-from ..control.ending import Ending, PYTHON_LOOP_ADVICE, Reason, ReasonCode
+from ..control.ending import (
+    Cause,
+    CAUSE_OF_STATE_PROBLEM,
+    Ending,
+    PYTHON_LOOP_ADVICE,
+    Reason,
+    ReasonCode,
+)
 from ..control.feedforward import Feedforward, Remedy, State
 from ..motion.planning import MAX_START_DISTANCE_RAD
 from ..motion.reference import ReferenceEvent, ReferenceState
@@ -79,7 +86,24 @@ class StatusLog:
             why = self._receivers.delivery_problem or why
         elif self._node.active and status.state is State.SILENT and controller.enabled:
             why = self.missing_state_text() or why
+        if sources := self._sources_of_impossible_states():
+            why = f'{why}; {sources}'
         return status._replace(remedy=words, why=why)
+
+    def _sources_of_impossible_states(self) -> str:
+        """
+        Return that two sources send joint states, if impossible ones ended torques; else ''.
+
+        Where messages have no numbers, a second source's first states end torques before the
+        publishers that are connected show that there are two.
+        """
+        first = self.controller.ending.first_reason
+        cause = None if first is None else CAUSE_OF_STATE_PROBLEM.get(first.code)
+        if self.controller.faulty and cause is Cause.STATE_IMPOSSIBLE:
+            self._sources = self._sources or self._node.state_sources.problem
+        else:
+            self._sources = ''
+        return self._sources
 
     def reason_text(self, why: object) -> str:
         """Return a Reason or Ending as text with advice for the user; else a str, '' of None."""
@@ -137,6 +161,7 @@ class StatusLog:
         self.state_arrival_time = time.monotonic()
         self._log_times: dict[str, float] = {}  # when what was logged [s]
         self._last_status: tuple[State, bool, bool] | None = None
+        self._sources = ''  # what says, since states were impossible, that two sources send them
         self._last_reason = ''
         self._has_run = False
         self._change_time = time.monotonic()

@@ -214,6 +214,22 @@ def test_torques_of_a_held_arm_end_at_a_new_receiver_or_source(found, commanding
     assert_stopped_in_steps(node.published)
 
 
+def test_the_second_source_of_an_impossible_state_is_named(commanding, monkeypatch):
+    node = commanding()
+    # As with Cyclone DDS: messages have no numbers, and publishers are counted.
+    two = SimpleNamespace(get_publisher_count=lambda: 2)
+    monkeypatch.setattr(node.state_sources, 'subscription', two)
+    state = JointState(name=node.controller.joint_names, velocity=[0.0] * 7)
+    for k, position in enumerate((FER.home + 5.0, FER.home)):
+        state.header.stamp = Time(seconds=100.3 + 1e-3 * k).to_msg()
+        state.position = position
+        node.cycle.on_joint_state(serialize_message(state))
+    why = node.diagnostics.status_log.status().why
+    assert node.controller.joint_names[0] in why and 'a second node publishes' in why
+    node.clear_fault()
+    assert 'a second node' not in node.diagnostics.status_log.status().why
+
+
 def test_settings_of_another_model_stop_the_arm(commanding, monkeypatch):
     node = commanding()
     # No two recursions agree to less than rounding.

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from diagnostic_msgs.msg import DiagnosticStatus
 import numpy as np
 import pytest
+from rclpy.utilities import get_rmw_implementation_identifier
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
@@ -43,6 +44,7 @@ UNKNOWN = ReceiverKind.UNRECOGNISED
 UNSEEN = ReceiverKind.UNSEEN
 CHECKING, GRANTED, REFUSED = TorquePermission
 TYPE = 'std_msgs/msg/Float64MultiArray'
+HAS_MESSAGE_NUMBERS = get_rmw_implementation_identifier() != 'rmw_cyclonedds_cpp'
 EVERY_S = 0.2  # a look by `judged` makes and destroys a publisher and a subscription
 
 
@@ -149,10 +151,11 @@ def test_a_later_sender_is_shown_a_later_source_of_states_stops(probe, arm, star
     assert probe.status('feedforward').level == 'WARN' and said in node.text
     second = probe.create_publisher(JointState, 'joint_states', 1)
     arm.until(second.get_subscription_count, 'a listener')
-    second.publish(arm.message(position=[5.0] * 7))  # of one that might have been restarted
-    count = len(commands)
-    arm.until(lambda: len(commands) > count + 150, 'commands, before the second says more')
-    probe.until_status('feedforward', state='running')
+    if HAS_MESSAGE_NUMBERS:  # else nothing tells a message of a new publisher from the arm's
+        second.publish(arm.message(position=[5.0] * 7))  # of one that might have been restarted
+        count = len(commands)
+        arm.until(lambda: len(commands) > count + 150, 'commands, before the second says more')
+        probe.until_status('feedforward', state='running')
     probe.destroy_publisher(other)
 
     def node_names_two_sources():
