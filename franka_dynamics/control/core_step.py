@@ -469,9 +469,9 @@ class CoreStep:
         causes = found.causes_of_excess
         too_fast = self.speed_watcher.check_speeds(state, elapsed, self.desired, causes)
         if too_fast is not None:
-            self._end_faulty(Cause.JOINT_TOO_FAST, too_fast)
+            self._end(Cause.JOINT_TOO_FAST.ending(too_fast))
         elif disturbed is not None:
-            self._end_faulty(Cause.LASTING_DISTURBANCE, disturbed)
+            self._end(Cause.LASTING_DISTURBANCE.ending(disturbed))
 
     # Changes of the state -----------------------------------------------------------------------
     def _use_law(self, law: ControlLaw) -> None:
@@ -518,13 +518,9 @@ class CoreStep:
         self.output.begin_at_torque(self._resting_torque(-math.inf))
         self._change_state(StateEvent.BRAKE)
 
-    def _end_faulty(self, cause: Cause, why: Reason) -> None:
-        """End the torques by a fault that the core has found."""
-        self.output.counts['faults'] += 1
-        self._end(cause.ending(why))
-
     def _end(self, new: Ending) -> None:
         """End the torques by an ending, joined with the present one if that must last."""
+        self.output.counts['faults'] += new.is_latched
         lasts = not self.enabled or self.state in (State.BRAKING, State.HOLDING)
         if lasts or self.ending.reaction is Reaction.ZERO:
             self.ending = self.ending.joined_with(new)
@@ -561,7 +557,7 @@ class CoreStep:
         else:
             desired = self._braking_torque(state, elapsed)
         if not _is_finite(desired):
-            self._end_faulty(Cause.TORQUE_NOT_FINITE, ReasonCode.TORQUE_NOT_FINITE())
+            self._end(Cause.TORQUE_NOT_FINITE.ending(ReasonCode.TORQUE_NOT_FINITE()))
         if self.state not in ACTIVE_STATES:
             return self._torque_without_state(now)
         torque = self.output.send_torque(desired, now, elapsed)
@@ -574,7 +570,7 @@ class CoreStep:
         age = self.states.age
         torque = self.brake.torque(state, self.acting_terms, excess, elapsed, age)
         if self.brake.failure_reason is not None:
-            self._end_faulty(Cause.BRAKING_FAILED, self.brake.failure_reason)
+            self._end(Cause.BRAKING_FAILED.ending(self.brake.failure_reason))
         elif self.state is State.BRAKING and self.brake.at_rest:
             is_held = self.ending.reaction is Reaction.HOLD
             self._change_state(StateEvent.AT_REST_HELD if is_held else StateEvent.AT_REST)

@@ -210,6 +210,7 @@ def test_torques_of_a_held_arm_end_at_a_new_receiver_or_source(found, commanding
             node.cycle.on_joint_state(serialize_message(state))
     assert node.cycle.controller.state is State.STOPPING
     assert node.cycle.controller.why.endswith('arm; there is another')
+    assert node.cycle.controller.counts['faults'] == 2  # which diagnostics show
     node.trigger_deactivate()
     assert_stopped_in_steps(node.published)
 
@@ -224,6 +225,7 @@ def test_the_second_source_of_an_impossible_state_is_named(commanding, monkeypat
         state.header.stamp = Time(seconds=100.3 + 1e-3 * k).to_msg()
         state.position = position
         node.cycle.on_joint_state(serialize_message(state))
+    assert node.controller.counts['faults'] == 1  # which diagnostics show
     why = node.diagnostics.status_log.status().why
     assert node.controller.joint_names[0] in why and 'a second node publishes' in why
     node.clear_fault()
