@@ -57,7 +57,10 @@ PARTS = {
         ),
         {'RMW_IMPLEMENTATION': 'rmw_cyclonedds_cpp'},
     ),
-    'franka_ros2': Part('franka_bringup', ('test/ros/test_franka_ros2.py',)),
+    'franka_ros2': Part(
+        'franka_bringup',
+        ('test/ros/test_franka_ros2.py', 'test/ros/test_robot_model.py'),
+    ),
     'mujoco_ros2_control': Part(
         'mujoco_ros2_control',
         ('test/ros/test_launch.py::test_an_arm_in_mujoco_ros2_control_is_held',),
