@@ -161,7 +161,8 @@ class StatusLog:
         self.state_arrival_time = time.monotonic()
         self._log_times: dict[str, float] = {}  # when what was logged [s]
         self._last_status: tuple[State, bool, bool] | None = None
-        self._sources = ''  # what says, since states were impossible, that two sources send them
+        # What says, since states were impossible, that two sources send them.
+        self._sources: str = ''
         self._last_reason = ''
         self._has_run = False
         self._change_time = time.monotonic()
