@@ -99,10 +99,10 @@ class StatusLog:
         """
         first = self.controller.ending.first_reason
         cause = None if first is None else CAUSE_OF_STATE_PROBLEM.get(first.code)
-        if self.controller.faulty and cause is Cause.STATE_IMPOSSIBLE:
-            self._sources = self._sources or self._node.state_sources.problem
-        else:
+        if not self.controller.faulty or cause is not Cause.STATE_IMPOSSIBLE:
             self._sources = ''
+        elif not self._sources:
+            self._sources = self._node.state_sources.problem
         return self._sources
 
     def reason_text(self, why: object) -> str:
@@ -162,7 +162,7 @@ class StatusLog:
         self._log_times: dict[str, float] = {}  # when what was logged [s]
         self._last_status: tuple[State, bool, bool] | None = None
         # What says, since states were impossible, that two sources send them.
-        self._sources: str = ''
+        self._sources = ''
         self._last_reason = ''
         self._has_run = False
         self._change_time = time.monotonic()
