@@ -28,7 +28,7 @@ import numpy as np
 
 from . import fit, summary
 from .least_squares import fit_theta, GramStack, rms_residuals
-from .load_friction import predicts_left_out_parts
+from .load_friction import losses_are_possible, predicts_left_out_parts
 from .options import IdentificationOptions
 from .prior import Prior
 from .results import Estimate, Identification, Improvement, mass_ratios, UsedRecordings
@@ -190,7 +190,8 @@ def identify(
         base_parameters = result.estimate.theta[: len(model.base)]
         with_load, _ = identified_with(model.with_load_friction(base_parameters))
         without_load_errors = result.arm_errors
-        if Improvement.from_errors(with_load.arm_errors, [without_load_errors]).better:
+        improved = Improvement.from_errors(with_load.arm_errors, [without_load_errors]).better
+        if improved and with_load.verdict.sound and losses_are_possible(with_load):
             result = replace(with_load, load_independent_errors=without_load_errors)
     return with_torque_deviations(result, sources)
 

@@ -84,6 +84,27 @@ def test_it_is_not_chosen_without_a_reason(truth, seed):
     assert 'fl_1' not in result.estimate.model.parameter_names
 
 
+def locking(truth):
+    """Return a recording of an arm whose second joint loses nearly all of its load."""
+    return made(truth, np.where(np.arange(6) == 1, 0.97, SHARE), 1, 15.0)
+
+
+def with_a_wrong_gain(truth):
+    """Return a recording of an arm that loses a share, with another unit at the third joint."""
+    log = made(truth, SHARE, 1, 15.0)
+    return replace(log, effort=log.effort * np.where(np.arange(6) == 2, 0.4, 1.0))
+
+
+@pytest.mark.parametrize(
+    'faulty', [locking, pytest.param(with_a_wrong_gain, marks=pytest.mark.long)]
+)
+def test_wrong_torques_are_not_taken_for_a_load(truth, faulty):
+    accepts = replace(SIMPLE, accept_unsound=True)
+    result = fd.identify([faulty(truth)], ARM, [ARM], accepts)
+    assert result.arm.friction.load_dependent is None
+    assert result.load_independent_errors is None
+
+
 @pytest.mark.parametrize('name', ['fer_recording', 'fer_1khz_recording'])
 def test_real_fers_do_not_ask_for_it(request, name):
     fer = fd.load('fer')
