@@ -12,7 +12,7 @@ import numpy as np
 
 from . import typed_file
 from .inertia import elements_from_tensor, LinkInertia, tensor_from_elements
-from .payload import payload_array, read_payload, require_plausible_payload
+from .payload import desk_name, payload_array, read_payload, require_plausible_payload
 from .typed_file import FieldError, read_typed_file, TaggedUnion
 from ..arrays import Array, ValueEquality
 from ..constants import NO_HAND
@@ -305,6 +305,14 @@ def hand_bodies(name: str) -> tuple[HandBody, ...]:
 def hand_name(hand: str) -> str:
     """Return a hand's name; for the path of a hand file, the file's name without its suffix."""
     return Path(hand).stem if is_file_path(hand) else hand
+
+
+def hand_title(hand: str) -> str:
+    """Return the name that a hand's file states; of a Desk file without one, the file's name."""
+    path = hand_file_path(hand)
+    if path.suffix == '.json':
+        return desk_name(path)
+    return _read_hand_file(path).name
 
 
 def _read_hand_file(path: Path) -> HandFile:

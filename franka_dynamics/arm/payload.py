@@ -4,6 +4,8 @@
 
 from dataclasses import dataclass, field
 import json
+import math
+from pathlib import Path
 import re
 from typing import Annotated, Any, ClassVar
 
@@ -26,6 +28,8 @@ MAX_PAYLOAD_DISTANCE_M = 1.0
 _MAX_ROUNDOFF = 1e-12
 # Largest accepted asymmetry of a tensor in Desk's file, relative to its largest element.
 _MAX_ASYMMETRY_TO_LARGEST = 1e-9
+# Digits that Desk's file has of the largest number of a mass, a centre or a tensor.
+_DESK_DIGIT_COUNT = 12
 _PARAMETER_FILE_COMMENT = """\
 # Payload in the flange frame: mass [kg], centre of mass [m], inertia about the centre of mass
 # (xx xy xz yy yz zz) [kg m^2].
@@ -41,7 +45,7 @@ _ParameterSections = dict[str, dict[str, dict[str, Any]]]
 @dataclass(frozen=True, eq=False)
 class _DeskFile:
     """
-    Mass, centre of mass and inertia tensor (9,) in the end-effector file of Franka's Desk.
+    Name, mass, centre of mass and inertia tensor (9,) in the end-effector file of Franka's Desk.
 
     Other entries of the file are ignored.
     """
@@ -50,6 +54,7 @@ class _DeskFile:
     mass: float
     center: Vector3 = field(metadata={'key': 'centerOfMass'})
     inertia: Annotated[Array, length_rule(9)]
+    name: Any = ''  # only shown, so that anything may stand here
 
     def __post_init__(self) -> None:
         """Raise FieldError for a mass of zero, or a tensor not symmetric within rounding."""
@@ -208,6 +213,12 @@ def as_payload(payload: PayloadLike) -> LinkInertia:
     return payload_from_array(as_array(numbers, (10,), words, InertiaError))
 
 
+def desk_name(path: Path) -> str:
+    """Return the name in an end-effector file of Franka's Desk, or else the file's own."""
+    name = read_typed_file(path, _DeskFile, _DESK_FORMAT_HINT).name
+    return name if name and isinstance(name, str) else path.stem
+
+
 def payload_parameter_text(payload: Array, comment: str) -> str:
     """Return the text of a ROS parameter file that sets `payload`, with `comment` on top."""
     numbers = ', '.join(yaml_number(value) for value in payload)
@@ -253,19 +264,28 @@ def desk_json(payload: PayloadLike, name: str) -> str:
     if not isinstance(payload, LinkInertia):  # these are written as they were given
         given = np.asarray(payload, dtype=float)
         numbers[: len(given)] = given
-    mass = float(numbers[0])
-    center = numbers[1:4]
-    six = numbers[4:]
+    (mass,) = _without_rounding_errors(numbers[:1])
+    center = _without_rounding_errors(numbers[1:4])
+    six = _without_rounding_errors(numbers[4:])
     content = {
         'id': identifier,
         'name': name,
         'color': '#808080',
         'mass': mass,
-        'centerOfMass': center.tolist(),
+        'centerOfMass': center,
         'transformation': np.eye(4).ravel(order='F').tolist(),
-        'inertia': tensor_from_elements(six).ravel(order='F').tolist(),
+        'inertia': tensor_from_elements(np.array(six)).ravel(order='F').tolist(),
     }
     return json.dumps(content, indent=2) + '\n'
+
+
+def _without_rounding_errors(values: Array) -> list[float]:
+    """Return numbers rounded to `_DESK_DIGIT_COUNT` digits of the largest of them."""
+    largest = float(np.abs(values).max())
+    if not largest:
+        return [0.0] * len(values)
+    decimals = _DESK_DIGIT_COUNT - math.ceil(math.log10(largest))
+    return [round(one, decimals) for one in values.tolist()]
 
 
 def yaml_number(value: float) -> str:

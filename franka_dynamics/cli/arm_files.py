@@ -20,7 +20,7 @@ from .console import echo, echo_each, print_or_write, print_rich, write_json
 from .options import INERTIA_OPTION_NAMES, require_not_existing
 from ..arm import ArmDescription, LinkInertia, load, load_hand
 from ..arm.arm_file import arm_file_text, is_urdf_or_mjcf
-from ..arm.bodies import hand_name, is_file_path, NO_HAND
+from ..arm.bodies import hand_title, is_file_path, NO_HAND
 from ..arm.frames import to_modified_convention
 from ..arm.inertia import TENSOR_ORDER
 from ..arm.payload import desk_json
@@ -221,13 +221,11 @@ def _end_effector_text(arm: ArmDescription) -> str:
     """Return Desk's file of an arm's hand and payload; InertiaError if it carries nothing."""
     hand = LinkInertia.zero() if arm.hand == NO_HAND else load_hand(arm.hand)
     load = hand + arm.payload
-    name = hand_name(arm.hand)
     if not load.mass:
         raise InertiaError(
             f'{arm.name} has nothing on its flange: name its --hand, or give a --payload.'
         )
-    if arm.hand == NO_HAND:
-        name = 'payload'
-    elif arm.payload.mass:
+    name = 'payload' if arm.hand == NO_HAND else hand_title(arm.hand)
+    if arm.hand != NO_HAND and arm.payload.mass:
         name = f'{name} with payload'
     return desk_json(load, name)

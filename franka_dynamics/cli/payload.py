@@ -185,7 +185,7 @@ def _identify_payload_from_bags(arm: ArmChoice, reader: BagReader, options: Opti
         estimate = identify_payload(without, loaded, description, gravity=options.gravity)
     write_json(options.json, estimate)
     comment = f'Identified by franka-dynamics from {", ".join(options.loaded)}'
-    _write_payload_files(estimate.payload, comment, 'identified', options)
+    _write_payload_files(estimate.payload, comment, 'identified payload', options)
     make_console().print(payload_table(estimate))
     scale = effort_scale_sentence(estimate, options.known_mass, options.effort_scale)
     echo_each([*inertia_sentences(estimate), scale])

@@ -133,7 +133,8 @@ def test_a_hand_and_a_payload_become_one_end_effector_of_desk(hand_file, capsys)
     command = f'arm export --arm fr3 --format desk --hand {path}'
     assert main(command.split()) == 0
     content, mass, center, tensor = desk_content(capsys.readouterr().out)
-    assert (content['name'], mass) == ('my_gripper', pytest.approx(hand[0]))
+    # The hand's own name, not that of a file.
+    assert (content['name'], mass) == ('gripper', pytest.approx(hand[0]))
     np.testing.assert_allclose(center, hand[1], rtol=0.0, atol=1e-12)
     np.testing.assert_allclose(tensor, hand[2], rtol=0.0, atol=1e-12)
     # Of both, by hand: the sum of tensors about the flange, moved to the common centre.
@@ -145,6 +146,32 @@ def test_a_hand_and_a_payload_become_one_end_effector_of_desk(hand_file, capsys)
     found = about_origin(mass, center, tensor)
     parts = about_origin(*hand) + about_origin(*load)
     np.testing.assert_allclose(found, parts, rtol=0.0, atol=1e-12)
+
+
+def test_desks_file_has_the_hands_own_name(tmp_path, capsys):
+    written = {}
+    for name, content in (
+        ('named', {'name': 'Gripper of bay 3', 'mass': 0.5}),
+        ('nameless', {'mass': 0.5}),
+        ('numbered', {'name': 3, 'mass': 0.5}),
+    ):
+        path = tmp_path / f'{name}.json'
+        tensor = np.diag([0.001, 0.001, 0.001]).ravel().tolist()
+        body = {'centerOfMass': [0.0, 0.0, 0.05], 'inertia': tensor}
+        path.write_text(json.dumps({**content, **body}))
+        assert main(f'arm export --arm fr3 --format desk --hand {path}'.split()) == 0
+        written[name] = json.loads(capsys.readouterr().out)['name']
+    assert written == {'named': 'Gripper of bay 3', 'nameless': 'nameless', 'numbered': 'numbered'}
+
+
+def test_desks_file_has_no_rounding_errors():
+    # Moved to the flange's origin and back, moments are 0.0017999999999999995 and the like.
+    center = np.array([0.0, 0.0, 0.05])
+    body = fd.LinkInertia.from_center_of_mass(0.7, center, [0.0018, 0.0, 0.0, 0.0017, 0.0, 0.0009])
+    content = json.loads(fd.desk_json(body, 'box'))
+    assert content['mass'] == 0.7
+    assert content['centerOfMass'] == [0.0, 0.0, 0.05]
+    assert content['inertia'] == [0.0018, 0.0, 0.0, 0.0, 0.0017, 0.0, 0.0, 0.0, 0.0009]
 
 
 def test_any_sequence_and_any_body_make_desks_file():
