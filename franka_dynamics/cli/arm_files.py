@@ -71,6 +71,7 @@ def show_arm(arm: ArmChoice, options: Options) -> int:
         'origins': None if pose is None else report.frame_origins(description, pose),
         'inertia_order': TENSOR_ORDER,
         'links': rows,
+        'friction': report.friction_content(description),
     }
     write_json(options.json, data)
     echo(arm.title(description))

@@ -3,22 +3,26 @@
 """Tables and sentences on an arm's frames, inertias, base parameters and cross-check."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .elements import Cell, Header, headers, Table, to_json_types
-from ..arm import ArmDescription
+from ..arm import ArmDescription, JointKind
+from ..arm.friction import FRICTION_CLASSES
 from ..arm.inertia import elements_from_tensor, TENSOR_ORDER
 from ..arm.judgements import Judgement
 from ..arrays import Array
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.space_inertia import space_inertias
+from ..errors import list_text
 from ..identification.base_parameters import BaseParameters, max_base_parameter_count
 from ..validation.crosscheck import CrosscheckResult
 
+# Coefficients of friction models, one for each joint, in the order of a table.
+_FRICTION_KEYS = 'amplitude', 'slope', 'viscous', 'coulomb', 'offset', 'slip', 'load_dependent'
 _UNITS_BY_SYMBOL = {'m': 'kg', 'mX': 'kg m', 'mY': 'kg m', 'mZ': 'kg m'}
 # The condition number of M at home is 315 to 2,262 for the shipped Franka arms, and 16,841 for the
 # FR3 without a hand.
@@ -77,10 +81,10 @@ def frame_origins(arm: ArmDescription, q: Array) -> Array:
 
 def arm_tables(arm: ArmDescription, rows: list[InertiaRow], q: Array | None) -> Iterator[Table]:
     """
-    Yield tables of DH rows, origins of frames (at a pose q), centres of mass and inertias.
+    Yield tables of DH rows, frames' origins (at a pose q), centres of mass, inertias, friction.
 
     `rows` come from `inertia_rows` at the same pose `q`. If `q` is None, inertias are in the
-    links' frames, and the table of frame origins is left out.
+    links' frames, and the table of frame origins is left out. So is friction if there is none.
     """
     place = "in the links' own frames" if q is None else 'in {S}'
     hayati = any(row['beta'] for row in dh_rows(arm))  # between nearly parallel axes
@@ -109,6 +113,40 @@ def arm_tables(arm: ArmDescription, rows: list[InertiaRow], q: Array | None) -> 
         heads = 'link', *headers((f'I {name}' for name in TENSOR_ORDER), '.6g')
         cells = [[row.link, *_round_values(tensor)] for row, tensor in zip(rows, tensors)]
         yield Table(f'inertia [kg m^2] {place}, {about}', heads, cells)
+    yield from _friction_tables(arm)
+
+
+def friction_content(arm: ArmDescription) -> dict[str, Any] | None:
+    """Return an arm's friction by the keys of arm files, None without friction."""
+    friction: Any = arm.friction
+    if friction is None:
+        return None
+    models = {own: name for name, own in FRICTION_CLASSES.items()}
+    keys = (one.name for one in fields(friction) if one.init)
+    content = {key: getattr(friction, key) for key in keys if key != 'covariance'}
+    return {'model': models[type(friction)], **content}
+
+
+def _friction_tables(arm: ArmDescription) -> Iterator[Table]:
+    """Yield a table of an arm's friction with a row for each joint; none without friction."""
+    content = friction_content(arm)
+    if content is None:
+        return
+    heads = ['joint']
+    columns: list[list[float]] = []
+    for key in _FRICTION_KEYS:
+        values = content.get(key)
+        if values is None:
+            continue
+        rows = np.atleast_2d(values).tolist()
+        heads += [f'{key} {k}' for k in range(1, len(rows) + 1)] if key == 'slip' else [key]
+        columns += rows
+    turning = all(one.kind is JointKind.REVOLUTE for one in arm.joints)
+    title = f'friction, {content["model"]} [{"N m, rad, s" if turning else "SI units"}]'
+    if content.get('reach') is not None:
+        title += f', slips at {list_text([f"{one:g} rad" for one in content["reach"]])}'
+    cells = [[str(k), *row] for k, row in enumerate(zip(*columns), 1)]
+    yield Table(title, [heads[0], *headers(heads[1:], '.4g')], cells)
 
 
 def _round_values(values: Array) -> list[float]:

@@ -13,6 +13,7 @@ import pytest
 
 import franka_dynamics as fd
 from franka_dynamics.arm import available_arms, load
+from franka_dynamics.arm.arm_file import arm_file_text
 from franka_dynamics.arm_io import save
 from franka_dynamics.cli import arm_check, arm_files
 from franka_dynamics.cli.main import EXIT_INTERRUPTED, main
@@ -74,6 +75,25 @@ def test_json_holds_the_pose(name, convention, given, q, figures):
     frames = fd.NewtonEulerModel(arm).frames(q)
     expected = [(pose @ [*link.center_of_mass, 1.0])[:3] for pose, link in zip(frames, arm.links)]
     np.testing.assert_allclose(centers, expected, rtol=0.0, atol=1e-12)
+
+
+def test_all_terms_of_friction_are_shown(tmp_path, figures, capsys):
+    terms = np.arange(1.0, 36.0).reshape(5, 7) / 128.0
+    friction = fd.arm.MaxwellSlipFriction(
+        *terms[:3], terms[3:4], [0.25], 0.01, load_dependent=terms[4]
+    )
+    path = tmp_path / 'own.yaml'
+    path.write_text(arm_file_text(replace(load('fer'), friction=friction)), 'utf-8')
+    data = figures(f'arm show {path}')['friction']
+    keys = 'viscous', 'coulomb', 'offset', 'slip', 'load_dependent'
+    np.testing.assert_allclose(np.vstack([data[key] for key in keys]), terms, rtol=1e-12)
+    assert (data['model'], data['reach'], data['width']) == ('maxwell_slip', [0.25], 0.01)
+    capsys.readouterr()
+    assert main(['arm', 'show', str(path)]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    last = ['7', *(f'{value:.4g}' for value in terms[:, 6])]
+    assert last in rows
+    assert figures('arm show fr3')['friction'] is None
 
 
 # Base parameters ---------------------------------------------------------------------------------

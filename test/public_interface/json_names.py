@@ -10,7 +10,7 @@ as names of joints.
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import chdir, ExitStack, redirect_stderr, redirect_stdout
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from importlib import import_module
 import io
 from pathlib import Path
@@ -24,6 +24,8 @@ import numpy as np
 from sensor_msgs.msg import JointState
 
 from franka_dynamics import cli, LinkInertia, load, write_recording, write_urdf
+from franka_dynamics.arm import MaxwellSlipFriction
+from franka_dynamics.arm.arm_file import arm_file_text
 from franka_dynamics.cli.main import PROGRAM_NAME, root_command
 from franka_dynamics.report import elements
 from franka_dynamics.report.identification import FORMER_KEYS
@@ -33,7 +35,7 @@ from ..made_recordings import simulate
 
 # Commands of which each writes what others of the same words do not.
 COMMANDS = {
-    'arm show': 'arm show rpr --q home',
+    'arm show': 'arm show friction.yaml --q home',
     'arm show --base-parameters': 'arm show rpr --base-parameters',
     'arm check': 'arm check arm.urdf --states 2',
     'arm check FOLDER': 'arm check . --states 2',
@@ -100,6 +102,11 @@ def _write_inputs() -> None:
     write_urdf(arm, 'arm.urdf')
     write_urdf(arm, 'again.urdf')
     Path('damaged.urdf').write_text('<robot/>', encoding='utf-8')
+    slips = MaxwellSlipFriction(
+        *np.zeros((3, 7)), np.zeros((1, 7)), [0.1], load_dependent=np.zeros(7)
+    )
+    text = arm_file_text(replace(arm, friction=slips))
+    Path('friction.yaml').write_text(text, encoding='utf-8')
     loaded = arm.with_payload(LinkInertia.from_center_of_mass(1.0, (0.0, 0.0, 0.1), np.zeros(6)))
     for name, moved in (('bare', arm), ('loaded', loaded)):
         write_recording(simulate(moved, duration=10.0, rate=50.0), name)
