@@ -31,6 +31,7 @@ MIN_IMPROVEMENT_RATIO = 0.05
 # A link that becomes so many times as heavy, or light, is doubted: of two sound FER none is beyond
 # 1.27; of a start with a third or a quarter of a link's mass that link becomes 1.46 to 3 times it.
 _MIN_OUTLYING_MASS_RATIO = 1.4
+_MASS_ROUNDING_KG = 1e-9
 # A parameter is poorly known if this part of its prior deviation is left.
 _MIN_POORLY_KNOWN_STD_TO_PRIOR = 0.5
 # Offsets, slip elements and growth with the load, which many sound motions leave near zero.
@@ -308,8 +309,8 @@ class Identification:
         Write the `accepted_arm` to a file (.yaml), or with `anyway` at least the identified arm.
 
         `payload`, on the flange during the recordings and given as for `load`, is subtracted from
-        the arm. Raises IdentificationError if no arm was accepted, unless `anyway`, and
-        OutputError if the file cannot be written.
+        the arm. Raises IdentificationError if no arm was accepted, unless `anyway`, or if the arm
+        states a smaller payload, and OutputError if the file cannot be written.
         """
         if not anyway and self.accepted_arm is None:
             why = 'it does not predict torques better than the published sets'
@@ -333,7 +334,8 @@ def identified_arm_text(result: Identification, payload: PayloadLike | None = No
 
     It names the recordings and the errors. `payload`, on the flange during the recordings, is
     subtracted from the links and from the payload that the arm states, if any. The inertias are
-    the published ones if only the friction was accepted.
+    the published ones if only the friction was accepted; then it is subtracted only if they state
+    it. Raises IdentificationError if the arm states less than `payload`.
     """
     names = result.recordings.names
     shown = ', '.join(names[:5]) + (f' and {len(names) - 5} more' if len(names) > 5 else '')
@@ -349,15 +351,34 @@ def identified_arm_text(result: Identification, payload: PayloadLike | None = No
         title = f'{arm.name}, friction identified'
     if payload is not None:
         body = as_payload(payload)
-        bare = arm.with_payload(LinkInertia.zero() - body)
-        if not arm.payload.parameters().any():
-            # The identification began without a load, so that the arm states none to lower.
-            bare = replace(bare, payload=arm.payload, carried_mass=arm.carried_mass)
-        arm = bare
+        arm = _without_recorded_payload(arm, body, fitted=not result.keeps_published_inertias)
         notes.append(f'recorded with a payload of {body.mass:g} kg, not in these numbers')
     return arm_file_text(
         arm, title=title, source=source, notes='; '.join(notes), friction_source=origin
     )
+
+
+def _without_recorded_payload(
+    arm: ArmDescription, body: LinkInertia, fitted: bool
+) -> ArmDescription:
+    """
+    Return an arm less a load that was on the flange; IdentificationError if it states another.
+
+    If the arm states no load, links that were `fitted` to recordings hold it all the same, and
+    published links do not.
+    """
+    stated = arm.payload
+    if stated.parameters().any():
+        if stated.mass - body.mass < -_MASS_ROUNDING_KG:
+            raise IdentificationError(
+                f'The payload of {body.mass:g} kg is no part of the {stated.mass:g} kg that the '
+                'arm states it carries: give that which the start was loaded with.'
+            )
+        return arm.with_payload(LinkInertia.zero() - body)
+    if not fitted:
+        return arm
+    bare = arm.with_payload(LinkInertia.zero() - body)
+    return replace(bare, payload=stated, carried_mass=arm.carried_mass)
 
 
 def _torque_error_note(result: Identification) -> str:

@@ -320,6 +320,27 @@ def test_a_written_arm_states_the_load_in_its_links(identified, tmp_path, start,
         np.testing.assert_allclose(one.parameters(), own.parameters(), rtol=0.0, atol=1e-9)
 
 
+@pytest.mark.parametrize('published', [FER, FER.with_payload(DECLARED)])
+def test_a_load_is_taken_off_published_links_that_hold_it(identified, tmp_path, published):
+    # Only the friction is accepted, so that the file gets the published links.
+    worse = replace(identified.improvement, reduction=-1.0)
+    kept = replace(identified.published_fit, arm=published)
+    result = replace(identified, improvement=worse, published_fit=kept)
+    assert result.keeps_published_inertias
+    result.save(tmp_path / 'arm.yaml', payload=DECLARED)
+    written = fd.load(tmp_path / 'arm.yaml')
+    assert not written.payload.parameters().any()
+    for one, own in zip(written.links, FER.links):
+        np.testing.assert_allclose(one.parameters(), own.parameters(), rtol=0.0, atol=1e-9)
+
+
+def test_a_heavier_load_than_stated_is_not_taken_off(identified, tmp_path):
+    loaded = replace(identified, arm=FER.with_payload([0.3, 0.0, 0.0, 0.05]))
+    with refuses(IdentificationError, '0.5 kg', '0.3 kg'):
+        loaded.save(tmp_path / 'arm.yaml', payload=[0.5, 0.0, 0.0, 0.05], anyway=True)
+    assert not (tmp_path / 'arm.yaml').exists()
+
+
 def test_an_unsound_recording_gives_no_file_unless_accepted(identified, prepared, tmp_path):
     motion = prepared['fast']
     broken = replace(motion, effort=motion.effort * np.where(np.arange(7) == 3, 1.3, 1.0))
