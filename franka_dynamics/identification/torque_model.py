@@ -180,7 +180,10 @@ class FrictionTerms:
         terms, n terms) theirs, of which each joint's own block is kept. Slip elements whose
         amplitude is zero at all joints are left out, and so is friction that grows with no load.
         """
-        term_values = np.asarray(parameters, dtype=float).reshape(self.n, -1).T  # (terms, n)
+        term_values = np.array(parameters, dtype=float).reshape(self.n, -1).T  # (terms, n)
+        if self.load_dependent:
+            # A fit keeps its bounds to within rounding errors only.
+            term_values[-1] = np.clip(term_values[-1], 0.0, MAX_LOAD_FRICTION)
         used_terms = [
             term
             for term, values in enumerate(term_values)

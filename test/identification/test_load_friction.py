@@ -13,6 +13,7 @@ from franka_dynamics.identification.load_friction import predicts_left_out_parts
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.prior import Prior
 from franka_dynamics.identification.summary import summarise_recording
+from franka_dynamics.identification.torque_model import FrictionTerms
 from franka_dynamics.recordings.preprocessing import to_motion
 from franka_dynamics.recordings.replay import predict_torque
 from franka_dynamics.report import identification
@@ -113,6 +114,15 @@ def test_real_fers_do_not_ask_for_it(request, name):
     found = summarise_recording(model, IdentificationOptions(), recording, 'log')
     prior = Prior.centered_at(fer, model, found.grams.max_torque)
     assert not predicts_left_out_parts([found], prior, 10.0)
+
+
+def test_bounds_that_a_fit_keeps_to_rounding_are_accepted():
+    terms = FrictionTerms(3, load_dependent=True)
+    table = np.ones((3, terms.term_count))
+    table[:, -1] = -4.4e-17, 0.3, 0.9 + 1e-12  # 4.4e-17 is that of a log of a real arm
+    found = terms.friction_model(table.ravel(), np.eye(table.size))
+    np.testing.assert_array_equal(found.load_dependent, [0.0, 0.3, 0.9])
+    np.testing.assert_array_equal(found.viscous, 1.0)
 
 
 def test_a_replay_predicts_the_load_of_a_known_arm(truth):
