@@ -30,6 +30,8 @@ DEFAULT_REST_POSES = 12
 # 1 predicts unseen motion of two FER as well, but gives links 0.56 to 1.56 times the published
 # masses where this gives 0.79 to 1.23 times.
 DEFAULT_PRIOR_PRECISION = 10.0
+# Half of the gravity torque: efforts that lack it hold none, and others all of it.
+_MIN_GRAVITY_SHARE = 0.5
 # Largest ratio of a link's fitted to its starting mass, and of starting to fitted mass. Real arms
 # stay within it; without it the solver fails on torques that no arm has.
 MAX_MASS_RATIO = 3.0
@@ -88,7 +90,8 @@ class IdentificationOptions:
         """
         Return a recording with efforts in N m and, if they lack it, an arm's gravity torque added.
 
-        Raises RecordingError for wrong scales.
+        Raises RecordingError for wrong scales and, unless unsound recordings are accepted, for
+        efforts that hold the gravity torque that was to be added.
         """
         from dataclasses import replace
 
@@ -98,6 +101,8 @@ class IdentificationOptions:
         if not self.add_gravity:
             return scaled
         gravity = PinocchioModel(arm, self.gravity).gravity(scaled.q)
+        if not self.accept_unsound:
+            _require_no_gravity(scaled, gravity)
         return replace(scaled, effort=scaled.effort + gravity)
 
     def torque_model(self, start: 'ArmDescription') -> 'TorqueModel':
@@ -114,6 +119,22 @@ class IdentificationOptions:
             gravity=self.gravity,
             rotor_inertia=self.rotor_inertia or any(one.rotor_inertia for one in start.joints),
             slip_reaches=reaches,
+        )
+
+
+def _require_no_gravity(recording: 'Recording', gravity: 'Array') -> None:
+    """Raise RecordingError if efforts are nearer to the gravity torque (N, n) than to none."""
+    from ..errors import RecordingError
+
+    common = float((recording.effort * gravity).sum())
+    of_gravity = float((gravity**2).sum())
+    of_effort = float((recording.effort**2).sum())
+    explained = common > _MIN_GRAVITY_SHARE * math.sqrt(of_gravity * of_effort)
+    if of_gravity and explained and common > _MIN_GRAVITY_SHARE * of_gravity:
+        raise RecordingError(
+            f'{recording.source}: its efforts hold {common / of_gravity:.2f} times the gravity '
+            'torque of the arm already, and would hold it twice. Leave add_gravity '
+            '(--add-gravity) away.'
         )
 
 

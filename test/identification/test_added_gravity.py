@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 
 import franka_dynamics as fd
-from franka_dynamics.errors import IdentificationError
+from franka_dynamics.errors import IdentificationError, RecordingError
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.results import identified_arm_text
 from franka_dynamics.identification.verdict import evaluate_replay
 from franka_dynamics.recordings.options import SignalOptions
+
+from ..made_recordings import recorded, smooth_motion
+from ..urdf.urdf_texts import six_axes
 
 FER = fd.load('fer', hand='none')
 ADDS = IdentificationOptions(add_gravity=True)
@@ -55,6 +58,18 @@ def test_replay_adds_the_gravity_of_its_first_arm(logs):
         for one, options in ((whole, IdentificationOptions()), (lacking, ADDS))
     ]
     assert found[1] < 1.1 * found[0]
+
+
+def test_gravity_is_not_added_to_efforts_that_hold_it():
+    arm = fd.load(six_axes())
+    log = recorded(arm, *smooth_motion(arm, 12.0, 50.0, 1, widest=0.8))
+    with pytest.raises(RecordingError, match='twice'):
+        ADDS.with_whole_effort(log, arm)
+    lacks = replace(log, effort=log.effort - fd.NewtonEulerModel(arm).gravity(log.q))
+    for options, one in ((ADDS, lacks), (replace(ADDS, accept_unsound=True), log)):
+        whole = options.with_whole_effort(one, arm)
+        added = fd.NewtonEulerModel(arm).gravity(log.q)
+        np.testing.assert_allclose(whole.effort - one.effort, added, rtol=0.0, atol=1e-9)
 
 
 def test_an_arm_without_gravity_is_refused():
