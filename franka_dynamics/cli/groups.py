@@ -349,7 +349,7 @@ def identify() -> None:
 @click.argument('bags', type=click.Path(), nargs=-1, required=True, metavar='BAG...')
 @option(
     '--test',
-    'bags that are not fitted but judge the fit (default: parts of BAGs)',
+    'bags that judge the fit to BAGs; then the arm is fitted to all (default: parts of BAGs)',
     _BAGS_TYPE,
     'tests',
 )
