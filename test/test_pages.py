@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Links of the pages lead to existing files; commands, code, examples and layouts work."""
 
+from dataclasses import replace
 from importlib.util import find_spec
 import json
+import os
 from pathlib import Path
 import re
 import shlex
@@ -15,10 +17,14 @@ import pytest
 import yaml
 
 from franka_dynamics.arm import load
+from franka_dynamics.arm.friction import ViscousCoulombFriction
+from franka_dynamics.arm_io import save
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.recordings.recording import write_recording
 from franka_dynamics.validation.crosscheck import crosscheck
 
 from . import scripts
+from .arms import make_random_arm
 from .scripts import commands, parsed
 
 ROOT = Path(__file__).parents[1]
@@ -140,6 +146,30 @@ def bag(simulate, tmp_path_factory):
     return path
 
 
+# [N m/A]
+CONSTANTS = np.array([11.9, 12.0, 9.8, 10.7, 11.0, 10.8])
+
+
+def ur_log():
+    """Return 20 s of a UR's log, (N, 31): target currents are those of torques and friction."""
+    rng = np.random.default_rng(0)
+    time = np.arange(0.0, 20.0, 0.01)
+    phase = np.outer(time, rng.uniform(1.0, 3.0, 6))
+    dq = 0.5 * np.cos(phase)
+    torque = 20.0 * np.cos(phase + 1.0) + 5.0 * np.sin(0.3 * phase)
+    current = torque / CONSTANTS + 0.8 * dq + 0.4 * np.sign(dq) + 0.1
+    unused = np.zeros((len(time), 6))
+    return np.column_stack([time, unused, dq, unused, current, torque])
+
+
+def identified_arm():
+    """Return an arm with rotors, and friction that grows with the load."""
+    arm = make_random_arm(3, n=6, rotors=True)
+    rows = np.outer([5.0, 8.0, 0.3, 0.1], np.ones(6))
+    friction = ViscousCoulombFriction(*rows[:3], width=0.01, load_dependent=rows[3])
+    return replace(arm, friction=friction)
+
+
 @pytest.mark.parametrize('page', CODE)
 def test_the_code_of_a_page_runs(page, bag, tmp_path, monkeypatch):
     # Given what pages take for granted: a bag of the arm, a tool's mesh, a received message.
@@ -149,6 +179,8 @@ def test_the_code_of_a_page_runs(page, bag, tmp_path, monkeypatch):
     trimesh.creation.box((30, 20, 10)).export('tool.stl')
     for name in ('bag', 'my_bag'):
         shutil.copytree(bag, name)
+    np.savetxt('ur.csv', ur_log(), delimiter=',')
+    save(identified_arm(), 'my_ur10e.yaml')
     # Then its code runs, as one program.
     blocks = [block for block in CODE[page] if 'import torch' not in block or find_spec('torch')]
     names = {'numpy': np, 'message': SimpleNamespace(effort=np.zeros(49))}
@@ -158,6 +190,32 @@ def test_the_code_of_a_page_runs(page, bag, tmp_path, monkeypatch):
         found = names['result'].arm
         assert mine.hand == 'franka_hand'
         np.testing.assert_array_equal(mine.links[3].inertia, found.links[3].inertia)
+    if page == 'docs/howto/universal-robots.md':
+        np.testing.assert_allclose(names['constants'], CONSTANTS, rtol=0.005)
+        arm = identified_arm()
+        q, dq, ddq = np.random.default_rng(1).uniform(-1.0, 1.0, (3, 6))
+        links = replace(arm, joints=tuple(replace(one, rotor_inertia=0.0) for one in arm.joints))
+        rotors = np.array([one.rotor_inertia for one in arm.joints]) * ddq
+        moving = NewtonEulerModel(links).inverse_dynamics(q, dq, ddq) + rotors
+        weight = NewtonEulerModel(links).gravity(q)
+        rubbing = 5.0 * dq + (8.0 + 0.1 * np.abs(moving)) * np.tanh(dq / 0.01) + 0.3
+        np.testing.assert_allclose(
+            names['feedforward'](q, dq, ddq),
+            moving - weight + rubbing,
+            rtol=1e-9,
+        )
+
+
+@pytest.mark.skipif(
+    not os.environ.get('FRANKA_DYNAMICS_PUBLIC_LOGS'),
+    reason='FRANKA_DYNAMICS_PUBLIC_LOGS names no clones of public logs',
+)
+def test_the_torque_constants_are_those_of_the_log(tmp_path, monkeypatch, capsys):
+    logs = Path(os.environ['FRANKA_DYNAMICS_PUBLIC_LOGS'], 'dynamic_calibration/dataset_ur10e')
+    shutil.copy(logs / 'identification_data/ur-20_02_10-30sec_12harm.csv', tmp_path / 'ur.csv')
+    monkeypatch.chdir(tmp_path)
+    exec(CODE['docs/howto/universal-robots.md'][0], {})
+    assert f'`{capsys.readouterr().out.strip()}`' in PAGES[DOCS / 'howto/universal-robots.md']
 
 
 def test_the_pages_arm_file_loads(tmp_path):

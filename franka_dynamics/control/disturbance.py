@@ -70,7 +70,8 @@ CAUSES_OF_EXCESS = {
     'command-': 'no torque arrives, or nobody adds the g(q) that target {target} expects',
     'command': 'somebody else sends torques, too, or the joints have another order',
     'motion+': 'a payload or hand that nobody declared, something touches the arm, or other units',
-    'motion-': 'a load that is not there, a wrong gravity_vector, or efforts without gravity',
+    'motion-': 'a load that is not there, a wrong gravity_vector, or efforts that lack gravity or '
+    "are currents, as a UR's (let it publish joint states without efforts)",
     'sent+': 'a payload or hand that nobody declared, or nobody adds the g(q) that target '
     '{target} expects',
     'sent-': 'the receiver adds g(q), which target {target} takes for missing, a load is not '

@@ -628,6 +628,21 @@ def test_a_loop_holds_an_arm_that_moves_by_refused_settings(share, dq, state):
     assert script.core.state is state
 
 
+@pytest.mark.parametrize(
+    ('effort', 'state'),
+    [
+        pytest.param(0.3 * np.ones(7), State.SILENT, id='without gravity'),
+        pytest.param(GRAVITY / 11.0, State.SILENT, id='currents'),
+        pytest.param(None, State.RUNNING, id='none'),
+        pytest.param(GRAVITY, State.RUNNING, id='torques'),
+    ],
+)
+def test_efforts_that_lack_gravity_are_refused_and_none_is_taken(effort, state):
+    script = Script(Settings(target='fci'))
+    script.give(100, effort=effort)
+    assert script.core.state is state
+
+
 @pytest.mark.parametrize('then', [Stop.LET_GO, Stop.HOLD])
 def test_zero_torque_of_a_pause_lasts_beyond_another_stop(then):
     script = Script(MUJOCO, applied_when_silent=True).running()
