@@ -21,7 +21,7 @@ from itertools import count
 
 import numpy as np
 
-from .excitation_problem import ExcitationProblem, soft_min
+from .excitation_problem import ExcitationProblem, soft_min, start_advice
 from ..arrays import Array, ArrayLike
 from ..errors import IdentificationError, require_extra
 
@@ -131,11 +131,11 @@ def random_trajectory(
                 raise IdentificationError(
                     f'The start pose has {name} at {at:.4g}; a motion about it must start between '
                     f'{first:.4g} and {last:.4g}, which are its limits less a margin of '
-                    f'{margin:g}. Choose another with --start.'
+                    f'{margin:g}; {start_advice(problem)}.'
                 )
         raise IdentificationError(
-            'The start pose is too near to the table or to the arm itself; choose another with '
-            '--start, or smaller margins.'
+            'The start pose is too near to the table or to the arm itself, or its torques are too '
+            f'large; {start_advice(problem)}.'
         )
     coefficients = rng.standard_normal((problem.arm.n, 2 * HARMONIC_COUNT - 2))
     return scale_to_limits(problem, FourierTrajectory(start, period, coefficients), _SAMPLE_COUNT)

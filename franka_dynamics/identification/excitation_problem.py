@@ -19,7 +19,7 @@ import numpy as np
 from .options import ExcitationLimits
 from .prior import Prior
 from .torque_model import TorqueModel
-from ..arm import ArmDescription
+from ..arm import ArmDescription, JointKind
 from ..arrays import Array, ArrayLike, NDArray
 from ..dynamics.model import GRAVITY
 from ..dynamics.newton_euler import NewtonEulerModel
@@ -50,6 +50,8 @@ _MIN_SEGMENT_LENGTH_M = 0.03  # [m]; no segment joins frames that are nearer to 
 _FIRST_CHECKED_NEIGHBOUR = 3
 # Index of the first point that must be above the table: frame 3's origin.
 _FIRST_POINT_ABOVE_TABLE = 3
+# Number of random poses of which one is proposed as start.
+_START_CANDIDATE_COUNT = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,6 +183,35 @@ class ExcitationProblem:
         parts.append(heights_above_table(points, limits.table_height) - limits.table_margin)
         parts.append(link_clearances(points) - limits.clearance)
         return np.concatenate(parts, axis=-1)
+
+
+def start_advice(problem: ExcitationProblem) -> str:
+    """
+    Return text on what to do about a start pose at which limits are violated.
+
+    It proposes the random pose at rest that keeps the greatest margin to all limits.
+    """
+    poses = np.round(_in_one_turn(problem.arm), 2)
+    still = np.zeros_like(poses)
+    margins = problem.state_margins(poses, still, still).min(axis=-1)
+    best = int(margins.argmax())
+    if margins[best] <= 0.0:
+        return (
+            f'none of {_START_CANDIDATE_COUNT} random poses keeps the limits either: lower '
+            '--table, --clearance or --tool'
+        )
+    pose = ','.join(f'{one:g}' for one in poses[best] + 0.0)
+    return f'choose another, such as --start {pose}, or smaller margins'
+
+
+def _in_one_turn(arm: ArmDescription) -> Array:
+    """Return random poses (k, n) within limits, angles within half a turn where these allow it."""
+    drawn = sample_states(arm, _START_CANDIDATE_COUNT).q
+    turns = 2.0 * np.pi * np.round(drawn / (2.0 * np.pi))
+    revolute = [one.kind is JointKind.REVOLUTE for one in arm.joints]
+    wrapped = np.where(revolute, drawn - turns, drawn)
+    allowed = (wrapped >= arm.limit('lower')) & (wrapped <= arm.limit('upper'))
+    return np.where(allowed, wrapped, drawn)
 
 
 def information_matrix(problem: ExcitationProblem, motion: Motion) -> Array:

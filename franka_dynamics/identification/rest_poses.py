@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .excitation_problem import ExcitationProblem
+from .excitation_problem import ExcitationProblem, start_advice
 from .options import DEFAULT_REST_POSES, ExcitationLimits, MAX_REST_POSES, MIN_REST_POSES
 from ..arm import ArmDescription, LinkInertia
 from ..arrays import Array, ArrayLike
@@ -94,11 +94,12 @@ def plan_rest_poses(
     if arm.rated_load is not None and arm.rated_load > arm.carried_mass:
         rest = arm.rated_load - arm.carried_mass
         loaded = arm.with_payload(LinkInertia.from_center_of_mass(rest, np.zeros(3), np.zeros(6)))
-    space = _Space(ExcitationProblem(loaded, limits, gravity))
+    problem = ExcitationProblem(loaded, limits, gravity)
+    space = _Space(problem)
     if not space.is_free(first[None]):
         raise IdentificationError(
-            'The start pose is beyond a limit, or too near to the table or to the arm itself; '
-            'choose another with --start, or smaller margins.'
+            'The start pose is beyond a limit, too near to the table or to the arm itself, or its '
+            f'torques are too large; {start_advice(problem)}.'
         )
     candidates = _reachable_poses(space, arm, first)
     if len(candidates) < pose_count:

@@ -97,7 +97,7 @@ def recording_from_arrays(
             f'rows are {period:g} s apart; stamps in ms are --stamp-unit ms',
         )
     found = Recording(source, topic, names, stamp_ns, position, velocity, torque, remarks)
-    advice = 'drop repeated rows, or give the rate instead of the stamp column'
+    advice = 'delete such rows from the file, or give the rate instead of the stamp column'
     require_valid_rows(found, source, (), advice)
     if dq is None:
         found = replace(found, dq=np.asarray(np.gradient(position, found.time, axis=0)))
@@ -278,6 +278,16 @@ def _episode_mask(
     return begins == episode
 
 
+def _negative_stamp_fix(times: Array) -> str:
+    """Return advice on stamps [s] of which some are not finite or below zero."""
+    if np.isfinite(times).all() and (np.diff(times) > 0.0).all():
+        return 'the clock begins below 0: subtract the first stamp from all'
+    return (
+        'delete these rows and torn ones beside them from the file, or, if all other columns are '
+        'right there, give the rate of the rows (--log-rate) in place of --stamp'
+    )
+
+
 def _stamps_ns(
     row_count: int, stamps: ArrayLike | None, rate_hz: float | None, source: str
 ) -> NDArray[np.int64]:
@@ -296,7 +306,8 @@ def _stamps_ns(
     bad = np.flatnonzero(~np.isfinite(times) | (times < 0.0))
     if len(bad):
         raise RecordingError(
-            f'{source}, row {bad[0] + 1}: the stamp is {times[bad[0]]}, not a time from 0 on.'
+            f'{source}, row {bad[0] + 1}: the stamp is {times[bad[0]]:g}, not a time from 0 on, '
+            f'as are {len(bad)} of {row_count}; {_negative_stamp_fix(times)}.'
         )
     if times.max(initial=0.0) >= _MAX_STAMP_S:
         raise RecordingError(

@@ -149,6 +149,11 @@ def read_trajectory_file(path: Path, lead_in_s: float = 0.0) -> JointTrajectory:
         )
     try:
         content = read_mapping(path, format_hint=_FORMAT_HINT)
+        if 'joints' in content and 'points' not in content:
+            plan = f'franka-dynamics identify plan --arm {path} --output motion.yaml'
+            raise errors.DescriptionError(
+                f'{path} is an arm file, not a motion; `{plan}` writes a motion of this arm.'
+            )
         points = content['points']
         since = [point['time_from_start'] for point in points]
         times = [lead_in_s + time.get('sec', 0) + 1e-9 * time.get('nanosec', 0) for time in since]
@@ -168,6 +173,8 @@ def read_trajectory_file(path: Path, lead_in_s: float = 0.0) -> JointTrajectory:
         AssertionError,
     ) as why:
         text = ' '.join(repr(why).split())[:120]
+        if isinstance(why, KeyError):
+            text = f'it has no {why.args[0]}'
         raise errors.SettingsError(f'{path}: {_FORMAT_HINT} ({text}).') from why
     return message
 

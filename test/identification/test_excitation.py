@@ -3,6 +3,7 @@
 """Excitations, shipped ones too, keep limits and beat random ones; distances of links."""
 
 from dataclasses import replace
+import re
 
 import numpy as np
 import pinocchio as pin
@@ -129,6 +130,16 @@ def test_a_parameter_too_small_to_matter_makes_no_torque():
 def test_a_start_beyond_a_limit_is_refused(limit):
     with refuses(IdentificationError, 'start pose'):
         optimise_excitation(ExcitationProblem(FER, ExcitationLimits(**{limit: 1.0})), FER.home)
+
+
+def test_a_refused_start_comes_with_one_that_works():
+    problem = ExcitationProblem(FER, ExcitationLimits(table_height=0.4))
+    with pytest.raises(IdentificationError) as refused:
+        optimise_excitation(problem, FER.home, draws=1, iterations=1)
+    (proposed,) = re.findall(r'--start ([-\d.,]+[\d])', str(refused.value))
+    start = np.array([float(one) for one in proposed.split(',')])
+    found = optimise_excitation(problem, start, draws=1, iterations=1)
+    np.testing.assert_array_equal(found.trajectory.start_position, start)
 
 
 def test_a_search_without_draws_is_refused():

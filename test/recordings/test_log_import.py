@@ -338,6 +338,8 @@ NO_NUMBERS = ('text', [[1.0, 2.0], [3.0]], {'a': 1.0}, [1j] * 7)
 SCALES = partial(effort_scales, n=7)
 MEASURED = {'q': Q, 'dq': DQ, 'effort': EFFORT}
 RECORDING = partial(recording_from_arrays, **MEASURED, joint_names=NAMES, stamp=TIME)
+# A logger tore the second row, so that another value is in the place of the stamp.
+TORN = np.where(np.arange(ROWS) == 1, -0.1231, TIME)
 
 
 @pytest.mark.parametrize(
@@ -346,6 +348,8 @@ RECORDING = partial(recording_from_arrays, **MEASURED, joint_names=NAMES, stamp=
         (ColumnMap, {'position_unit': 'ft'}, ("'ft'", 'rad, deg')),
         (RECORDING, {'stamp': 1e9 * TIME + 1.7e18}, ('unit',)),
         (RECORDING, {'stamp': TIME + 3.85e9}, ('1970',)),  # from 1904 on
+        (RECORDING, {'stamp': TIME - TIME[-1]}, ('row 1', 'subtract the first')),
+        (RECORDING, {'stamp': TORN}, ('row 2', '1 of 50', 'delete', '--log-rate')),
         (RECORDING, {'stamp': TIME[:-1]}, ('stamp', '(49,)', '(50,)')),
         (RECORDING, {'dq': None, 'stamp': 0.0 * TIME}, ('row 2', 'stamp 0.0')),
         (RECORDING, {'q': Q[:, :6]}, ('position', '(50, 6)', '(rows, 7)')),
@@ -407,7 +411,7 @@ def test_rows_of_zeros_behind_a_log_are_no_episodes(tmp_path, junk):
     path = tmp_path / 'filled.npz'
     filled = {name: np.concatenate([rows, 0.0 * rows[:junk]]) for name, rows in DATA.items()}
     np.savez(path, **filled)
-    with refuses(RecordingError, f'row {ROWS + 1}', 'drop'):
+    with refuses(RecordingError, f'row {ROWS + 1}', 'delete'):
         import_log(path, ARRAYS, NAMES)
 
 

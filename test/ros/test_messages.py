@@ -331,6 +331,7 @@ REFUSED = {
 FILES = [
     ('hello', FORM),
     ('points: [{}]\njoint_names: [a]', FORM),
+    ('joints: [{name: a}]\nname: arm', 'motion.yaml is an arm file'),
     ('points: []\njoint_names: [a]', 'no points'),
     (
         'points: [{positions: [0], time_from_start: {sec: .inf}}]\njoint_names: [a]',
