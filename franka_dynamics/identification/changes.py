@@ -21,7 +21,13 @@ from . import least_squares
 from .faults import CRITICAL_T_VALUE, Diagnosis, Fault, MIN_HARMFUL_ERROR_RATIO, sure_share
 from .faults.checks import Changed
 from .faults.torques import ConstantForce, EffortGain, EffortOffset, UndeclaredLoad
-from .least_squares import FOLD_COUNT, GramStack, residual_weights
+from .least_squares import (
+    FOLD_COUNT,
+    GramStack,
+    identified_theta,
+    residual_weights,
+    TORQUE_COLUMN,
+)
 from .options import DEFAULT_PRIOR_PRECISION
 from .prior import Prior
 from ..arrays import Array
@@ -72,32 +78,35 @@ class _Parts:
     A recording's parts as Gram matrices of the model's columns, those of changes, and the torque.
 
     The columns of changes are those of each joint's gain and offset, and of what all joints share.
+    A gain of all efforts and a load that are constant are among the model's, as in each
+    cross-validation: they would look like changes otherwise. `p` is the number of the model's.
     """
 
     def __init__(self, grams: GramStack, prior: Prior) -> None:
         """Take the columns of the model and of changes from `grams`, with a fold for each part."""
-        self.p = len(prior.std)
         joints = range(prior.model.n)
-        faults: dict[tuple[int, ...], list[Fault]] = {
-            (): [EffortGain(), UndeclaredLoad(), ConstantForce()]
-        }
+        constant = [EffortGain(), UndeclaredLoad()]
+        faults: dict[tuple[int, ...], list[Fault]] = {(): [*constant, ConstantForce()]}
         faults |= {(k,): [EffortGain((k,)), EffortOffset((k,))] for k in joints}
         names = {
             of: [name for one in own for name in one.column_names] for of, own in faults.items()
         }
         every = [name for own in names.values() for name in own]
+        given = [*range(sum(len(one.column_names) for one in constant))]
+        parameters = [*range(len(prior.std))]
+        self.p = len(parameters) + len(given)
         self.columns = {
             of: [self.p + every.index(one) for one in own] for of, own in names.items()
         }
         self.offsets = [self.columns[(k,)][-1] - self.p for k in joints]
-        changes = grams.column_indices(every)
-        columns = [*range(self.p), *changes, grams.matrices.shape[-1] - 1]
+        self.grams = grams
+        self.prior = prior
+        self.change_columns = changes = grams.column_indices(every)
+        columns = [*parameters, *(changes[k] for k in given), *changes, TORQUE_COLUMN]
         self.matrices = grams.matrices[..., columns, :][..., columns]
         self.counts = grams.sample_counts
         self.units = np.array(TorqueErrorUnit.for_arm(prior.reference).factors) ** 2
-        common = least_squares.common_noise(grams, prior, DEFAULT_PRIOR_PRECISION)
-        theta = least_squares.fit_theta(grams, prior, DEFAULT_PRIOR_PRECISION, common)
-        self.arm_weights = residual_weights(common)
+        theta = identified_theta(grams, prior)
         self.weights = residual_weights(least_squares.joint_noise(grams, theta))
         known, pull = prior.information(DEFAULT_PRIOR_PRECISION)
         largest = np.maximum(grams.max_torque, least_squares.min_noise(grams))
@@ -107,9 +116,9 @@ class _Parts:
         is_gain = [name.startswith(EffortGain.kind) for name in every]
         spread[is_gain] = _GAIN_STD
         self.change_count = len(changes)
-        self.information = np.diag([*np.zeros(self.p), *spread**-2.0])
-        self.information[: self.p, : self.p] = known
-        self.pull = np.append(pull, np.zeros(len(changes)))
+        self.information = np.diag([*np.zeros(len(known)), *spread[given] ** -2.0, *spread**-2.0])
+        self.information[np.ix_(parameters, parameters)] = known
+        self.pull = np.append(pull, np.zeros(len(given) + len(changes)))
 
     def with_shares(self, shares: Array) -> Array:
         """Return matrices (parts, n, c, c), each part's changes times `shares` (parts, k)."""
@@ -176,21 +185,17 @@ class _Parts:
 
     def effects_of_undoing(self, change: _Change, size: Array) -> Array:
         """Return the effects (2,) of a change, undone as if its begin or its end were right."""
-        own = [*range(self.p)]
         effects = []
         for end in (0.0, 1.0):
             shares = np.repeat(change.profile[:, None] - end, self.change_count, axis=1)
             shares[:, self.offsets] -= shares[:, self.offsets].mean(axis=0)
-            matrices = self.with_shares(shares).sum(axis=0)
-            gram = np.einsum('j,jab->ab', self.arm_weights, matrices)
-            recorded = self.fit(gram, own)
-            undone = gram.copy()
-            undone[:, -1] += gram[:, self.p : -1] @ size
-            fitted = self.fit(undone, own)
-            recorded[self.p : -1] = fitted[self.p : -1] = size
-            both = recorded, fitted
-            squares = (np.einsum('jab,a,b->j', matrices, one, one) for one in both)
-            effects.append(np.divide(*(one @ self.units for one in squares)))
+            efforts = np.zeros((_PART_COUNT, 1, self.grams.matrices.shape[-1]))
+            efforts[..., self.change_columns] = (shares * size)[:, None]
+            efforts[..., TORQUE_COLUMN] = 1.0
+            undone = self.grams.with_efforts(efforts)
+            arms = (identified_theta(one, self.prior) for one in (self.grams, undone))
+            with_it, without = (undone.squared_residuals(one) @ self.units for one in arms)
+            effects.append(with_it / without)
         return np.sqrt(effects)
 
 

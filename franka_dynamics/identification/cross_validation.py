@@ -81,7 +81,7 @@ class CrossValidation:
         used = np.flatnonzero(grams.sample_counts)  # folds with samples
         self.fold_matrices = grams.matrices[used]
         self.sample_counts = grams.sample_counts[used]
-        common = noise = least_squares.common_noise(grams, prior, precision)
+        noise = least_squares.common_noise(grams, prior, precision)
         for _ in range(2):
             theta = least_squares.fit_theta(grams, prior, precision, noise)
             noise = least_squares.joint_noise(grams, theta)
@@ -92,9 +92,6 @@ class CrossValidation:
         of_prior = _FAULT_PRIOR_PRECISION * np.eye(len(whole))
         of_prior[own, own], of_prior[own, TORQUE_COLUMN] = prior.information(precision)
         self.normal_equations = of_prior + np.stack([*without_fold, whole])
-        # With the weights with which the arm is identified: one noise level for all joints.
-        self._arm_weights = least_squares.residual_weights(common)
-        self._arm_equations = of_prior[own] + grams.gram_matrix(self._arm_weights)[own]
         offsets = EffortOffset.for_joint_count(prior.model.n)
         self.given_faults = given_faults or (EffortGain(), UndeclaredLoad(), *offsets)
 
@@ -152,6 +149,11 @@ class CrossValidation:
         """Fits of faults with masses as near the starting set's as the torques say."""
         return FitsNearMasses(self.grams, self.prior)
 
+    @cached_property
+    def _identified(self) -> Array:
+        """Parameters of the arm that is identified from the recordings as they are, (p,)."""
+        return least_squares.identified_theta(self.grams, self.prior)
+
     def effect(self, fault: Fault, coefficients: Array) -> float:
         """
         Return E of the arm identified with a fault, relative to E of the one without it.
@@ -159,32 +161,30 @@ class CrossValidation:
         Both arms are identified as users do, the second from the recordings with the fault undone,
         on which both E are. `coefficients` (k,) of the fault's columns are its size.
         """
-        whole = self.grams.total_matrices
-        own = slice(self.parameter_count)
         columns = self.grams.column_indices(fault.column_names)
 
-        def undone_effort(size: Array) -> Array:
-            """Return the coefficients (n, c) of the columns in efforts without the fault."""
-            undone = np.zeros(whole.shape[:2])
-            undone[:, TORQUE_COLUMN], undone[:, columns] = fault.undoing(size, len(whole))
-            return undone
+        def undone_grams(size: Array) -> GramStack:
+            """Return the Gram matrices of efforts from which a fault of `size` (k,) is undone."""
+            undone = np.zeros(self.grams.total_matrices.shape[:2])
+            undone[:, TORQUE_COLUMN], undone[:, columns] = fault.undoing(size, len(undone))
+            return self.grams.with_efforts(undone)
 
-        def error(undone: Array, theta: Array) -> float:
+        def error(grams: GramStack, theta: Array) -> float:
             """Return the square of E of an arm's parameters on efforts without the fault."""
-            residual = undone.copy()
-            residual[:, own] -= theta
-            squares = self.grams.sum_of_squares(residual) / self.grams.sample_count
+            squares = grams.squared_residuals(theta) / grams.sample_count
             return float(np.maximum(squares, self.min_residual**2) @ self.unit_factors**2)
 
-        undone = undone_effort(coefficients)
-        change = undone_effort(coefficients)
-        change[:, TORQUE_COLUMN] -= 1.0
-        equations = self._arm_equations[:, own]
-        right = self._arm_equations[:, TORQUE_COLUMN]
-        moved = right + np.einsum('j,jab,jb->a', self._arm_weights, whole[:, own], change)
-        with_it, without = np.linalg.solve(equations, np.stack([right, moved], axis=1)).T
-        seen = undone_effort(fault.at_real_states(coefficients))
-        return float(np.sqrt(error(seen, with_it) / error(undone, without)))
+        undone = undone_grams(coefficients)
+        seen = undone_grams(fault.at_real_states(coefficients))
+        without = least_squares.identified_theta(undone, self.prior)
+        return float(np.sqrt(error(seen, self._identified) / error(undone, without)))
+
+    @property
+    def residuals_and_efforts(self) -> tuple[Array, Array]:
+        """Mean squares of joints' residuals on left-out folds and efforts, in the unit of E."""
+        efforts = self.grams.squared_residuals(np.zeros(0)) / self.grams.sample_count
+        residuals = self.baseline.squared_residuals.mean(axis=0)
+        return residuals * self.unit_factors**2, efforts * self.unit_factors**2
 
     def relative_to_effort(self, error: float) -> float:
         """Return a torque error E divided by the rms effort of the recordings."""
@@ -358,7 +358,9 @@ class FoldFits:
         share = sure_share(likely, covariance)
         if self.fault.value_is_from_torques:
             gain, *found = self._rigid_torque_coefficients.values()
-            likely = np.array(found) / (1.0 + gain)
+            gravity = self.system.prior.model.gravity
+            found = np.array(found) / (1.0 + gain)
+            likely = self.fault.possible_coefficients(found, gravity)
         return likely, share
 
     def is_significant(self) -> bool:
@@ -378,12 +380,34 @@ class FoldFits:
         """
         Return whether it is significant, has an effect, and holds at fixed inertias or is sure.
 
-        One that does not agree with the starting set's inertias needs twice the evidence: of sound
-        logs the largest is 28, a Rokae xMate's.
+        One that does not agree with the starting set's inertias needs twice the evidence (of sound
+        logs the largest is 28, a Rokae xMate's), unless left-out folds are predicted better by the
+        factor of an effect.
         """
         if self.is_harmless() or not self.is_significant():
             return False
-        return self.holds_at_fixed_inertias() or self.log_bayes_factor > 2.0 * MIN_LOG_BAYES_FACTOR
+        if self.holds_at_fixed_inertias() or self.improvement() > MIN_HARMFUL_ERROR_RATIO:
+            return True
+        return self.log_bayes_factor > 2.0 * MIN_LOG_BAYES_FACTOR
+
+    def asks(self) -> bool:
+        """
+        Return whether the user is asked about the fault if recordings are sound.
+
+        That is one which likely has an effect and is significant or halfway to an effect on
+        left-out folds, or a significant one of all joints whose size shows.
+        """
+        if not self.counts_as_fault() or not self.is_better():
+            return False
+        if self.likely_effect > MIN_HARMFUL_ERROR_RATIO:
+            return self.is_significant() or self.improvement() ** 2 > MIN_HARMFUL_ERROR_RATIO
+        of_all = self.fault.asks_if_harmless and not self.fault.joints
+        return of_all and self.is_significant() and self.holds_at_fixed_inertias()
+
+    def improvement(self, other: 'FoldFits | None' = None) -> float:
+        """Return E on left-out folds of `other`, or else without the fault, relative to own E."""
+        before = self.system.baseline if other is None else other
+        return before.test_error() / self.test_error()
 
     def is_harmless(self) -> bool:
         """Return whether the fault need not raise the identified arm's error E by 40 %."""

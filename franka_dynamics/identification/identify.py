@@ -31,7 +31,7 @@ from .least_squares import fit_theta, GramStack, rms_residuals
 from .load_friction import losses_are_possible, predicts_left_out_parts
 from .options import IdentificationOptions
 from .prior import Prior
-from .results import Estimate, Identification, Improvement, mass_ratios, UsedRecordings
+from .results import Estimate, Identification, Improvement, UsedRecordings
 from .summary import as_recordings, labels_of, RecordingLike, RecordingSummary
 from .torque_deviation import with_torque_deviations
 from .torque_model import TorqueModel
@@ -155,11 +155,7 @@ def identify(
 
         # Stage 6: judge.
         verdict = judge_recordings(
-            total_grams,
-            start_prior,
-            published_priors if published else (),
-            used,
-            mass_ratios(arm, start),
+            total_grams, start_prior, published_priors if published else (), used
         )
         verdict = with_gravity_refitted(
             verdict, lambda gravity: _verdict_by(model.with_gravity(gravity), summaries)

@@ -192,6 +192,20 @@ class GramStack:
             self, matrices=self.matrices[folds], sample_counts=self.sample_counts[folds]
         )
 
+    def with_efforts(self, coefficients: Array) -> 'GramStack':
+        """
+        Return the matrices with other efforts: columns times `coefficients`.
+
+        Those are (n, c), of each joint, or (folds, n, c) or (folds, 1, c).
+        """
+        matrices = self.matrices.copy()
+        own = np.broadcast_to(coefficients, matrices.shape[:3])
+        products = np.einsum('kjab,kjb->kja', matrices, own)
+        matrices[..., TORQUE_COLUMN, :] = matrices[..., TORQUE_COLUMN] = products
+        squares = np.einsum('kja,kja->kj', own, products)
+        matrices[..., TORQUE_COLUMN, TORQUE_COLUMN] = squares
+        return replace(self, matrices=matrices)
+
     @property
     def sample_count(self) -> int:
         """The number of samples of all folds."""
@@ -253,6 +267,12 @@ def fit_theta(
     """
     weights = residual_weights(prior.expected_residual if noise_std is None else noise_std)
     return fit_theta_to_gram(grams.gram_matrix(weights), prior, precision)
+
+
+def identified_theta(grams: GramStack, prior: Prior) -> Array:
+    """Return the parameters (p,) of an arm as it is identified, physical constraints aside."""
+    noise = common_noise(grams, prior, DEFAULT_PRIOR_PRECISION)
+    return fit_theta(grams, prior, DEFAULT_PRIOR_PRECISION, noise)
 
 
 def fit_theta_to_gram(gram: Array, prior: Prior, precision: float) -> Array:

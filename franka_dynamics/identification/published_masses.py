@@ -9,8 +9,8 @@ masses alone tell them apart, within what a real arm differs from these. (A turn
 gravity has no column at all.) What is left open of single parameters:
 `least_squares.std_to_prior_ratios`.
 
-A reversed axis, a zero off by quarter turns and exchanged columns are far from the recording, and
-other masses may explain them well. They are tried by fits with corrected states. What tells them
+A reversed axis and exchanged columns are far from the recording, and other masses may explain
+them well. They are tried by fits with corrected states. What tells them
 is the log evidence (`prior.log_evidence`): the right states need masses like the published ones.
 """
 
@@ -234,16 +234,14 @@ def corrected_state_grams(
     chosen_share = len(chosen) / len(motion)
     friction_columns = model.friction_columns(motion)[is_chosen]  # (samples, n, terms of a joint)
     weights = np.stack([least_squares.residual_weights(noise_std), unit_factors**2])  # (2, n)
-    no_fault = np.eye(n), np.zeros(n), np.eye(n)
+    no_fault = np.eye(n), np.eye(n)
     grams = []
-    for state_map, position_error, torque_map in (
+    for state_map, torque_map in (
         no_fault,
         *(fault.state_and_torque_maps(n) for fault in possible_state_faults(n)),
     ):
         real_columns = model.base.regressor(
-            (chosen.q - position_error) @ state_map,
-            chosen.dq @ state_map,
-            chosen.ddq @ state_map,
+            chosen.q @ state_map, chosen.dq @ state_map, chosen.ddq @ state_map
         )
         model_columns = model.regressor(torque_map @ real_columns, friction_columns)
         rows = np.concatenate([model_columns, chosen.effort[..., None]], axis=-1)
@@ -276,7 +274,7 @@ class StateFaultFit(NamedTuple):
         return Diagnosis(
             self.fault.kind,
             self.fault.joints,
-            self.fault.known_values,
+            (1.0,),
             error_before=self.error_before,
             error_after=self.error_after,
             rival_error=rival.error_after if rival else self.error_before,
@@ -292,7 +290,7 @@ def state_fault_fits(grams: Array, sample_count: int, prior: Prior) -> list[Stat
     `corrected_state_grams`, of `sample_count` samples.
     """
     weighted_grams, error_grams = grams
-    recorded_theta = fit_theta_to_gram(weighted_grams[0], prior, DEFAULT_PRIOR_PRECISION)
+    recorded_theta = _identified_theta(error_grams[0], weighted_grams[0], sample_count, prior)
     recorded_error = _torque_error(error_grams[0], recorded_theta, sample_count)
     recorded_evidence = _log_evidence_of(weighted_grams[0], prior)
 
@@ -300,7 +298,7 @@ def state_fault_fits(grams: Array, sample_count: int, prior: Prior) -> list[Stat
         """Yield likelier fits for faults that raise E by over 40 % if `harmful`, else others."""
         state_faults = possible_state_faults(prior.model.n)
         for fault, weighted, unweighted in zip(state_faults, weighted_grams[1:], error_grams[1:]):
-            corrected_theta = fit_theta_to_gram(weighted, prior, DEFAULT_PRIOR_PRECISION)
+            corrected_theta = _identified_theta(unweighted, weighted, sample_count, prior)
             corrected_error = _torque_error(unweighted, corrected_theta, sample_count)
             error_growth = (
                 _torque_error(unweighted, recorded_theta, sample_count) / corrected_error
@@ -322,6 +320,20 @@ def state_fault_fits(grams: Array, sample_count: int, prior: Prior) -> list[Stat
         return []
     fits = [*harmful_fits, *likelier_fits(harmful=False)]
     return sorted(fits, key=lambda fit: -fit.log_bayes_factor)
+
+
+def _identified_theta(
+    error_gram: Array, weighted_gram: Array, sample_count: int, prior: Prior
+) -> Array:
+    """
+    Return parameters of the arm that is identified, (p,), with one noise level for all joints.
+
+    `error_gram` is in the unit of E; a fit to the same samples by `weighted_gram` gives the level.
+    """
+    first_theta = fit_theta_to_gram(weighted_gram, prior, DEFAULT_PRIOR_PRECISION)
+    noise_std = _torque_error(error_gram, first_theta, sample_count) / np.sqrt(prior.model.n)
+    weight = least_squares.residual_weights(noise_std)
+    return fit_theta_to_gram(weight * error_gram, prior, DEFAULT_PRIOR_PRECISION)
 
 
 def _torque_error(gram: Array, theta: Array, sample_count: int) -> float:

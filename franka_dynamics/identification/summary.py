@@ -41,8 +41,6 @@ from ..recordings.replay import TorqueErrorUnit
 
 _MAX_BAG_WARNING_COUNT = 10  # of one bag
 _MAX_CONTACT_SEARCHES = 3  # in which touched seconds are looked for
-# A tenth of a shorter recording, which would be predicted by the others, shows too little.
-_MIN_CHANGED_DURATION_S = 10.0
 # Less motion, in all recordings, shows too little: halves of 12 s of a real FER's motion predict
 # each other. A log of ten seconds has a little less, with a rest or a late begin.
 MIN_MOTION_DURATION_S = 9.5
@@ -276,7 +274,7 @@ def summarise_motion(motion: Motion, model: TorqueModel, note: RecordingNote) ->
     unit_factors = np.array(TorqueErrorUnit.for_arm(model.arm).factors)
     contact, untouched = _harmful_contact(moving, prior, grams, theta, note.name)
     change = None
-    if len(untouched) >= _MIN_CHANGED_DURATION_S * motion.options.rate:
+    if len(untouched) >= MIN_MOTION_DURATION_S * motion.options.rate:
         change = find_change(untouched, prior, note.name)
     return RecordingSummary(
         note,

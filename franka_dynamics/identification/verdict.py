@@ -16,7 +16,7 @@ significantly better than any other fault, and has about its size beside the sta
 inertias. If none is named, but one matters, the joints where it shows are suspected. A significant
 fault of all joints with a smaller effect is only asked about.
 
-Faults without columns (an axis the other way, a zero off by quarter turns, exchanged columns) are
+Faults without columns (an axis the other way, exchanged columns) are
 tried by fits at corrected states (`published_masses`), and compared with others by log evidence.
 Contacts are judged alike: by the arm that is identified without the seconds that they last; what
 changes in a recording, by the arm of one side (`changes`).
@@ -65,7 +65,6 @@ from .torque_model import MAX_OFFSET_STD_COUNT, TorqueModel
 from .. import former_names
 from ..arm import ArmDescription
 from ..arm.friction import grows_with_load
-from ..arrays import Array
 from ..recordings.options import SignalOptions
 from ..recordings.plausibility import (
     fatal_faults,
@@ -151,27 +150,30 @@ def diagnose_fits(
     first = state_fits[0] if state_fits else None
     # A fault of all of a recording also looks like a change in it: that is named only if it
     # explains much more.
-    constant = [fit.diagnosis() for fit in doubtful[:1]]
-    constant += [first.diagnosis()] if first else []
-    least = MIN_HARMFUL_ERROR_RATIO * max(map(_improvement, constant)) if constant else 1.0
-    if any(_improvement(one) > least for one in changes):
+    constant = doubtful[:1]
+    if changes and not constant:
+        possible = (fit for fit in tried if fit.counts_as_fault() and fit.is_better())
+        constant = [fit for fit in possible if not fit.is_harmless()][:1]
+    rivals = [fit.diagnosis() for fit in constant] + ([first.diagnosis()] if first else [])
+    least = MIN_HARMFUL_ERROR_RATIO * max(map(_improvement, rivals)) if rivals else 1.0
+    joints = {joint for one in (*changes, *rivals) for joint in one.joints}
+    if any(_improvement(one) > least for one in changes) or (changes and not joints):
         return RecordingVerdict(tuple(changes)), fits
     likely = [fit.fault for fit in doubtful[:1]]
-    # A harmless fault of another joint is a rival as well. One of the same joint is how a fault of
-    # the states looks nearby, as a zero off by a little does beside one off by a quarter turn.
-    if harmless is not None and first and harmless.fault.joints != first.fault.joints:
+    if harmless is not None and first:  # is a rival as well
         likely.append(harmless.fault)
     least = DEFAULT_PRIOR_PRECISION
     evidence = max((fits.log_bayes_factor(fault, least) for fault in likely), default=-np.inf)
     least = max(evidence, _MIN_CLEAR_LOG_BAYES_FACTOR)
     if first and first.error_growth > MIN_HARMFUL_ERROR_RATIO and first.log_bayes_factor > least:
-        # Half a turn of the second joint hardly differs from a base that hangs, an axis the other
-        # way from an effort of the other sign: neither is named then.
-        hangs = bool(doubtful) and doubtful[0].fault.kind == WrongGravity.kind
+        # An axis the other way hardly differs from an effort of the other sign: neither is named
+        # then.
         gains = (one for one in doubtful if one.fault == EffortGain(first.fault.joints))
-        ambiguous = hangs or any(one.reported_values[0] < 0.0 for one in gains)
+        ambiguous = any(one.reported_values[0] < 0.0 for one in gains)
         return _state_fault_verdict(state_fits, evidence, ambiguous), fits
-    return _fault_verdict(fits, tried, doubtful) if doubtful else RecordingVerdict(), fits
+    if doubtful:
+        return _fault_verdict(fits, tried, doubtful), fits
+    return RecordingVerdict(suspected_joints=tuple(sorted(joints)) if changes else ()), fits
 
 
 def _state_fault_verdict(
@@ -209,6 +211,8 @@ def _fault_verdict(
     if named.holds_at_fixed_inertias():
         if second is None or best.is_better(second):
             return RecordingVerdict((named.diagnosis(second),))
+        if best.improvement(second) > MIN_HARMFUL_ERROR_RATIO:
+            return RecordingVerdict((best.diagnosis(second),))
         if {best.fault.kind, second.fault.kind} == {
             ConstantForce.kind,
             WrongGravity.kind,
@@ -272,7 +276,6 @@ def judge_recordings(
     prior: Prior,
     published: Sequence[Prior],
     summaries: Sequence[RecordingSummary],
-    mass_ratios: Array | None = None,
 ) -> RecordingVerdict:
     """
     Return the verdict on recordings, with a named fault, suspected joints or questions, if any.
@@ -280,8 +283,7 @@ def judge_recordings(
     `prior` is about the starting set, `published` are about published sets, of which those with
     its hand count: a set with a hand hides a load of its mass. Of several the one with the
     narrowest range of a factor counts, which agrees best with the torques. `summaries` are
-    those of the recordings, `grams` the sum of all their matrices, `mass_ratios` (n,) those of
-    an identified arm's masses to those of the starting set.
+    those of the recordings, `grams` the sum of all their matrices.
     """
     corrected_grams, counts = zip(*(one.corrected_state_grams for one in summaries))
     corrected = state_fault_fits(np.sum(corrected_grams, axis=0), sum(counts), prior)
@@ -307,19 +309,17 @@ def judge_recordings(
         # Ranges by masses hold only where the model fits.
         yield fault_checks.unexplained_efforts(fits.relative_to_effort(fits.baseline.test_error()))
         if narrowest is not None and near is not None:
-            wrong = fault_checks.wrong_unit_or_sign(narrowest.scale_range)
+            wrong = fault_checks.wrong_factor(narrowest.scale_range)
             # Such a factor is named only if the arm, with it, explains the efforts.
             if wrong:
                 error = near.torque_error(EffortGain())
                 yield fault_checks.unexplained_efforts(fits.relative_to_effort(error))
             yield wrong
-            yield fault_checks.unmeasured_efforts(narrowest.scale_range, bool(suspected))
-        # Last, because wrong efforts of any cause also make friction and masses look wrong.
+        # Last, because wrong efforts of any cause also make friction look wrong.
         if not suspected:
             yield fault_checks.negative_friction(
                 prior.model, fits.baseline.fold_thetas, fits.baseline.squared_residuals
             )
-            yield fault_checks.masses_at_bound(mass_ratios)
 
     causes = next((tuple(one) for one in check_diagnoses() if one), ())
     questions = () if suspected or causes else tuple(_questions_to_user(fits))
@@ -343,9 +343,8 @@ def _questions_to_user(fits: CrossValidation) -> Iterator[Diagnosis]:
     yield from (one for one in fits.questions if not one.joints)
     baseline = fits.baseline
     every = possible_faults(fits.prior.model.n)
-    of_all = fits.fits_with_each([one for one in every if one.asks_if_harmless and not one.joints])
-    harmless = (fit for fit in of_all if fit.is_harmless() and fit.is_significant())
-    yield from [fit.question() for fit in harmless if fit.holds_at_fixed_inertias()][:1]
+    yield from fault_checks.unexplained_joints(*fits.residuals_and_efforts)
+    yield from [fit.question() for fit in fits.fits_with_each(every) if fit.asks()][:1]
     for fault in every:
         if fault.kind == EffortOffset.kind:
             (column,) = fits.grams.column_indices(fault.column_names)

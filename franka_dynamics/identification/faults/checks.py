@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .fault import Diagnosis, Fault
+from .fault import Diagnosis, Fault, MIN_HARMFUL_ERROR_RATIO
 from .torques import EffortGain
-from ..options import MAX_MASS_RATIO
 from ..torque_model import COULOMB_SYMBOL, SLIP_SYMBOL, TorqueModel
 from ...arrays import Array, NDArray
 from ...recordings.preprocessing import Motion
@@ -20,9 +19,6 @@ _MIN_MOVING_SPEED_RAD_S = 0.02
 _MIN_CONTACT_TO_USUAL_RMS = 3.0
 # Largest share of such seconds: if there are more, they are not contacts.
 _MAX_CONTACT_FRACTION = 0.25
-# A mass is at its bound within this ratio: the solver stops before it.
-_MIN_LOG_MASS_RATIO_TO_BOUND = 0.98
-_MIN_LINKS_AT_BOUND = 2  # of sound logs none has so many
 # All efforts more than so many times the torques, or as much smaller, are in another unit: the
 # masses of no arm are so far off.
 _MAX_EFFORT_FACTOR = 2.0
@@ -30,6 +26,9 @@ _MAX_EFFORT_FACTOR = 2.0
 # 15 %. Of two joints exchanged with all their columns it is 12 to 99 %, unless both hardly bear a
 # load.
 _MAX_ERROR_TO_RMS = 0.2
+# Nothing is explained of a joint whose residual is more than this share of its effort: at most 0.6
+# of two sound logs of FERs, in rows that come in bursts of five.
+_MAX_UNEXPLAINED_TO_EFFORT = 0.9
 
 
 class Contact(Fault):
@@ -85,18 +84,6 @@ class NegativeFriction(Fault):
     )
 
 
-class MassesAtBound(Fault):
-    """Fitted link masses at a bound of the fit, with ratios to the starting masses as values."""
-
-    kind = 'heavy'
-    joint_counts = ()
-    message = (
-        'The fit makes links as heavy, or as light, as it may ({0:.2g} times ...): efforts are no '
-        'measured torques (external ones, commands, other units), or this is another arm. Record '
-        'measured torques, or take another --set.'
-    )
-
-
 class UnmeasuredMasses(Fault):
     """Masses of the starting set that nobody has measured, which efforts cannot be judged by."""
 
@@ -127,9 +114,10 @@ class UnexplainedEfforts(Fault):
     kind = 'unexplained'
     joint_counts = ()
     message = (
-        'The model explains too little: E on left-out parts is {0:.0%} of the efforts. Are the '
-        "columns in the order of the arm's joints, is this the arm, are these measured torques, "
-        'no external ones or commands, are signs and units right (currents: --torque-constant)?'
+        'The model explains too little{of_joints}: E on left-out parts is {0:.0%} of the efforts. '
+        "Are the columns in the order of the arm's joints, is this the arm, are these measured "
+        'torques, no external ones or commands, are signs, zeros and units right (currents: '
+        '--torque-constant)?'
     )
 
 
@@ -170,15 +158,6 @@ def negative_friction(model: TorqueModel, thetas: Array, mse: Array) -> Sequence
     return _diagnosis_of_joints(NegativeFriction, joints, most)
 
 
-def masses_at_bound(mass_ratios: Array | None) -> Sequence[Diagnosis]:
-    """Return a list of one fault if two or more `mass_ratios` (n,) are at fit bounds, else ()."""
-    if mass_ratios is None:
-        return ()
-    far = np.abs(np.log(mass_ratios)) > _MIN_LOG_MASS_RATIO_TO_BOUND * np.log(MAX_MASS_RATIO)
-    links = np.flatnonzero(far & (far.sum() >= _MIN_LINKS_AT_BOUND))
-    return _diagnosis_of_joints(MassesAtBound, links, mass_ratios)
-
-
 def _diagnosis_of_joints(
     fault_class: type[Fault], joints: NDArray[np.intp], values: Array
 ) -> Sequence[Diagnosis]:
@@ -188,27 +167,37 @@ def _diagnosis_of_joints(
     return [Diagnosis(fault_class.kind, tuple(joints.tolist()), tuple(values[joints].tolist()))]
 
 
-def wrong_unit_or_sign(gain_range: tuple[float, float]) -> Sequence[Diagnosis]:
-    """Return a list of one gain fault if efforts' factor shows a wrong unit or sign, else ()."""
+def wrong_factor(gain_range: tuple[float, float]) -> Sequence[Diagnosis]:
+    """
+    Return a list of one fault if efforts' factor shows a wrong unit or sign, else ().
+
+    Efforts whose factor may be zero are no measured torques.
+    """
     low, high = gain_range
-    if high < 0.0 or low > _MAX_EFFORT_FACTOR or (high < 1.0 / _MAX_EFFORT_FACTOR and low > 0.0):
-        return [Diagnosis(EffortGain.kind, (), (float(np.mean(gain_range)),))]
-    return ()
-
-
-def unmeasured_efforts(gains: tuple[float, float], fault_suspected: bool) -> Sequence[Diagnosis]:
-    """
-    Return a list of one fault if efforts' factor, in the range `gains`, is too small, else ().
-
-    That is if its upper end is not negative and below 1 / _MAX_EFFORT_FACTOR, or below 1 where
-    the range reaches 0 and no joint's fault, `fault_suspected`, may have made it wider.
-    """
-    low, high = gains
-    little = high < 1.0 / _MAX_EFFORT_FACTOR or (low <= 0.0 and not fault_suspected)
-    return [Diagnosis(EffortsNotMeasured.kind, (), gains)] if little and 0.0 <= high < 1.0 else ()
+    if low <= _MAX_EFFORT_FACTOR and high >= 1.0 / _MAX_EFFORT_FACTOR:
+        return ()
+    if low <= 0.0 <= high:
+        return [Diagnosis(EffortsNotMeasured.kind, (), gain_range)]
+    return [Diagnosis(EffortGain.kind, (), (float(np.mean(gain_range)),))]
 
 
 def unexplained_efforts(relative_error: float) -> Sequence[Diagnosis]:
     """Return a list of one fault if torque error E / rms effort is large, else ()."""
     large = relative_error > _MAX_ERROR_TO_RMS
     return [Diagnosis(UnexplainedEfforts.kind, (), (relative_error,))] if large else ()
+
+
+def unexplained_joints(residuals: Array, efforts: Array) -> Sequence[Diagnosis]:
+    """
+    Return a list of one fault if the model explains nothing of joints that matter, else ().
+
+    `residuals` on left-out folds and `efforts` (n,) are mean squares in the unit of E. Joints
+    matter without whose residuals E would be smaller by as much as an effect is.
+    """
+    joints = np.flatnonzero(residuals > _MAX_UNEXPLAINED_TO_EFFORT**2 * efforts)
+    effect = float(np.sqrt(residuals.sum() / np.delete(residuals, joints).sum()))
+    if effect < MIN_HARMFUL_ERROR_RATIO:
+        return ()
+    share = float(np.sqrt(residuals[joints].sum() / efforts[joints].sum()))
+    found = Diagnosis(UnexplainedEfforts.kind, tuple(joints.tolist()), (share,), effect=effect)
+    return [found]

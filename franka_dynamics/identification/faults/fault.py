@@ -198,6 +198,10 @@ class Fault:
         """Return the columns' coefficients (k,) by which an arm's torques err at real states."""
         return coefficients
 
+    def possible_coefficients(self, coefficients: Array, gravity: Array) -> Array:
+        """Return coefficients (k,) of a fault of this kind, near those found, `coefficients`."""
+        return coefficients
+
     def reported_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
         """
         Return the fault's values for the user, from fitted coefficients by column name.
@@ -232,6 +236,7 @@ class Fault:
             *diagnosis.values,
             effort=f'The effort of {joints[0]}' if joints else 'Every effort',
             joints=' and '.join(joints),
+            of_joints=f' of {" and ".join(joints)}' if joints else '',
             size=abs(first),
             about='about ' if abs(first) > _MAX_LINEAR_ANGLE_RAD else '',
             ms=1e3 * abs(first),

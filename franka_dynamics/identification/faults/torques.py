@@ -98,27 +98,6 @@ class DirectionalGain(Fault):
         return factors, np.array([0.0, -coefficients[1] * factors[self.joints[0]]])
 
 
-class EffortSaturation(Fault):
-    """An effort gain that falls with torque; the value is its change at the largest torque."""
-
-    kind = 'saturation'
-    joint_counts = (1,)
-    message = (
-        '{effort} has another gain at large torques than at small ones ({0:+.2f} of it): its '
-        'sensor or drive saturates. Record slower motions or with less load.'
-    )
-
-    def counts_as_fault(self, reported_values: Sequence[float], gravity: Array) -> bool:
-        """Return whether the gain falls with torque; a rising one may be due to friction."""
-        return reported_values[0] < 0.0
-
-    def regressor_columns(self, samples: TorqueSamples) -> list[Array]:
-        """Return torque times (torque / largest torque)^2 of the fault's joints as one column."""
-        tau = samples.total_torque
-        most = np.maximum(samples.max_torque, 1e-9)
-        return [samples.only_at_joints(tau * (tau / most) ** 2, self.joints)]
-
-
 class EffortOffset(Fault):
     """An offset of the effort, only a question; its value is recorded minus real effort [N m]."""
 
@@ -182,14 +161,24 @@ class WrongGravity(Fault):
         nearly its size alone changes, it is `gravity`.
         """
         own = np.array(super().reported_values(coefficients, gravity))
-        turned = gravity + own @ gravity_axes(gravity) / (1 + coefficients[EffortGain.kind])
-        size = np.linalg.norm(turned)
+        return self._found(own / (1.0 + coefficients[EffortGain.kind]), gravity).tolist()
+
+    def possible_coefficients(self, coefficients: Array, gravity: Array) -> Array:
+        """Return the coefficients of the gravity found, which has the declared size or is zero."""
+        change = self._found(coefficients, gravity) - gravity
+        return gravity_axes(gravity) @ change / (gravity @ gravity)
+
+    @staticmethod
+    def _found(coefficients: Array, gravity: Array) -> Array:
+        """Return the gravity that coefficients (3,) mean, as `reported_values` says, (3,)."""
+        turned = gravity + coefficients @ gravity_axes(gravity)
+        size = float(np.linalg.norm(turned))
         real = np.linalg.norm(gravity)
         if size < _MIN_FOUND_TO_DECLARED_GRAVITY * real:
-            return [0.0, 0.0, 0.0]
+            return np.zeros(3)
         direction = turned * real / size
         most = _MAX_GRAVITY_SIZE_CHANGE_TO_ANGLE * gravity_angle(direction.tolist(), gravity)
-        return (gravity if abs(size / real - 1.0) > most else direction).tolist()
+        return gravity if abs(size / real - 1.0) > most else direction
 
     def counts_as_fault(self, reported_values: Sequence[float], gravity: Array) -> bool:
         """Return whether the gravity found, `reported_values`, differs from the declared one."""
