@@ -16,9 +16,12 @@ and one of these outcomes:
     asked      a question: a common scale or a load, an offset, or another harmless fault
     in range   a fault that looks like other masses, within the range that is printed
     accepted   sound
+    hidden     sound, though the true effect is above 2: without the fault in a fit, parts of the
+               changed log that are left out are predicted as well as those of the log as it is
 
 Three must not occur: WRONG NAME, REFUSED (a true effect below 1.2) and HARMFUL (accepted without a
-question, though the true effect is above 2). A case takes some seconds of processor time.
+question, though the true effect is above 2, and not hidden). A case takes some seconds of
+processor time.
 """
 
 from collections import Counter
@@ -35,7 +38,9 @@ from franka_dynamics.arm import ArmDescription, available_arms, available_sets
 from franka_dynamics.arm_io import load_arm
 from franka_dynamics.arrays import Array
 from franka_dynamics.errors import RecordingError
+from franka_dynamics.identification.cross_validation import CrossValidation
 from franka_dynamics.identification.faults import Diagnosis
+from franka_dynamics.identification.faults.torques import EffortGain, UndeclaredLoad
 from franka_dynamics.identification.fit import (
     fit_consistent_parameters,
     PhysicalConstraints,
@@ -60,6 +65,7 @@ from franka_dynamics.recordings.recording import read_recording, Recording
 
 LEAST_HARM = 1.2  # smallest true effect that may be refused
 MOST_HARM = 2.0  # from this true effect on it must be refused
+MOST_HIDDEN = 1.05  # E on left-out parts with a hidden fault, relative to that without
 
 
 class Setting(NamedTuple):
@@ -71,11 +77,16 @@ class Setting(NamedTuple):
 
 
 class SoundLog(NamedTuple):
-    """A sound log: its sums, E of the arm identified from it, and what is asked about it."""
+    """
+    A sound log with its sums, and what is asked about it.
+
+    `error` is E of the arm identified from it, `left_out_error` E on parts left out of the fit.
+    """
 
     recording: Recording
     grams: GramStack
     error: float
+    left_out_error: float
     questions: tuple[Diagnosis, ...]
 
 
@@ -108,14 +119,23 @@ def error_of(sums: GramStack, theta: Array) -> float:
     return float(np.sqrt(sums.squared_residuals(theta).sum() / sums.sample_count))
 
 
+def left_out_error(model: TorqueModel, arm: ArmDescription, motion: Motion) -> float:
+    """Return E on left-out parts by fits without faults but a common gain, a load, and offsets."""
+    faults = [EffortGain(), UndeclaredLoad()]
+    sums = GramStack.from_motion(model, without_rest(motion), faults=faults)
+    prior = Prior.centered_at(arm, model, sums.max_torque)
+    return CrossValidation(sums, prior).baseline.test_error()
+
+
 def sound_log(recording: Recording, setting: Setting) -> SoundLog:
     """Return a sound log with the sums and the error to which changed ones are compared."""
     model = setting.options.torque_model(setting.arm)
     motion = to_motion(recording)
     sums = sums_of(model, motion)
     error = error_of(sums, identified(model, setting.arm, sums))
+    left_out = left_out_error(model, setting.arm, motion)
     asked = judge_motion(motion, model, setting.sets, 'log').questions
-    return SoundLog(recording, sums, error, asked)
+    return SoundLog(recording, sums, error, left_out, asked)
 
 
 def right(found: Diagnosis, case: Case) -> bool:
@@ -166,6 +186,10 @@ def outcome(case: Case, log: SoundLog, setting: Setting) -> Outcome:
         grams = sums_of(model, to_motion(log.recording))
     true = error_of(grams, theta) / log.error
     text, figures = judged(case, found, fatal, log, true)
+    if text == 'HARMFUL':
+        shown = left_out_error(model, setting.arm, motion) / log.left_out_error
+        text = 'hidden' if shown < MOST_HIDDEN else text
+        figures = f'E on left-out parts x {shown:.2f} {figures}'
     return Outcome(text, true, stated_effect(found), figures)
 
 
