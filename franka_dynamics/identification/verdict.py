@@ -317,12 +317,14 @@ def judge_recordings(
             yield wrong
         # Last, because wrong efforts of any cause also make friction look wrong.
         if not suspected:
-            yield fault_checks.negative_friction(
-                prior.model, fits.baseline.fold_thetas, fits.baseline.squared_residuals
-            )
+            yield [one for one in driven if one.effect > MIN_HARMFUL_ERROR_RATIO]
 
+    base = fits.baseline
+    driven = fault_checks.negative_friction(
+        prior.model, base.fold_thetas, base.squared_residuals, fits.unit_factors
+    )
     causes = next((tuple(one) for one in check_diagnoses() if one), ())
-    questions = () if suspected or causes else tuple(_questions_to_user(fits))
+    questions = () if suspected or causes else (*driven, *_questions_to_user(fits))
     if prior.reference.unmeasured:
         # What contradicts them says nothing about efforts.
         masses = (Diagnosis(fault_checks.UnmeasuredMasses.kind, (), ()),)

@@ -141,12 +141,15 @@ def contact_mask(motion: Motion, residual: Array, noise: Array) -> tuple[NDArray
     return np.asarray(rms > bound)[second], float(motion.time[first[np.argmax(rms)]])
 
 
-def negative_friction(model: TorqueModel, thetas: Array, mse: Array) -> Sequence[Diagnosis]:
+def negative_friction(
+    model: TorqueModel, thetas: Array, mse: Array, unit_factors: Array
+) -> Sequence[Diagnosis]:
     """
     Return a list of one fault if friction drives joints by more than rms residuals, else ().
 
     `thetas` (folds, c) are parameters fitted without each fold, `mse` (folds, n) the mean
-    squared residuals there [N^2 m^2].
+    squared residuals there [N^2 m^2]; `unit_factors` (n,) convert efforts to the unit of E. The
+    effect is that of friction with the other sign, twice as far off, beside E.
     """
     b = len(model.base)
     count = model.friction.term_count
@@ -155,16 +158,12 @@ def negative_friction(model: TorqueModel, thetas: Array, mse: Array) -> Sequence
     coulomb = [k for k, one in enumerate(model.friction.symbols) if one[:2] in signed]
     most = terms[..., coulomb].sum(axis=-1).max(axis=0)  # of all folds, (n,)
     joints = np.flatnonzero(most < -np.sqrt(mse.mean(axis=0)))
-    return _diagnosis_of_joints(NegativeFriction, joints, most)
-
-
-def _diagnosis_of_joints(
-    fault_class: type[Fault], joints: NDArray[np.intp], values: Array
-) -> Sequence[Diagnosis]:
-    """Return one diagnosis of the given joints and their values in a list; () without joints."""
     if not len(joints):
         return ()
-    return [Diagnosis(fault_class.kind, tuple(joints.tolist()), tuple(values[joints].tolist()))]
+    off = 2.0 * np.linalg.norm((most * unit_factors)[joints])
+    effect = float(np.hypot(1.0, off / np.sqrt(mse.mean(axis=0) @ unit_factors**2)))
+    values = tuple(most[joints].tolist())
+    return [Diagnosis(NegativeFriction.kind, tuple(joints.tolist()), values, effect=effect)]
 
 
 def wrong_factor(gain_range: tuple[float, float]) -> Sequence[Diagnosis]:
