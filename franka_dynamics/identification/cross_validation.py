@@ -359,8 +359,7 @@ class FoldFits:
         if self.fault.value_is_from_torques:
             gain, *found = self._rigid_torque_coefficients.values()
             gravity = self.system.prior.model.gravity
-            found = np.array(found) / (1.0 + gain)
-            likely = self.fault.possible_coefficients(found, gravity)
+            likely = self.fault.possible_coefficients(np.array(found) / (1.0 + gain), gravity)
         return likely, share
 
     def is_significant(self) -> bool:
