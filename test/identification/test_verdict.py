@@ -16,11 +16,12 @@ from franka_dynamics.errors import UrdfWarning
 from franka_dynamics.files import share_directory
 from franka_dynamics.identification import least_squares, verdict
 from franka_dynamics.identification.cross_validation import CrossValidation
-from franka_dynamics.identification.faults import Diagnosis, possible_state_faults, torques
+from franka_dynamics.identification.faults import checks, Diagnosis, possible_state_faults, torques
 from franka_dynamics.identification.least_squares import GramStack
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.prior import Prior
 from franka_dynamics.identification.published_masses import MassAmbiguity, StateFaultFit
+from franka_dynamics.identification.summary import MIN_MOTION_DURATION_S
 from franka_dynamics.identification.verdict import (
     evaluate_replay,
     judge_motion,
@@ -389,6 +390,38 @@ def test_what_changes_in_a_recording_is_named_with_its_time(sound, change, joint
     assert cause.effect > 1.4 and cause.error_after < cause.error_before
 
 
+def test_a_recording_just_long_enough_is_searched_for_changes(sound):
+    short = sound.select(sound.time - sound.time[0] < MIN_MOTION_DURATION_S + 0.2)
+    assert judged(short).sound
+    found = judged(pressed_later(short, (12.0, 0.0, 10.0)))
+    assert 'changed' in {one.kind for one in found.causes}
+
+
+def test_a_load_that_is_always_there_is_no_change(sound):
+    found = judged(with_load(sound, FER, 1.5))
+    assert 'changed' not in {one.kind for one in found.causes}
+
+
+def test_a_large_effect_is_the_one_that_is(usual):
+    columns = {name: getattr(usual, name) for name in ('q', 'dq', 'ddq', 'effort')}
+    mixed = {name: one[:, [0, 3, 2, 1, 4, 5, 6]] for name, one in columns.items()}
+    changed = replace(usual, **mixed)
+    (cause,) = judged(changed).causes
+    model = OPTIONS.torque_model(FER)
+    right, wrong = (GramStack.from_motion(model, one, faults=()) for one in (usual, changed))
+    prior = Prior.centered_at(FER, model, right.max_torque)
+
+    def error_of_arm_from(grams):
+        """Return E, at efforts as they are, of an arm identified from `grams`."""
+        noise = least_squares.common_noise(grams, prior, 10.0)
+        theta = least_squares.fit_theta(grams, prior, 10.0, noise)
+        return np.sqrt(right.squared_residuals(theta).sum())
+
+    effect = error_of_arm_from(wrong) / error_of_arm_from(right)
+    assert cause.kind == 'columns' and effect > 10.0
+    assert cause.effect == pytest.approx(effect, rel=0.3)
+
+
 def test_an_offset_that_drifts_a_little_does_no_harm(sound):
     assert judged(added(sound, 1, rise(sound) - 0.5)).sound
 
@@ -527,6 +560,28 @@ def test_of_what_no_candidate_explains_nothing_is_named(sound):
     assert not found.sound and {one.kind for one in found.causes} <= {'unexplained'}
 
 
+def test_joints_of_which_nothing_is_explained_are_asked_about(usual):
+    # Slow waves that are no motion's in place of the efforts of a joint that bears hardly a load.
+    waves = 2.0 * np.sin(0.3 * (usual.time - usual.time[0]) ** 1.5)
+    found = judged(
+        replace(usual, effort=np.where(np.arange(7) == 4, waves[:, None], usual.effort))
+    )
+    asked = {one.kind: one for one in (*found.questions, *found.causes)}
+    assert found.suspected_joints == (4,) or 4 in asked['unexplained'].joints
+    line = verdict_lines(found, FER.joint_names, np.ones(7))
+    assert 'fer_joint5' in ' '.join(line)
+
+
+@pytest.mark.parametrize(('residual', 'harmful'), [(0.1, True), (1.0, False)])
+def test_driving_friction_is_harmful_beside_small_residuals(residual, harmful):
+    model = OPTIONS.torque_model(FER)
+    thetas = np.zeros((5, len(model.parameter_names)))
+    thetas[:, model.parameter_names.index('fc_7')] = -0.3
+    squares = np.where(np.arange(7) == 6, 0.1, residual) ** 2 * np.ones((5, 1))
+    (found,) = checks.negative_friction(model, thetas, squares, np.ones(7))
+    assert found.joints == (6,) and (found.effect > 1.4) is harmful
+
+
 def test_friction_shows_the_sign_of_a_joint_without_gravity(sound):
     # The last joint's torque is nearly all friction.
     (cause,) = judged(scaled(sound, 6, -1.0)).causes
@@ -637,3 +692,13 @@ def test_weak_gravity_that_is_turned_is_not_gravity_left_out():
     assert not torques.lacks_gravity(turned)
     assert torques.gravity_angle(turned, moon) == pytest.approx(np.arctan(0.2))
     assert torques.lacks_gravity(found(0.0, 0.0, -0.95))
+
+
+def test_a_turned_gravity_has_the_declared_size():
+    fault = torques.WrongGravity()
+    coefficients = fault.possible_coefficients(np.array([0.1, 0.0, -0.2]), DOWN)
+    turned = DOWN + coefficients @ torques.gravity_axes(DOWN)
+    assert np.linalg.norm(turned) == pytest.approx(9.81)
+    assert torques.gravity_angle(turned, DOWN) == pytest.approx(np.arctan2(0.1, 0.8))
+    missing = fault.possible_coefficients(np.array([0.0, 0.0, -0.95]), DOWN)
+    np.testing.assert_allclose(missing, [0.0, 0.0, -1.0], rtol=0.0, atol=1e-12)
