@@ -383,7 +383,7 @@ class FoldFits:
         logs the largest is 28, a Rokae xMate's), unless left-out folds are predicted better by the
         factor of an effect.
         """
-        if self.is_harmless() or not self.is_significant():
+        if not self.is_significant() or self.is_harmless():
             return False
         if self.holds_at_fixed_inertias() or self.improvement() > MIN_HARMFUL_ERROR_RATIO:
             return True

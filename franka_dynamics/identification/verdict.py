@@ -129,7 +129,7 @@ def _with_harmless_faults(
     while True:
         tried = fits.fits_with_each(every)
         doubtful = [fit for fit in tried if fit.is_harmful()]
-        harmless = next((fit for fit in tried if fit.is_harmless() and fit.is_significant()), None)
+        harmless = next((fit for fit in tried if fit.is_significant() and fit.is_harmless()), None)
         if not doubtful or harmless is None or not harmless.is_better(doubtful[0]):
             return fits, tried, doubtful, harmless
         fits = fits.with_given_fault(harmless)
