@@ -9,8 +9,8 @@ masses alone tell them apart, within what a real arm differs from these. (A turn
 gravity has no column at all.) What is left open of single parameters:
 `least_squares.std_to_prior_ratios`.
 
-A reversed axis and exchanged columns are far from the recording, and other masses may explain
-them well. They are tried by fits with corrected states. What tells them
+A reversed axis, a zero off by quarter turns and exchanged columns are far from the recording, and
+other masses may explain them well. They are tried by fits with corrected states. What tells them
 is the log evidence (`prior.log_evidence`): the right states need masses like the published ones.
 """
 
@@ -234,14 +234,16 @@ def corrected_state_grams(
     chosen_share = len(chosen) / len(motion)
     friction_columns = model.friction_columns(motion)[is_chosen]  # (samples, n, terms of a joint)
     weights = np.stack([least_squares.residual_weights(noise_std), unit_factors**2])  # (2, n)
-    no_fault = np.eye(n), np.eye(n)
+    no_fault = np.eye(n), np.zeros(n), np.eye(n)
     grams = []
-    for state_map, torque_map in (
+    for state_map, position_error, torque_map in (
         no_fault,
         *(fault.state_and_torque_maps(n) for fault in possible_state_faults(n)),
     ):
         real_columns = model.base.regressor(
-            chosen.q @ state_map, chosen.dq @ state_map, chosen.ddq @ state_map
+            (chosen.q - position_error) @ state_map,
+            chosen.dq @ state_map,
+            chosen.ddq @ state_map,
         )
         model_columns = model.regressor(torque_map @ real_columns, friction_columns)
         rows = np.concatenate([model_columns, chosen.effort[..., None]], axis=-1)
@@ -274,7 +276,7 @@ class StateFaultFit(NamedTuple):
         return Diagnosis(
             self.fault.kind,
             self.fault.joints,
-            (1.0,),
+            self.fault.known_values,
             error_before=self.error_before,
             error_after=self.error_after,
             rival_error=rival.error_after if rival else self.error_before,

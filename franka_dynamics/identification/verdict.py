@@ -16,7 +16,7 @@ significantly better than any other fault, and has about its size beside the sta
 inertias. If none is named, but one matters, the joints where it shows are suspected. A significant
 fault of all joints with a smaller effect is only asked about.
 
-Faults without columns (an axis the other way, exchanged columns) are
+Faults without columns (an axis the other way, a zero off by quarter turns, exchanged columns) are
 tried by fits at corrected states (`published_masses`), and compared with others by log evidence.
 Contacts are judged alike: by the arm that is identified without the seconds that they last; what
 changes in a recording, by the arm of one side (`changes`).
@@ -160,16 +160,19 @@ def diagnose_fits(
     if any(_improvement(one) > least for one in changes) or (changes and not joints):
         return RecordingVerdict(tuple(changes)), fits
     likely = [fit.fault for fit in doubtful[:1]]
-    if harmless is not None and first:  # is a rival as well
+    # A harmless fault of another joint is a rival as well. One of the same joint is how a fault of
+    # the states looks nearby, as a zero off by a little does beside one off by a quarter turn.
+    if harmless is not None and first and harmless.fault.joints != first.fault.joints:
         likely.append(harmless.fault)
     least = DEFAULT_PRIOR_PRECISION
     evidence = max((fits.log_bayes_factor(fault, least) for fault in likely), default=-np.inf)
     least = max(evidence, _MIN_CLEAR_LOG_BAYES_FACTOR)
     if first and first.error_growth > MIN_HARMFUL_ERROR_RATIO and first.log_bayes_factor > least:
-        # An axis the other way hardly differs from an effort of the other sign: neither is named
-        # then.
+        # Half a turn of the second joint hardly differs from a base that hangs, an axis the other
+        # way from an effort of the other sign: neither is named then.
+        hangs = bool(doubtful) and doubtful[0].fault.kind == WrongGravity.kind
         gains = (one for one in doubtful if one.fault == EffortGain(first.fault.joints))
-        ambiguous = any(one.reported_values[0] < 0.0 for one in gains)
+        ambiguous = hangs or any(one.reported_values[0] < 0.0 for one in gains)
         return _state_fault_verdict(state_fits, evidence, ambiguous), fits
     if doubtful:
         return _fault_verdict(fits, tried, doubtful), fits

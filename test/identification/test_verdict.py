@@ -279,6 +279,13 @@ def test_an_arm_that_hangs_is_judged_as_one_that_stands(hanging):
     np.testing.assert_allclose(cause.values, gravity, rtol=0.0, atol=0.3)
 
 
+@pytest.mark.parametrize(('joint', 'turns'), [(3, 2), (5, 1), (5, -1)])
+def test_a_zero_off_by_quarter_turns_is_named(usual, joint, turns):
+    (cause,) = judged(turned(usual, joint, 0.5 * np.pi * turns)).causes
+    assert (cause.kind, cause.joints) == ('quarter_turn', (joint,))
+    assert cause.values[0] == pytest.approx(0.5 * np.pi * turns)
+
+
 def test_a_log_read_at_half_its_rate_is_a_fault_of_time(hanging, fer_1khz_recording):
     log = fer_1khz_recording
     slow = replace(log, stamp_ns=2 * log.stamp_ns, dq=0.5 * log.dq)

@@ -56,13 +56,18 @@ class StateFault(Fault, ABC):
         """An empty tuple, as the fault has no columns."""
         return ()
 
-    @abstractmethod
-    def state_and_torque_maps(self, n: int) -> tuple[Array, Array]:
-        """
-        Return S and T, (n, n) each, of an arm of n joints.
+    @property
+    def known_values(self) -> tuple[float, ...]:
+        """The fault's values for the user, which are known without a fit."""
+        return (1.0,)
 
-        The real states are q S, dq S and ddq S of the recorded ones; torques tau at the real
-        states are recorded as T tau.
+    @abstractmethod
+    def state_and_torque_maps(self, n: int) -> tuple[Array, Array, Array]:
+        """
+        Return S (n, n), e (n,), T (n, n): real q = (q - e) S, recorded torque = T times real one.
+
+        The real states are (q - e) S, dq S and ddq S of the recorded ones, with S (n, n) and e
+        (n,); torques tau at the real states are recorded as T tau, with T (n, n).
         """
 
 
@@ -82,10 +87,10 @@ class ReversedAxis(StateFault):
         """Return two faults of each joint, with and without a reversed effort."""
         return [cls((joint,), effort) for joint in range(n) for effort in (True, False)]
 
-    def state_and_torque_maps(self, n: int) -> tuple[Array, Array]:
-        """Return S and T that reverse the joint's state and, if `effort_reversed`, its effort."""
+    def state_and_torque_maps(self, n: int) -> tuple[Array, Array, Array]:
+        """Return S, e, T that reverse the joint's state and, if `effort_reversed`, its effort."""
         signs = np.diag(np.where(np.arange(n) == self.joints[0], -1.0, 1.0))
-        return signs, signs if self.effort_reversed else np.eye(n)
+        return signs, np.zeros(n), signs if self.effort_reversed else np.eye(n)
 
 
 class ExchangedJoints(StateFault):
@@ -95,11 +100,35 @@ class ExchangedJoints(StateFault):
     joint_counts = (2,)
     message = 'All columns of {joints} are exchanged. Check the order of the joints.'
 
-    def state_and_torque_maps(self, n: int) -> tuple[Array, Array]:
-        """Return S and T (see StateFault) that exchange the two joints' states and torques."""
+    def state_and_torque_maps(self, n: int) -> tuple[Array, Array, Array]:
+        """Return S, e, T (see StateFault) that exchange the two joints' states and torques."""
         exchange = np.eye(n)
         exchange[[*self.joints]] = exchange[[*self.joints[::-1]]]
-        return exchange, exchange
+        return exchange, np.zeros(n), exchange
+
+
+@dataclass(frozen=True)
+class QuarterTurn(StateFault):
+    """A joint's wrong encoder zero, by which positions are `turns` times pi/2 [rad] too large."""
+
+    turns: int = 1
+    kind = 'quarter_turn'
+    message = 'The zero of {joints} is off by {0:.4f} rad, quarter turns. Subtract this.'
+
+    @classmethod
+    def for_joint_count(cls, n: int) -> list[Fault]:
+        """Return the faults of -1, 1 and 2 turns of each joint but the first and the last."""
+        return [cls((joint,), turns) for joint in range(1, n - 1) for turns in (-1, 1, 2)]
+
+    @property
+    def known_values(self) -> tuple[float, ...]:
+        """The recorded minus the real position of the joint [rad], in a tuple."""
+        return (0.5 * np.pi * self.turns,)
+
+    def state_and_torque_maps(self, n: int) -> tuple[Array, Array, Array]:
+        """Return S, e and T: unit matrices (n, n); e (n,) has the joint's wrong angle [rad]."""
+        error = np.where(np.arange(n) == self.joints[0], self.known_values[0], 0.0)
+        return np.eye(n), error, np.eye(n)
 
 
 class EffortDelay(Fault):
