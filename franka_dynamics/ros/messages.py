@@ -49,6 +49,23 @@ def seconds_to_stamp(time: float) -> Time:
     return Time(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)
 
 
+def serialized_exactly(message: Any) -> bytes:
+    """
+    Return a message's serialized bytes without any after its end.
+
+    rclpy's `serialize_message` returns as many bytes as Fast DDS reserves, which are too many for
+    a message with empty arrays. What follows the end is whatever the memory held, and some readers
+    of bags, rosbags among them, refuse it.
+    """
+    data = bytes(serialize_message(message))
+    try:
+        while deserialize_message(data[:-1], type(message)) == message:
+            data = data[:-1]
+    except RMWError:  # the message is cut short
+        pass
+    return data
+
+
 def float64_array(values: Array) -> array:
     """Return values as array.array, for a message field of type float64[]."""
     return array('d', np.ascontiguousarray(values, dtype=float).tobytes())
@@ -56,7 +73,7 @@ def float64_array(values: Array) -> array:
 
 def float64_message_prefix(n: int) -> bytes:
     """Return the bytes that precede the n numbers in a serialized Float64MultiArray."""
-    return bytes(serialize_message(Float64MultiArray(data=[0.0] * n)))[: -8 * n]
+    return serialized_exactly(Float64MultiArray(data=[0.0] * n))[: -8 * n]
 
 
 def read_float64_message(data: bytes, prefix: bytes) -> Array:
@@ -98,7 +115,7 @@ class MessageTemplate:
 
     def __init__(self, message: Any) -> None:
         """Make a template from a message with placeholder rows."""
-        self._data = bytearray(serialize_message(message))
+        self._data = bytearray(serialized_exactly(message))
         first = re.escape(struct.pack('<d', self.PLACEHOLDER))
         self._row_offsets = [found.start() for found in re.finditer(first, self._data)]
 
