@@ -83,6 +83,7 @@ def demo() -> None:
     Number(0.05, 100.0),
     default=1.0,
 )
+@flag('--clock', 'publish simulated time on /clock, for programs with use_sim_time')
 @flag('--no-gains', 'hold by feedforward alone, without a weak joint PD')
 @flag('--no-view', 'serve no page for a browser')
 @option(
@@ -100,6 +101,9 @@ def sim() -> None:
     --ideal it is the model itself, without these. With --realistic it differs from the model: its
     inertias are some 10 % off, sensors are noisy, and the flange carries 0.2 kg that the model
     does not know.
+
+    With --clock the node uses simulated time, and knows that armature and friction. Programs with
+    use_sim_time then measure the same errors on a slow computer as on a fast one.
     """
 
 

@@ -18,7 +18,7 @@ from .state_view import state_view
 from ..arm.payload import payload_array, read_payload
 from ..errors import StartTooFarError
 from ..ros.node_client import NodeClient, NodeClientError
-from ..ros.status import fault_sentences, NodeSnapshot, TERM_HEADINGS
+from ..ros.status import DIAGNOSTIC_PERIOD_S, fault_sentences, NodeSnapshot, TERM_HEADINGS
 from ..ros.topic_listener import TopicListener
 from ..ros.trajectory_messages import read_trajectory_file, shipped_excitation_path
 
@@ -98,10 +98,12 @@ def _wait_for_nodes(
         now = time.monotonic()
         return not any(node.is_silent(now) for node in listener.package_nodes(namespaces))
 
+    # Each node publishes diagnostics once per second.
+    all_heard = time.monotonic() + DIAGNOSTIC_PERIOD_S + _OBSERVER_SETTLING_TIME_S
     if listener.wait_until(lambda: bool(heard_torques()), timeout):
         terms = len(TERM_HEADINGS)
         listener.wait_until(lambda: all(len(x) == terms for x in heard_torques()), torque_timeout)
-        listener.poll_for(_OBSERVER_SETTLING_TIME_S)
+        listener.poll_for(max(_OBSERVER_SETTLING_TIME_S, all_heard - time.monotonic()))
     listener.wait_until(none_silent, timeout)
     return listener.package_nodes(namespaces)
 

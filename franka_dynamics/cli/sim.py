@@ -21,12 +21,14 @@ from ..demo.random_plant import random_plant
 from ..errors import FrankaDynamicsError
 from ..ros import SIMULATION_NAMESPACE
 from ..ros.node_group import NodeEndedError, NodeGroup
+from ..ros.parameter_tables import SIMULATED_MODEL_SOURCE
 from ..ros.topic_listener import ArmPositionListener, TopicListener
 
 _DISCOVERY_RANGE_VARIABLE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 _POLL_PERIOD_S = 0.2
 _MAX_DAMPING_RATE_PER_S = 300.0  # of velocities by the PD; torques are 1 ms late
 _DISCOVERY_TIMEOUT_S = 1.0  # wait for another simulated arm to be discovered [s]
+_SLOWNESS_ADVICE = ': with --clock, programs with use_sim_time keep pace with it'
 _SIMULATION_RATE_HZ = 1000.0  # steps of the simulated arm per second at --real-time-factor 1
 
 
@@ -63,6 +65,10 @@ def run(arm: ArmChoice, options: Options) -> int:
     gains = {}
     if not options.no_gains:
         gains = dict(zip(('kp', 'kd'), low_gains(driven, _MAX_DAMPING_RATE_PER_S)))
+    drives: dict[str, Any] = {}
+    if options.clock and target == 'mujoco' and not (options.ideal or options.realistic):
+        rubs = (driven.friction or driven.simulated_friction) is not None
+        drives = {'model_source': SIMULATED_MODEL_SOURCE, 'terms.friction': rubs}
     with tempfile.TemporaryDirectory(prefix='franka-dynamics-sim-') as scratch:
         folder = Path(scratch) if options.output is None else options.output
         folder.mkdir(parents=True, exist_ok=True)
@@ -78,8 +84,9 @@ def run(arm: ArmChoice, options: Options) -> int:
                         'gravity_compensation': target == 'fci',
                         'ideal': options.ideal,
                     },
-                    {**model, 'target': target, **gains},
+                    {**model, 'target': target, **gains, **drives},
                     _SIMULATION_RATE_HZ * options.real_time_factor,
+                    clock=options.clock,
                 )
                 where = f'{_DISCOVERY_RANGE_VARIABLE}={os.environ[_DISCOVERY_RANGE_VARIABLE]}'
                 echo(f'{arm.arm}, target {target}, {where}; Ctrl-C ends it.')
@@ -123,12 +130,21 @@ def _run_until_end(
     simulator, node = (f'/{SIMULATION_NAMESPACE}/{name}' for name in ('simulator', 'feedforward'))
     end = time.monotonic() + (math.inf if options.duration is None else options.duration)
     fault = False
+    slowness_told = False
     with TopicListener('sim') as feed:
+        heard = feed.heard_nodes()
 
         def keep_waiting(wait: float = 0.0) -> bool:
             """Receive messages for `wait` [s], print new faults; return whether to wait more."""
-            nonlocal fault
+            nonlocal fault, slowness_told
             feed.poll_for(wait)
+            arm_node = heard.get(simulator.lstrip('/'))
+            factor = options.real_time_factor
+            slowness = '' if arm_node is None else arm_node.slowness_text(factor)
+            if slowness and not slowness_told:
+                slowness_told = True
+                advice = '' if options.clock else _SLOWNESS_ADVICE
+                echo(f'the simulation {slowness}{advice}', 'note')
             latest = feed.latest_status(node)
             before = fault
             fault = latest is not None and latest.level == 'ERROR'

@@ -35,19 +35,28 @@ def _node_lines(node: NodeSnapshot, now: float) -> Iterator[RenderableType]:
         if subject not in good:
             level = status.level, _LEVEL_COLORS.get(status.level, '')
             yield Text.assemble(level, f' {subject}: {status.message}')
+    if slowness := node.slowness_text():
+        yield Text(f'the simulation {slowness}', 'yellow')
     if node.is_feedforward_node:
         yield _rates_text(node)
         yield _torque_table(node)
 
 
 def _rates_text(node: NodeSnapshot) -> str:
-    """Return as text a feedforward node's state and command rates, state age and latency."""
+    """
+    Return as text a feedforward node's state and command rates, state age and latency.
+
+    Where a simulation is slower than real time, the rates by stamps and by the clock differ.
+    """
     states = DiagnosticSubject.JOINT_STATES
     command = DiagnosticSubject.COMMAND
     rate, commands = (_decimal_text(node.value_of(of, StatusKey.RATE)) for of in (states, command))
     p50, p99 = map(_decimal_text, node.percentiles_of(command, StatusKey.LATENCY))
     age = _state_age_text(node.value_of(states, StatusKey.AGE))
-    return f'states {rate} Hz, {age}; commands {commands} Hz; latency p50 {p50} us, p99 {p99} us'
+    return (
+        f'states {rate} Hz by their stamps, {age}; commands {commands} Hz by the clock of this '
+        f'computer; latency p50 {p50} us, p99 {p99} us'
+    )
 
 
 def _state_age_text(age_ms: float) -> str:

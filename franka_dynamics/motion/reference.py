@@ -21,7 +21,8 @@ from ..errors import ReferenceRefusedError
 # Points at least this far apart [s] that replace another motion are probably milliseconds: at 10
 # to 100 Hz points are 10 to 100 ms apart.
 _MIN_SUSPICIOUS_POINT_GAP_S = 10.0
-_REPLACED_REASON = 'another reference took its place'
+# Of a motion in whose place another came, as each chunk of a policy does.
+REPLACED_REASON = 'another reference took its place'
 
 _LOG = logging.getLogger(__name__)
 
@@ -272,7 +273,7 @@ class ReferenceFollower:
                 return
             if last.begin < planned.begin:
                 break
-            self._add_event(self._open_events.pop(), ReferenceState.INTERRUPTED, _REPLACED_REASON)
+            self._add_event(self._open_events.pop(), ReferenceState.INTERRUPTED, REPLACED_REASON)
         one = ReferenceEvent(next(self._number_iter), goal_id, planned.begin, end, goal, streamed)
         self._open_events.append(self._add_event(one, ReferenceState.ACCEPTED))
 
@@ -296,7 +297,7 @@ class ReferenceFollower:
             if one.end <= replaced:
                 self._add_event(one, ReferenceState.FINISHED)
             else:
-                self._add_event(one, ReferenceState.INTERRUPTED, _REPLACED_REASON)
+                self._add_event(one, ReferenceState.INTERRUPTED, REPLACED_REASON)
 
     def _add_event(
         self, event: ReferenceEvent, state: ReferenceState, reason: object = ''

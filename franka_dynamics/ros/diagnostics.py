@@ -33,7 +33,7 @@ from ..control.ending import (
 )
 from ..control.feedforward import Feedforward, Remedy, State
 from ..motion.planning import MAX_START_DISTANCE_RAD
-from ..motion.reference import ReferenceEvent, ReferenceState
+from ..motion.reference import ReferenceEvent, ReferenceState, REPLACED_REASON
 
 _WARNING_FRACTION_OF_BOUND = 0.8  # share of a bound above which diagnostics warn
 MIN_REASON_DURATION_S = 1.0  # of a reason for silence, until it is logged
@@ -318,8 +318,12 @@ class FeedforwardDiagnostics(StatusPublisher):
         if event.state is ReferenceState.INTERRUPTED:
             text += f', {event.remaining_time:.3g} s before it'
         text += f': {event.reason}' if event.reason else ''
-        wrong = ReferenceState.REFUSED, ReferenceState.INTERRUPTED
-        bad = event.state in wrong or (event.state is ReferenceState.FINISHED and is_far)
+        is_bad_by_state = {
+            ReferenceState.REFUSED: True,
+            ReferenceState.INTERRUPTED: event.reason != REPLACED_REASON,
+            ReferenceState.FINISHED: is_far,
+        }
+        bad = is_bad_by_state.get(event.state, False)
         # All events are published, and the latest one again.
         self._motion_row = ((DiagnosticSubject.REFERENCE, 'WARN' if bad else 'OK', text, pairs),)
         self.publish_rows(*self._motion_row, is_event=True)

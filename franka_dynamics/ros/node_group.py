@@ -127,20 +127,27 @@ class NodeGroup:
         plant: Mapping[str, Any],
         node: Mapping[str, Any],
         lockstep_rate: float | None = None,
+        *,
+        clock: bool = False,
     ) -> None:
         """
         Start the processes of a simulated arm and of the feedforward node that controls it.
 
         `plant` and `node` are their parameters; the arm's ~/status says when it is held. With
-        `lockstep_rate` [steps/s at most] simulated time waits for each torque.
+        `lockstep_rate` [steps/s at most] simulated time waits for each torque. With `clock`
+        simulated time is published on /clock, and the node uses it.
         """
         # The node of a busy machine may need long.
         pacing = {'lockstep_rate': lockstep_rate, 'lockstep_timeout': 1.0} if lockstep_rate else {}
-        self.start_node('simulator_node', {**plant, **pacing})
+        simulated = {'publish_clock': True} if clock else {}
+        used = {'use_sim_time': True} if clock else {}
+        remaps = {'clock': '/clock'} if clock else {}
+        self.start_node('simulator_node', {**plant, **pacing, **simulated}, remaps)
         # On a busy machine the simulated arm pauses, unlike a real arm, and simulated time falls
         # behind. With long time-outs the node does not stop the arm when joint states are late.
         patient = {'max_state_age': 0.0, 'period': 2.5 if lockstep_rate else 0.25}
-        self.start_node('feedforward_node', {**patient, **node}, {'~/command': COMMAND_TOPIC})
+        values = {**patient, **used, **node}
+        self.start_node('feedforward_node', values, {'~/command': COMMAND_TOPIC})
 
     def require_running(self) -> None:
         """Raise NodeEndedError, with its log's last line or path, if a node has ended."""

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The node of a simulated arm, with the topics of a real arm or of an arm in Gazebo."""
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 import gc
+import math
 import os
 from pathlib import Path
 import sys
@@ -40,6 +42,7 @@ _MAX_LAG_S = 0.05  # the simulation does not make up for a longer delay [s]
 _POLL_PERIOD_S = 0.05
 # Steps in a row without a command, after which lockstep becomes real time.
 _MAX_UNANSWERED_STEPS = 10
+_REAL_TIME_FACTOR_SPAN = 5  # diagnostics, of one second each, that the factor is an average of
 
 
 class SimulatorNode(CheckedParameters, Node):
@@ -97,6 +100,8 @@ class SimulatorNode(CheckedParameters, Node):
         self._has_new_torque = False
         self._published_at = 0.0
         self._round_trips = DurationWindow()
+        # Real and simulated times of the last diagnostics [s].
+        self._paces: deque[tuple[float, float]] = deque(maxlen=_REAL_TIME_FACTOR_SPAN + 1)
         self._missed_step_count = self._commanded_step_count = 0
         self._step_log_path = _emptied_step_log(parameters['step_log'])
 
@@ -181,6 +186,12 @@ class SimulatorNode(CheckedParameters, Node):
             self._round_trips.append(time.perf_counter() - self._published_at)
         self._has_new_torque = True
 
+    def _real_time_factor(self) -> float:
+        """Return simulated per real time over the last diagnostics; NaN before there are two."""
+        self._paces.append((time.monotonic(), self._simulation.time))
+        (first, simulated), (last, now) = self._paces[0], self._paces[-1]
+        return (now - simulated) / (last - first) if last > first else math.nan
+
     def _publish_diagnostics(self) -> None:
         """Publish the arm's brakes, stops, simulated time and counts of steps on /diagnostics."""
         braked = self._simulation.is_braked
@@ -190,6 +201,7 @@ class SimulatorNode(CheckedParameters, Node):
             'braked': braked,
             'joints at their stops': ', '.join(joints_at_stops) or 'none',
             StatusKey.SIMULATED_TIME: float(self._simulation.time),
+            StatusKey.REAL_TIME_FACTOR: self._real_time_factor(),
             StatusKey.COMMANDED_STEPS: self._commanded_step_count,
             StatusKey.MISSED_STEPS: self._missed_step_count,
             **self._round_trips.percentiles_us(StatusKey.ROUND_TRIP),

@@ -29,6 +29,8 @@ TERM_HEADINGS = {
 }
 DIAGNOSTIC_PERIOD_S = 1.0
 SILENCE_TIMEOUT_S = 3.0  # time without diagnostics after which a node is silent [s]
+# A simulation below this share of the intended pace is slow: 0.95 of 1.0 still rounds to that.
+MIN_REAL_TIME_FACTOR = 0.95
 # Subject, level, message and values of a status.
 StatusRow = tuple[str, str, str, Mapping[str, Any]]
 
@@ -57,6 +59,7 @@ class StatusKey(StrEnum):
     STOP_COUNT = 'stops'
     LATENCY = 'latency {}'  # of one of DURATION_PERCENTILES
     SIMULATED_TIME = 'simulated time [s]'
+    REAL_TIME_FACTOR = 'simulated per real time'  # over the last seconds
     COMMANDED_STEPS = 'steps commanded'
     MISSED_STEPS = 'steps without a new command'
     ROUND_TRIP = 'round trip {}'  # of one of DURATION_PERCENTILES
@@ -225,6 +228,12 @@ class NodeSnapshot:
     def percentiles_of(self, subject: str, key_format: str) -> list[float]:
         """Return durations [us] at DURATION_PERCENTILES in the status about a subject, or NaN."""
         return [self.value_of(subject, key_format.format(name)) for name in DURATION_PERCENTILES]
+
+    def slowness_text(self, intended_factor: float = 1.0) -> str:
+        """Return which share of real time a simulation slower than intended has, else ''."""
+        factor = self.value_of(DiagnosticSubject.SIMULATED_ARM, StatusKey.REAL_TIME_FACTOR)
+        slow = factor < MIN_REAL_TIME_FACTOR * min(1.0, intended_factor)
+        return f'runs at {factor:.2f} of real time' if slow else ''
 
     def as_dict(self, now: float) -> dict[str, Any]:
         """Return name, silence at `now` [s], torque limits, statuses, torques as a JSON dict."""

@@ -156,6 +156,7 @@ def started(monkeypatch):
 
         def start(group, module, parameters, remappings=None):
             nodes[module] = parameters
+            nodes[f'remappings of {module}'] = remappings
 
         now = 0.0  # --duration is over once every status has been read
 
@@ -208,6 +209,40 @@ def test_the_arm_waits_for_torques_and_a_factor_slows_its_steps(started):
     # The arm steps a thousand times per second of its own time.
     assert float(simulator['lockstep_rate']) == 1000.0
     assert float(started('--real-time-factor', '0.25')['simulator_node']['lockstep_rate']) == 250.0
+
+
+def test_with_a_clock_both_nodes_keep_simulated_time_and_know_the_drives(started):
+    nodes = started('--clock')
+    simulator, node = nodes['simulator_node'], nodes['feedforward_node']
+    assert simulator['publish_clock'] and node['use_sim_time'] and node['terms.friction']
+    assert node['model_source'] == 'simulated_arm'
+    assert nodes['remappings of simulator_node'] == {'clock': '/clock'}
+    assert 'model_source' not in started('--clock', '--realistic')['feedforward_node']
+    assert 'publish_clock' not in started()['simulator_node']
+
+
+def paced(factor):
+    view = NodeSnapshot('simulation/simulator')
+    told(view, 'Simulated arm', 'OK', 'open', **{'simulated per real time': f'{factor}'})
+    return view
+
+
+def test_a_simulation_slower_than_real_time_is_shown():
+    assert '0.55' in rendered(state_view([paced(0.55)], 10.5), 80)
+    assert '0.99' not in rendered(state_view([paced(0.99)], 10.5), 80)
+
+
+@pytest.mark.parametrize(
+    ('factor', 'options', 'said'),
+    [(0.55, [], True), (0.99, [], False), (0.25, ['--real-time-factor', '0.25'], False)],
+)
+def test_sim_says_once_that_it_is_slower_than_asked(
+    factor, options, said, started, capsys, monkeypatch
+):
+    heard = {'simulation/simulator': paced(factor)}
+    monkeypatch.setattr(TopicListener, 'heard_nodes', lambda _: heard)
+    started(*options, statuses=[HELD, HELD, HELD])
+    assert capsys.readouterr().out.count(f'{factor}') == int(said)
 
 
 def test_the_nodes_of_a_urdfs_arm_get_its_arm_file(started, tmp_path):

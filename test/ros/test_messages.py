@@ -28,12 +28,12 @@ from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.external_torque import WrenchEstimator
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.motion.planning import MAX_POINT_COUNT
-from franka_dynamics.motion.reference import ReferenceEvent, ReferenceState
+from franka_dynamics.motion.reference import ReferenceEvent, ReferenceState, REPLACED_REASON
 from franka_dynamics.ros import diagnostics, messages, status, trajectory_messages
 from franka_dynamics.ros.controller_factory import arm_and_urdf_from_parameters
 from franka_dynamics.ros.diagnostics import FeedforwardDiagnostics
 from franka_dynamics.ros.parameter_tables import parameter_specs
-from franka_dynamics.ros.status import DiagnosticSubject, NodeStatus, StatusKey
+from franka_dynamics.ros.status import DIAGNOSTIC_LEVELS, DiagnosticSubject, NodeStatus, StatusKey
 from franka_dynamics.ros.term_publishers import TERM_TOPICS, TermPublishers
 from franka_dynamics.ros.topic_listener import full_name
 from franka_dynamics.ros.trajectory_messages import parse_request, read_trajectory_file
@@ -606,6 +606,22 @@ def test_replaced_points_are_published_and_logged_once_a_second(told, monkeypatc
         assert told.by_topic['/diagnostics'].publish.call_count == count
         logged = [call.args[0] for call in log.info.call_args_list + log.warning.call_args_list]
         assert sum(text.startswith('reference') for text in logged) == len(ReferenceState)
+
+
+@pytest.mark.parametrize(('reason', 'level'), [(REPLACED_REASON, 'OK'), ('stopped', 'WARN')])
+def test_a_chunk_that_replaces_the_last_is_no_warning(told, reason, level):
+    log = told.node.get_logger()
+    log.reset_mock()
+    event = ReferenceEvent(42, '', 0.0, 0.1, FER.home, False, ReferenceState.INTERRUPTED)
+    told.controller.reference.events.append(event._replace(reason=reason))
+    told.diagnostics.report_status_changes()
+    warned = [call for call in log.warning.call_args_list if 'reference 42' in call.args[0]]
+    informed = [call for call in log.info.call_args_list if 'reference 42' in call.args[0]]
+    assert (len(warned), len(informed)) == ((0, 1) if level == 'OK' else (1, 0))
+    published = told.by_topic['/diagnostics'].publish.call_args_list
+    rows = [row for call in published for row in call.args[0].status]
+    (row,) = {(one.name, one.level) for one in rows if one.name.endswith('Reference')}
+    assert DIAGNOSTIC_LEVELS[row[1][0]] == level
 
 
 def test_torques_that_fit_are_ok_and_none_is_a_warning():
