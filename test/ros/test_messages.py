@@ -78,7 +78,7 @@ def test_messages_end_where_their_last_number_does():
     # rosbags refuses bytes after the end, which Fast DDS leaves where arrays are empty.
     store = get_typestore(Stores.ROS2_JAZZY)
     row = messages.MessageTemplate.placeholder_row(3)
-    for rows in ({'effort': row}, {name: row for name in ('position', 'velocity', 'effort')}):
+    for rows in ({'effort': row}, dict.fromkeys(('position', 'velocity', 'effort'), row)):
         for frame in ('', 'a', 'fr3_link0'):
             message = JointState(header=Header(frame_id=frame), name=list(WANTED), **rows)
             numbers = [np.array([1.0, 2.0, 3.0])] * len(rows)
