@@ -85,7 +85,7 @@ class Policy(Node):
         if since > DURATION_S:  # the last chunk ends at rest
             self.done.set_result(None)
             return
-        times = PERIOD_S * np.arange(CHUNK)  # from the stamp on
+        times = [PERIOD_S * k for k in range(CHUNK)]  # from the stamp on
         targets = [policy(since + LEAD_S + time) for time in times]
         begin = now + LEAD_S
         self.chunks.publish(trajectory_message(ARM.joint_names, times, targets, stamp=begin))

@@ -523,6 +523,27 @@ def test_a_stream_goes_on_after_several_lost_points():
     np.testing.assert_allclose(states[0][late], true, rtol=0.0, atol=6e-3)
 
 
+@pytest.mark.parametrize(('jump', 'follows'), [(0.3, True), (0.35, False)])
+def test_a_jump_beyond_the_limits_is_refused_each_time(jump, follows):
+    arrivals = np.arange(60) / 30.0
+    points = np.where(arrivals[:, None] < 0.3, HOME, HOME + jump * np.sign(-HOME))
+    states, refused = stream(arrivals, points, 3.0)
+    assert refused == (0 if follows else (arrivals >= 0.3).sum())
+    np.testing.assert_allclose(states[0][-1], points[-1] if follows else HOME, atol=1e-6)
+
+
+def test_targets_that_are_clipped_lead_through_a_jump():
+    reference = held()
+    last = HOME
+    goal = HOME + 0.5 * np.sign(-HOME)
+    for stamp in np.arange(60) / 30.0:
+        reference.at(stamp)
+        last = last + np.clip(goal - last, -0.09, 0.09)
+        reference.follow(last)
+    reference.at(2.5)
+    np.testing.assert_allclose(reference.motion.at(2.5).q, goal, atol=1e-6)
+
+
 def test_a_stream_begins_within_a_tenth_of_a_radian():
     reference = held()
     with pytest.raises(ReferenceRefusedError, match=r'is 0\.11 rad away'):
