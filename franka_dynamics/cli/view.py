@@ -4,7 +4,7 @@
 
 from pathlib import Path
 
-from .choices import ArmChoice, BagReader, forbid_without, Options
+from .choices import ArmChoice, BagReader, forbid_options, forbid_without, Options
 from .console import catch_end_signals, echo, ProgressBar
 from ..arm.arm_file import is_urdf_or_mjcf
 from ..arrays import Array
@@ -16,6 +16,8 @@ from ..view.page import ArmPage, show_positions, show_recording
 
 def run(arm: ArmChoice, reader: BagReader, options: Options) -> int:
     """Serve a browser page that shows the arm, live or from a bag, until Ctrl-C; return 0."""
+    if options.urdf is not None:
+        forbid_options('--urdf, whose meshes are shown', 'hand')
     if options.bag:
         arm = reader.arm_in_bag(options.bag, arm)
     else:

@@ -354,6 +354,7 @@ codegen --arm fer --output new --parameters run_time --set gaz2019
 identify payload --arm fer --plan new --topic joint_states
 identify plan --arm fer --output new --joint-names a
 view bag --set gaz2019
+view bag --urdf fr3.urdf --hand none
 bag import log.csv --layout droid --effort-scale 0.001
 bag import log.csv --layout droid --position-unit deg
 payload-from-mesh tool.stl --mass 1 --density 2700
