@@ -10,9 +10,7 @@ has ranges of gain and load, `verdict` treats gravity, force, gain and offset, a
 for contacts.
 """
 
-from . import (
-    checks as checks,
-)  # its classes enter themselves in FAULT_CLASSES, as all do
+from . import checks as checks  # its classes enter themselves in FAULT_CLASSES, as all do
 from .fault import CRITICAL_T_VALUE as CRITICAL_T_VALUE
 from .fault import Diagnosis as Diagnosis
 from .fault import Fault as Fault

@@ -128,17 +128,20 @@ def contact_mask(motion: Motion, residual: Array, noise: Array) -> tuple[NDArray
     Residuals (N, n) [N m] are taken relative to each joint's usual one, by the median, or to
     `noise` (n,). The mask is (N,); of the worst second the start is returned.
     """
-    usual = 1.48 * np.median(np.abs(residual), axis=0)  # a Gaussian's deviation
+    usual_residual = 1.48 * np.median(np.abs(residual), axis=0)  # a Gaussian's deviation, (n,)
+    relative_residual = residual / np.maximum(usual_residual, noise)
     # The residual of a joint at rest does not count, whose static friction is unknown.
-    moving = np.abs(motion.dq) > _MIN_MOVING_SPEED_RAD_S
-    off = np.mean(np.where(moving, residual / np.maximum(usual, noise), 0.0) ** 2, axis=1)
-    second = motion.one_second_indices()
-    first = np.unique(second, return_index=True)[1]
-    rms = np.sqrt(np.bincount(second, off) / np.bincount(second))
+    is_moving = np.abs(motion.dq) > _MIN_MOVING_SPEED_RAD_S
+    mean_squares = np.mean(np.where(is_moving, relative_residual, 0.0) ** 2, axis=1)  # (N,)
+    second_ids = motion.one_second_indices()  # of each sample, (N,)
+    rms = np.sqrt(np.bincount(second_ids, mean_squares) / np.bincount(second_ids))  # (seconds,)
     usual_rms = float(np.median(rms))
-    many = float(np.quantile(rms, 1.0 - _MAX_CONTACT_FRACTION))
-    bound = max(_MIN_CONTACT_TO_USUAL_RMS * usual_rms, many)
-    return np.asarray(rms > bound)[second], float(motion.time[first[np.argmax(rms)]])
+    rms_of_most = float(np.quantile(rms, 1.0 - _MAX_CONTACT_FRACTION))
+    max_untouched_rms = max(_MIN_CONTACT_TO_USUAL_RMS * usual_rms, rms_of_most)
+    is_touched = np.asarray(rms > max_untouched_rms)[second_ids]
+    first_samples = np.unique(second_ids, return_index=True)[1]  # of each second
+    worst_start = motion.time[first_samples[np.argmax(rms)]]
+    return is_touched, float(worst_start)
 
 
 def negative_friction(
@@ -151,18 +154,20 @@ def negative_friction(
     squared residuals there [N^2 m^2]; `unit_factors` (n,) convert efforts to the unit of E. The
     effect is that of friction with the other sign, twice as far off, beside E.
     """
-    b = len(model.base)
-    count = model.friction.term_count
-    terms = thetas[:, b : b + model.n * count].reshape(-1, model.n, count)
-    signed = (COULOMB_SYMBOL, SLIP_SYMBOL)
-    coulomb = [k for k, one in enumerate(model.friction.symbols) if one[:2] in signed]
-    most = terms[..., coulomb].sum(axis=-1).max(axis=0)  # of all folds, (n,)
-    joints = np.flatnonzero(most < -np.sqrt(mse.mean(axis=0)))
+    term_count = model.friction.term_count
+    friction_parameters = thetas[:, model.friction_slice].reshape(-1, model.n, term_count)
+    is_dry = [symbol[:2] in (COULOMB_SYMBOL, SLIP_SYMBOL) for symbol in model.friction.symbols]
+    dry_friction = friction_parameters[..., is_dry].sum(axis=-1)  # (folds, n), N m
+    largest = dry_friction.max(axis=0)  # of all folds, (n,)
+    mean_squares = mse.mean(axis=0)  # (n,), N^2 m^2
+    joints = np.flatnonzero(largest < -np.sqrt(mean_squares))
     if not len(joints):
         return ()
-    off = 2.0 * np.linalg.norm((most * unit_factors)[joints])
-    effect = float(np.hypot(1.0, off / np.sqrt(mse.mean(axis=0) @ unit_factors**2)))
-    values = tuple(most[joints].tolist())
+    # Friction of the other sign is twice as far off.
+    friction_error = 2.0 * np.linalg.norm((largest * unit_factors)[joints])
+    torque_error = np.sqrt(mean_squares @ unit_factors**2)  # E
+    effect = float(np.hypot(1.0, friction_error / torque_error))
+    values = tuple(largest[joints].tolist())
     return [Diagnosis(NegativeFriction.kind, tuple(joints.tolist()), values, effect=effect)]
 
 
@@ -182,8 +187,9 @@ def wrong_factor(gain_range: tuple[float, float]) -> Sequence[Diagnosis]:
 
 def unexplained_efforts(relative_error: float) -> Sequence[Diagnosis]:
     """Return a list of one fault if torque error E / rms effort is large, else ()."""
-    large = relative_error > _MAX_ERROR_TO_RMS
-    return [Diagnosis(UnexplainedEfforts.kind, (), (relative_error,))] if large else ()
+    if relative_error > _MAX_ERROR_TO_RMS:
+        return [Diagnosis(UnexplainedEfforts.kind, (), (relative_error,))]
+    return ()
 
 
 def unexplained_joints(residuals: Array, efforts: Array) -> Sequence[Diagnosis]:
@@ -194,9 +200,13 @@ def unexplained_joints(residuals: Array, efforts: Array) -> Sequence[Diagnosis]:
     matter without whose residuals E would be smaller by as much as an effect is.
     """
     joints = np.flatnonzero(residuals > _MAX_UNEXPLAINED_TO_EFFORT**2 * efforts)
-    effect = float(np.sqrt(residuals.sum() / np.delete(residuals, joints).sum()))
+    other_residuals = np.delete(residuals, joints)
+    effect = float(np.sqrt(residuals.sum() / other_residuals.sum()))
     if effect < MIN_HARMFUL_ERROR_RATIO:
         return ()
-    share = float(np.sqrt(residuals[joints].sum() / efforts[joints].sum()))
-    found = Diagnosis(UnexplainedEfforts.kind, tuple(joints.tolist()), (share,), effect=effect)
-    return [found]
+    error_to_effort = float(np.sqrt(residuals[joints].sum() / efforts[joints].sum()))
+    return [
+        Diagnosis(
+            UnexplainedEfforts.kind, tuple(joints.tolist()), (error_to_effort,), effect=effect
+        )
+    ]

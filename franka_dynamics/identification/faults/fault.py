@@ -84,17 +84,19 @@ class TorqueSamples:
         `friction_columns` (N, n, terms) are fitted to the efforts.
         """
         dynamics = NewtonEulerModel(model.arm, model.gravity)
-        rigid = dynamics.inverse_dynamics(motion.q, motion.dq, motion.ddq)
-        total = rigid + _fitted_friction(motion.effort, rigid, friction_columns, model)
-        rate = np.zeros_like(rigid)
-        jerk = np.zeros_like(rigid)
-        for number in np.unique(motion.piece_ids):
-            piece = motion.piece_ids == number
-            if np.count_nonzero(piece) > 1:
-                for change, signal in ((rate, total), (jerk, motion.ddq)):
-                    change[piece] = np.gradient(signal[piece], 1.0 / motion.options.rate, axis=0)
-        most = np.abs(total).max(axis=0)
-        return cls(model, dynamics, motion, rigid, total, rate, jerk, most)
+        rigid_torque = dynamics.inverse_dynamics(motion.q, motion.dq, motion.ddq)  # (N, n), N m
+        friction = _fitted_friction(motion.effort, rigid_torque, friction_columns, model)
+        total_torque = rigid_torque + friction
+        return cls(
+            model,
+            dynamics,
+            motion,
+            rigid_torque,
+            total_torque,
+            torque_rate=_rates(total_torque, motion),
+            jerk=_rates(motion.ddq, motion),
+            max_torque=np.abs(total_torque).max(axis=0),
+        )
 
     def select(self, slice_or_mask: slice | NDArray[np.bool_]) -> 'TorqueSamples':
         """Return the samples that a slice or a mask (N,) selects."""
@@ -117,13 +119,24 @@ def _fitted_friction(
     effort: Array, rigid_torque: Array, friction_columns: Array, model: TorqueModel
 ) -> Array:
     """Return friction without offsets, (N, n), fitted to `effort` beside scaled `rigid_torque`."""
-    sliding = [not symbol.startswith(OFFSET_SYMBOL) for symbol in model.friction.symbols]
-    found = np.zeros_like(effort)
-    for joint, own in enumerate(np.moveaxis(friction_columns, 1, 0)):
-        both = np.column_stack([own, rigid_torque[:, joint]])
-        terms, *_ = np.linalg.lstsq(both, effort[:, joint], rcond=None)
-        found[:, joint] = own @ (terms[:-1] * sliding)
-    return found
+    is_no_offset = [not symbol.startswith(OFFSET_SYMBOL) for symbol in model.friction.symbols]
+    friction = np.zeros_like(effort)
+    for joint in range(model.n):
+        joint_columns = friction_columns[:, joint]  # (N, terms)
+        regressor = np.column_stack([joint_columns, rigid_torque[:, joint]])
+        coefficients, *_ = np.linalg.lstsq(regressor, effort[:, joint], rcond=None)
+        friction[:, joint] = joint_columns @ (coefficients[:-1] * is_no_offset)
+    return friction
+
+
+def _rates(signal: Array, motion: Motion) -> Array:
+    """Return a signal's (N, n) change per second, zero in pieces of a motion of one sample."""
+    rates = np.zeros_like(signal)
+    for piece_id in np.unique(motion.piece_ids):
+        in_piece = motion.piece_ids == piece_id
+        if np.count_nonzero(in_piece) > 1:
+            rates[in_piece] = np.gradient(signal[in_piece], 1.0 / motion.options.rate, axis=0)
+    return rates
 
 
 def sure_share(size: Array, covariance: Array) -> float:
@@ -135,8 +148,10 @@ def sure_share(size: Array, covariance: Array) -> float:
     "The distribution of chi-square", PNAS 17(12), for others.
     """
     k = len(size)
-    ninth = 2.0 / (9.0 * len(size))
-    radius = np.sqrt(k * (1.0 - ninth + _RANGE_QUANTILE * np.sqrt(ninth)) ** 3)
+    # The cube root of chi square over k is nearly Gaussian, with this variance.
+    cube_root_variance = 2.0 / (9.0 * k)
+    cube_root = 1.0 - cube_root_variance + _RANGE_QUANTILE * np.sqrt(cube_root_variance)
+    radius = np.sqrt(k * cube_root**3)
     distance = np.sqrt(max(float(size @ np.linalg.solve(covariance, size)), 0.0))
     return float(1.0 - radius / max(radius, distance))
 
@@ -173,13 +188,17 @@ class Fault:
     @classmethod
     def for_joint_count(cls, n: int) -> 'list[Fault]':
         """Return the faults of this kind that an arm of n joints may have."""
-        return [cls(each) for k in cls.joint_counts for each in combinations(range(n), k)]
+        return [
+            cls(joints)
+            for joint_count in cls.joint_counts
+            for joints in combinations(range(n), joint_count)
+        ]
 
     @property
     def column_names(self) -> tuple[str, ...]:
         """Names of the fault's regressor columns; some are columns of the torque model."""
-        own = '_'.join([self.kind, *(f'{joint + 1}' for joint in self.joints)])
-        return tuple(f'{own}_{part}' for part in self.column_suffixes) or (own,)
+        name = '_'.join([self.kind, *(f'{joint + 1}' for joint in self.joints)])
+        return tuple(f'{name}_{suffix}' for suffix in self.column_suffixes) or (name,)
 
     @property
     def simpler_fault(self) -> 'Fault':
@@ -230,16 +249,16 @@ class Fault:
 
         `effort_scales` (n,) are the factors with which efforts were read.
         """
-        first = diagnosis.values[0] if diagnosis.values else 0.0
-        joints = [joints[joint] for joint in diagnosis.joints]
+        value = diagnosis.values[0] if diagnosis.values else 0.0
+        joint_names = [joints[joint] for joint in diagnosis.joints]
         return cls.message.format(
             *diagnosis.values,
-            effort=f'The effort of {joints[0]}' if joints else 'Every effort',
-            joints=' and '.join(joints),
-            of_joints=f' of {" and ".join(joints)}' if joints else '',
-            size=abs(first),
-            about='about ' if abs(first) > _MAX_LINEAR_ANGLE_RAD else '',
-            ms=1e3 * abs(first),
-            late_or_early='late' if first > 0.0 else 'early',
+            effort=f'The effort of {joint_names[0]}' if joint_names else 'Every effort',
+            joints=' and '.join(joint_names),
+            of_joints=f' of {" and ".join(joint_names)}' if joint_names else '',
+            size=abs(value),
+            about='about ' if abs(value) > _MAX_LINEAR_ANGLE_RAD else '',
+            ms=1e3 * abs(value),
+            late_or_early='late' if value > 0.0 else 'early',
             where=diagnosis.recording,
         )

@@ -40,8 +40,8 @@ class EncoderOffset(Fault):
         """Return minus the derivative of the torques by the joint's position as a column."""
         step = _POSITION_STEP_RAD * np.eye(samples.model.n)[self.joints[0]]
         q = np.stack([samples.motion.q - step, samples.motion.q + step])
-        before, after = samples.dynamics.inverse_dynamics(q, samples.motion.dq, samples.motion.ddq)
-        return [(before - after) / (2.0 * _POSITION_STEP_RAD)]
+        below, above = samples.dynamics.inverse_dynamics(q, samples.motion.dq, samples.motion.ddq)
+        return [(below - above) / (2.0 * _POSITION_STEP_RAD)]
 
 
 class StateFault(Fault, ABC):
@@ -158,9 +158,10 @@ class VelocityDelay(Fault):
     def regressor_columns(self, samples: TorqueSamples) -> list[Array]:
         """Return as a column the change of torques if velocities and accelerations lag by 1 s."""
         motion = samples.motion
-        step = _DIFF_STEP_S
-        late = motion.dq + step * motion.ddq, motion.ddq + step * samples.jerk
-        return [(samples.dynamics.inverse_dynamics(motion.q, *late) - samples.rigid_torque) / step]
+        real_dq = motion.dq + _DIFF_STEP_S * motion.ddq
+        real_ddq = motion.ddq + _DIFF_STEP_S * samples.jerk
+        real_torque = samples.dynamics.inverse_dynamics(motion.q, real_dq, real_ddq)
+        return [(real_torque - samples.rigid_torque) / _DIFF_STEP_S]
 
 
 class TimeScale(Fault):
@@ -190,8 +191,9 @@ class TimeScale(Fault):
 
     def reported_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
         """Return the ratio of recorded to real time, corrected for a common factor of efforts."""
-        weight = 1.0 + coefficients[EffortGain().kind]
-        return [float(np.sqrt(max(1.0 + coefficients[self.kind] / weight, 0.0)))]
+        common_gain = 1.0 + coefficients[EffortGain().kind]
+        squared_ratio = 1.0 + coefficients[self.kind] / common_gain
+        return [float(np.sqrt(max(squared_ratio, 0.0)))]
 
     def counts_as_fault(self, reported_values: Sequence[float], gravity: Array) -> bool:
         """Return whether the ratio of times is near enough to 1 to come from wrong stamps."""

@@ -43,8 +43,9 @@ class EffortGain(Fault):
 
     def undoing(self, coefficients: Array, n: int) -> tuple[Array, Array]:
         """Return the inverse of the gain at the fault's joints, 1 at others, and no columns."""
-        there = np.isin(np.arange(n), self.joints or range(n))
-        return 1.0 + there * (1.0 / (1.0 + coefficients[0]) - 1.0), np.zeros(1)
+        at_fault = np.isin(np.arange(n), self.joints or range(n))
+        inverse_gain = 1.0 / (1.0 + coefficients[0])
+        return 1.0 + at_fault * (inverse_gain - 1.0), np.zeros(1)
 
     @classmethod
     def sentence(cls, diagnosis: Diagnosis, joints: Sequence[str], effort_scales: Array) -> str:
@@ -55,11 +56,13 @@ class EffortGain(Fault):
         if abs(ratio + 1.0) < _WRONG_SIGN_GAIN_TOLERANCE:
             what = _WRONG_SIGN_TEXT
             ratio = -1.0
-        there = np.isin(range(len(joints)), diagnosis.joints) if diagnosis.joints else True
-        right = np.where(there, effort_scales / ratio, effort_scales)
-        shown = ','.join(f'{one:.3g}' for one in (right if np.ptp(right) else right[:1]))
+        at_fault = np.isin(range(len(joints)), diagnosis.joints) if diagnosis.joints else True
+        right_scales = np.where(at_fault, effort_scales / ratio, effort_scales)
+        if not np.ptp(right_scales):
+            right_scales = right_scales[:1]  # one for all joints
+        option_value = ','.join(f'{scale:.3g}' for scale in right_scales)
         effort = super().sentence(diagnosis, joints, effort_scales)
-        return f'{effort}{what}; --effort-scale {shown} corrects it.'
+        return f'{effort}{what}; --effort-scale {option_value} corrects it.'
 
 
 class DirectionalGain(Fault):
@@ -84,8 +87,8 @@ class DirectionalGain(Fault):
 
     def regressor_columns(self, samples: TorqueSamples) -> list[Array]:
         """Return the joint's rigid-body torque, and that times the signs of velocities."""
-        both = samples.rigid_torque, samples.rigid_torque * np.sign(samples.motion.dq)
-        return [samples.only_at_joints(one, self.joints) for one in both]
+        torque = samples.only_at_joints(samples.rigid_torque, self.joints)
+        return [torque, torque * np.sign(samples.motion.dq)]
 
     def reported_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
         """Return the ratios of recorded to real effort in both directions."""
@@ -124,8 +127,10 @@ class ExchangedEfforts(Fault):
 
     def regressor_columns(self, samples: TorqueSamples) -> list[Array]:
         """Return a column: at each of the two joints the other's rigid torque less its own."""
-        (i, j), each = self.joints, np.eye(samples.model.n)
-        return [np.diff(samples.rigid_torque[:, [i, j]]) * (each[i] - each[j])]
+        i, j = self.joints
+        unit_vectors = np.eye(samples.model.n)
+        difference = np.diff(samples.rigid_torque[:, [i, j]])  # of j less i, (N, 1)
+        return [difference * (unit_vectors[i] - unit_vectors[j])]
 
     def counts_as_fault(self, reported_values: Sequence[float], gravity: Array) -> bool:
         """Return whether the efforts are exchanged as a whole, not in part."""
@@ -138,11 +143,7 @@ class WrongGravity(Fault):
     kind = 'gravity'
     value_is_from_torques = True
     asks_if_harmless = True
-    column_suffixes = (
-        'level_1',
-        'level_2',
-        'size',
-    )  # two turn gravity, one changes its size
+    column_suffixes = ('level_1', 'level_2', 'size')  # two turn gravity, one changes its size
     message = (
         'Gravity points elsewhere than given. Check how the arm is mounted; --gravity '
         '{0:.2f},{1:.2f},{2:.2f} gives the direction found.'
@@ -150,8 +151,11 @@ class WrongGravity(Fault):
 
     def regressor_columns(self, samples: TorqueSamples) -> list[Array]:
         """Return torques of two gravities normal to the model's, and of it, (N, n) [N m] each."""
-        axes = gravity_axes(samples.model.gravity)
-        return [NewtonEulerModel(samples.model.arm, one).gravity(samples.motion.q) for one in axes]
+        arm = samples.model.arm
+        return [
+            NewtonEulerModel(arm, vector).gravity(samples.motion.q)
+            for vector in gravity_axes(samples.model.gravity)
+        ]
 
     def reported_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
         """
@@ -160,25 +164,29 @@ class WrongGravity(Fault):
         A common factor of all efforts, which is fitted beside it, is part of the direction. Where
         nearly its size alone changes, it is `gravity`.
         """
-        own = np.array(super().reported_values(coefficients, gravity))
-        return self._found(own / (1.0 + coefficients[EffortGain.kind]), gravity).tolist()
+        axis_coefficients = np.array(super().reported_values(coefficients, gravity))
+        common_gain = 1.0 + coefficients[EffortGain.kind]
+        return self._found_gravity(axis_coefficients / common_gain, gravity).tolist()
 
     def possible_coefficients(self, coefficients: Array, gravity: Array) -> Array:
         """Return the coefficients of the gravity found, which has the declared size or is zero."""
-        change = self._found(coefficients, gravity) - gravity
+        change = self._found_gravity(coefficients, gravity) - gravity
         return gravity_axes(gravity) @ change / (gravity @ gravity)
 
     @staticmethod
-    def _found(coefficients: Array, gravity: Array) -> Array:
+    def _found_gravity(coefficients: Array, gravity: Array) -> Array:
         """Return the gravity that coefficients (3,) mean, as `reported_values` says, (3,)."""
-        turned = gravity + coefficients @ gravity_axes(gravity)
-        size = float(np.linalg.norm(turned))
-        real = np.linalg.norm(gravity)
-        if size < _MIN_FOUND_TO_DECLARED_GRAVITY * real:
+        fitted_gravity = gravity + coefficients @ gravity_axes(gravity)
+        fitted_size = float(np.linalg.norm(fitted_gravity))
+        declared_size = np.linalg.norm(gravity)
+        if fitted_size < _MIN_FOUND_TO_DECLARED_GRAVITY * declared_size:
             return np.zeros(3)
-        direction = turned * real / size
-        most = _MAX_GRAVITY_SIZE_CHANGE_TO_ANGLE * gravity_angle(direction.tolist(), gravity)
-        return gravity if abs(size / real - 1.0) > most else direction
+        turned_gravity = fitted_gravity * declared_size / fitted_size
+        angle = gravity_angle(turned_gravity.tolist(), gravity)
+        size_change = abs(fitted_size / declared_size - 1.0)
+        if size_change > _MAX_GRAVITY_SIZE_CHANGE_TO_ANGLE * angle:
+            return gravity
+        return np.asarray(turned_gravity)
 
     def counts_as_fault(self, reported_values: Sequence[float], gravity: Array) -> bool:
         """Return whether the gravity found, `reported_values`, differs from the declared one."""
@@ -223,8 +231,8 @@ class UndeclaredLoad(Fault):
 
     def regressor_columns(self, samples: TorqueSamples) -> list[Array]:
         """Return the torques of a unit of mass and of first moments in the flange frame."""
-        load = samples.model.payload_to_base_matrix[:, MASS_AND_MOMENT_INDICES]
-        return [*np.moveaxis(samples.regressor @ load, -1, 0)]
+        load_to_base = samples.model.payload_to_base_matrix[:, MASS_AND_MOMENT_INDICES]  # (b, 4)
+        return [*np.moveaxis(samples.regressor @ load_to_base, -1, 0)]
 
 
 class ConstantForce(Fault):
@@ -243,7 +251,8 @@ class ConstantForce(Fault):
 
     def regressor_columns(self, samples: TorqueSamples) -> list[Array]:
         """Return the efforts that balance unit forces on the flange along x, y, z of {S}."""
-        return [*-samples.dynamics.jacobian(samples.motion.q)[:, :3].swapaxes(0, 1)]
+        jacobian = samples.dynamics.jacobian(samples.motion.q)[:, :3]  # of translations, (N, 3, n)
+        return [*-jacobian.swapaxes(0, 1)]
 
 
 @dataclass(frozen=True)
@@ -269,5 +278,7 @@ class MissingRotors(Fault):
 
     def regressor_columns(self, samples: TorqueSamples) -> list[Array]:
         """Return each joint's acceleration as a column, or zeros if the model has rotors."""
-        missing = samples.motion.ddq * (not samples.model.base.rotor_inertia)
-        return [missing * own for own in np.eye(samples.model.n)]
+        acceleration = samples.motion.ddq
+        if samples.model.base.rotor_inertia:
+            acceleration = np.zeros_like(acceleration)
+        return [acceleration * unit_vector for unit_vector in np.eye(samples.model.n)]
