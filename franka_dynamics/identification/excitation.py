@@ -62,9 +62,13 @@ class FourierTrajectory:
 
         Each has shape (..., n) [rad, rad/s, rad/s^2]; (...) is the shape of `time`.
         """
-        shapes = fourier_basis(self.period, np.asarray(time, dtype=float))
-        position, velocity, acceleration = (shape @ self.coefficients.T for shape in shapes)
-        return self.start_position + position, velocity, acceleration
+        basis, basis_rate, basis_acceleration = fourier_basis(
+            self.period, np.asarray(time, dtype=float)
+        )
+        position = self.start_position + basis @ self.coefficients.T
+        velocity = basis_rate @ self.coefficients.T
+        acceleration = basis_acceleration @ self.coefficients.T
+        return position, velocity, acceleration
 
     def states_over_period(self, sample_count: int) -> tuple[Array, Array, Array]:
         """Return q, dq, ddq, (sample_count, n) each, at evenly spaced times of one period."""
@@ -84,18 +88,19 @@ def fourier_basis(period: float, time: Array) -> tuple[Array, Array, Array]:
     up by zero velocity and acceleration at the start.
     """
     k = np.arange(1.0, HARMONIC_COUNT + 1.0)
-    rate = 2.0 * np.pi / period * k
-    phase = np.multiply.outer(time, rate)
-    s = np.sin(phase)
-    c = np.cos(phase)
-    values = (
-        np.concatenate([s, c - 1.0], axis=-1),
-        np.concatenate([rate * c, -rate * s], -1),
-        np.concatenate([-(rate**2) * s, -(rate**2) * c], axis=-1),
-    )
-    # An orthonormal basis of the coefficients that fulfil these two conditions.
-    free = np.linalg.svd(np.kron(np.eye(2), np.stack([k, k**2]))[[0, 3]])[2][2:].T
-    return values[0] @ free, values[1] @ free, values[2] @ free
+    frequency = 2.0 * np.pi / period * k  # (H,), rad/s
+    phase = np.multiply.outer(time, frequency)  # (..., H)
+    sine = np.sin(phase)
+    cosine = np.cos(phase)
+    # By all 2 H coefficients: the a_k of sines, then the b_k of cosines.
+    position = np.concatenate([sine, cosine - 1.0], axis=-1)
+    velocity = np.concatenate([frequency * cosine, -frequency * sine], axis=-1)
+    acceleration = np.concatenate([-(frequency**2) * sine, -(frequency**2) * cosine], axis=-1)
+    # The two conditions: sum k a_k = 0 (velocity) and sum k^2 b_k = 0 (acceleration).
+    conditions = np.kron(np.eye(2), np.stack([k, k**2]))[[0, 3]]  # (2, 2 H)
+    _, _, right_singular_vectors = np.linalg.svd(conditions)
+    free = right_singular_vectors[2:].T  # orthonormal basis of what fulfils them, (2 H, 2 H - 2)
+    return position @ free, velocity @ free, acceleration @ free
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,17 +125,16 @@ def random_trajectory(
 
     Raises IdentificationError if the start pose violates a limit, or as `scale_to_limits` does.
     """
-    rest = np.zeros((2, problem.arm.n))
-    if problem.limit_margins(np.array([start, start]), rest, rest).min() <= _MIN_LIMIT_MARGIN:
+    if _start_margin(problem, start) <= _MIN_LIMIT_MARGIN:
         arm = problem.arm
         margin = problem.limits.position_margin
-        low = arm.limit('lower') + margin
-        high = arm.limit('upper') - margin
-        for name, at, first, last in zip(arm.joint_names, start, low, high):
-            if not first + _MIN_LIMIT_MARGIN < at < last - _MIN_LIMIT_MARGIN:
+        lowest = arm.limit('lower') + margin
+        highest = arm.limit('upper') - margin
+        for name, position, low, high in zip(arm.joint_names, start, lowest, highest):
+            if not low + _MIN_LIMIT_MARGIN < position < high - _MIN_LIMIT_MARGIN:
                 raise IdentificationError(
-                    f'The start pose has {name} at {at:.4g}; a motion about it must start between '
-                    f'{first:.4g} and {last:.4g}, which are its limits less a margin of '
+                    f'The start pose has {name} at {position:.4g}; a motion about it must start '
+                    f'between {low:.4g} and {high:.4g}, which are its limits less a margin of '
                     f'{margin:g}; {start_advice(problem)}.'
                 )
         raise IdentificationError(
@@ -139,6 +143,12 @@ def random_trajectory(
         )
     coefficients = rng.standard_normal((problem.arm.n, 2 * HARMONIC_COUNT - 2))
     return scale_to_limits(problem, FourierTrajectory(start, period, coefficients), _SAMPLE_COUNT)
+
+
+def _start_margin(problem: ExcitationProblem, start: Array) -> float:
+    """Return the smallest margin to any limit of a pose (n,) at rest, negative if violated."""
+    at_rest = np.zeros((1, problem.arm.n))
+    return float(problem.limit_margins(start[None], at_rest, at_rest).min())
 
 
 def scale_to_limits(
@@ -167,7 +177,8 @@ def scale_to_limits(
     low = 0.5
     high = 1.0
     while not keeps_limits(low):
-        low, high = 0.5 * low, low
+        high = low
+        low = 0.5 * low
         if low < _MIN_AMPLITUDE_SCALE:
             raise IdentificationError(
                 'No motion about the start pose keeps the limits; choose '
@@ -175,7 +186,10 @@ def scale_to_limits(
             )
     while high - low > _AMPLITUDE_TOLERANCE * low:
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if keeps_limits(middle) else (low, middle)
+        if keeps_limits(middle):
+            low = middle
+        else:
+            high = middle
     return scaled_trajectory(low)
 
 
@@ -206,28 +220,37 @@ def optimise_excitation(
         raise IdentificationError(f'draws is {draws}; give a whole number from 1.')
     pose = problem.arm.joint_vector(start, 'start')
     rng = np.random.default_rng(0)
-    candidates = []
-    numbers = []
-    total = draws + iterations
+    total_count = draws + iterations
     report = progress or (lambda done, total: None)
-    for k in range(draws):
+
+    def cost(trajectory: FourierTrajectory) -> float:
+        """Return the criterion of a trajectory."""
+        return float(problem.criterion(*trajectory.states_over_period(_SAMPLE_COUNT)))
+
+    candidates = []
+    costs = []
+    for drawn_count in range(1, draws + 1):
         candidates.append(random_trajectory(problem, pose, period, rng))
-        numbers.append(float(problem.criterion(*candidates[-1].states_over_period(_SAMPLE_COUNT))))
-        report(k + 1, total)
-    best = candidates[int(np.argmin(numbers))]
-    optimal = _optimise_locally(problem, best, iterations, lambda k: report(draws + k, total))
+        costs.append(cost(candidates[-1]))
+        report(drawn_count, total_count)
+    best_drawn = candidates[int(np.argmin(costs))]
+    optimal = _optimise_locally(
+        problem, best_drawn, iterations, lambda step: report(draws + step, total_count)
+    )
     improved = scale_to_limits(problem, optimal, _CHECK_SAMPLE_COUNT)
-    if problem.criterion(*improved.states_over_period(_SAMPLE_COUNT)) > min(numbers):
-        improved = scale_to_limits(problem, best, _CHECK_SAMPLE_COUNT)
+    if cost(improved) > min(costs):
+        improved = scale_to_limits(problem, best_drawn, _CHECK_SAMPLE_COUNT)
     return _with_predicted_std(problem, improved)
 
 
 def _with_predicted_std(problem: ExcitationProblem, trajectory: FourierTrajectory) -> Excitation:
     """Return a trajectory as an Excitation, with predicted standard deviations of parameters."""
     states = trajectory.states_over_period(_SAMPLE_COUNT)
-    std = problem.parameter_std(*states)
-    ratios = problem.std_to_prior_ratios(*states)
-    return Excitation(trajectory, std, ratios)
+    return Excitation(
+        trajectory,
+        parameter_std=problem.parameter_std(*states),
+        std_to_prior_ratios=problem.std_to_prior_ratios(*states),
+    )
 
 
 def choose_repetitions(
@@ -268,18 +291,23 @@ def _optimise_locally(
     """
     from scipy.optimize import minimize
 
-    shapes = np.array(fourier_basis(start.period, _sample_times(_SAMPLE_COUNT, start.period)))
+    times = _sample_times(_SAMPLE_COUNT, start.period)
+    basis = np.array(fourier_basis(start.period, times))  # with its derivatives, (3, samples, 8)
     # Coefficients are scaled to equal rms velocity: the optimisation then converges faster.
-    unit = np.tile(1.0 / np.sqrt(np.mean(shapes[1] ** 2, axis=0)), problem.arm.n)
-    moves = _GRADIENT_STEP_SIZE * np.eye(len(unit))
+    rms_velocity = np.sqrt(np.mean(basis[1] ** 2, axis=0))  # of unit coefficients, (8,)
+    unit = np.tile(1.0 / rms_velocity, problem.arm.n)  # (8 n,)
+    steps_of_each = _GRADIENT_STEP_SIZE * np.eye(len(unit))
 
     def cost_and_margins(x: Array) -> Array:
         """Return criterion and m soft limit margins of scaled coefficients x, (..., 1 + m)."""
         coefficients = (unit * x).reshape(*x.shape[:-1], problem.arm.n, -1)
-        states = [shape @ np.swapaxes(coefficients, -1, -2) for shape in shapes]
-        states[0] = states[0] + start.start_position
-        margins = soft_min(problem.state_margins(*states)) - _MIN_LIMIT_MARGIN
-        return np.concatenate([problem.criterion(*states)[..., None], margins], axis=-1)
+        transposed = np.swapaxes(coefficients, -1, -2)
+        q = basis[0] @ transposed + start.start_position  # (..., samples, n), rad
+        dq = basis[1] @ transposed
+        ddq = basis[2] @ transposed
+        cost = problem.criterion(q, dq, ddq)
+        margins = soft_min(problem.state_margins(q, dq, ddq)) - _MIN_LIMIT_MARGIN
+        return np.concatenate([cost[..., None], margins], axis=-1)
 
     # Caches, because SLSQP asks for a point's criterion and margins separately.
     @lru_cache(maxsize=1)
@@ -290,21 +318,23 @@ def _optimise_locally(
     @lru_cache(maxsize=1)
     def cached_jacobian(x: bytes) -> Array:
         """Return derivatives of criterion and margins by coefficient, (1 + m, coefficients)."""
-        moved = cost_and_margins(np.frombuffer(x) + moves)
-        return np.asarray((moved - cached_cost_and_margins(x)).T / _GRADIENT_STEP_SIZE)
+        moved = cost_and_margins(np.frombuffer(x) + steps_of_each)  # (coefficients, 1 + m)
+        change = (moved - cached_cost_and_margins(x)).T
+        return np.asarray(change / _GRADIENT_STEP_SIZE)
 
-    iteration = count(1)
-    found = minimize(
+    step_numbers = count(1)
+    margins_are_nonnegative = {
+        'type': 'ineq',
+        'fun': lambda x: cached_cost_and_margins(x.tobytes())[1:].copy(),
+        'jac': lambda x: cached_jacobian(x.tobytes())[1:].copy(),
+    }
+    solution = minimize(
         lambda x: cached_cost_and_margins(x.tobytes())[0],
         start.coefficients.ravel() / unit,
         jac=lambda x: cached_jacobian(x.tobytes())[0].copy(),
-        constraints={
-            'type': 'ineq',
-            'fun': lambda x: cached_cost_and_margins(x.tobytes())[1:].copy(),
-            'jac': lambda x: cached_jacobian(x.tobytes())[1:].copy(),
-        },
+        constraints=margins_are_nonnegative,
         method='SLSQP',
         options={'maxiter': steps, 'ftol': _CONVERGENCE_TOLERANCE},
-        callback=lambda _: report(next(iteration)),
+        callback=lambda _: report(next(step_numbers)),
     )
-    return replace(start, coefficients=(unit * found.x).reshape(start.coefficients.shape))
+    return replace(start, coefficients=(unit * solution.x).reshape(start.coefficients.shape))

@@ -90,8 +90,9 @@ class ExcitationProblem:
     def prior(self) -> Prior:
         """The prior about the arm's inertias, by which masses have 100 % standard deviation."""
         q = sample_states(self.arm, _RANDOM_STATE_COUNT).q
-        static = np.abs(NewtonEulerModel(self.arm, self.gravity).gravity(q)).max(axis=0)
-        return Prior.centered_at(self.arm, self.model, np.maximum(static, _MIN_STATIC_TORQUE_NM))
+        gravity_torque = NewtonEulerModel(self.arm, self.gravity).gravity(q)
+        max_torque = np.maximum(np.abs(gravity_torque).max(axis=0), _MIN_STATIC_TORQUE_NM)
+        return Prior.centered_at(self.arm, self.model, max_torque)
 
     def parameter_std(self, q: Array, dq: Array, ddq: Array) -> Array:
         """
@@ -99,12 +100,14 @@ class ExcitationProblem:
 
         The motion's states (..., samples, n) [rad, rad/s, rad/s^2] are evenly spread in time.
         """
-        rows = self.regressor(q, dq, ddq) / self.prior.expected_residual[:, None]
-        stacked = rows.reshape(*rows.shape[:-3], -1, rows.shape[-1])
-        samples_per_state = self.duration * _INDEPENDENT_SAMPLE_RATE_HZ / rows.shape[-3]
-        information = samples_per_state * np.swapaxes(stacked, -1, -2) @ stacked
-        known = 0.0 if self.known_information is None else self.known_information
-        information = information + (self.prior.information(1.0)[0] + known)
+        regressor = self.regressor(q, dq, ddq) / self.prior.expected_residual[:, None]
+        *motion_shape, sample_count, _, parameter_count = regressor.shape
+        rows = regressor.reshape(*motion_shape, -1, parameter_count)  # (..., samples * joints, p)
+        samples_per_state = self.duration * _INDEPENDENT_SAMPLE_RATE_HZ / sample_count
+        information = samples_per_state * np.swapaxes(rows, -1, -2) @ rows  # (..., p, p)
+        prior_information, _ = self.prior.information(1.0)
+        known_information = 0.0 if self.known_information is None else self.known_information
+        information = information + (prior_information + known_information)
         # The matrix to invert is better conditioned in units of the prior's standard deviations.
         scale = self.prior.std
         covariance = np.linalg.inv(information * scale * scale[:, None])
@@ -119,8 +122,9 @@ class ExcitationProblem:
     def _max_regressor_to_noise(self) -> Array:
         """Largest torque / noise, over random states, by one unit of each base parameter, (b,)."""
         states = sample_states(self.arm, _RANDOM_STATE_COUNT)
-        rows = np.abs(self.model.base.regressor(*states)) / self.prior.expected_residual[:, None]
-        return np.asarray(rows.max(axis=(0, 1)))
+        unit_torques = np.abs(self.model.base.regressor(*states))  # (states, n, b), N m
+        torque_to_noise = unit_torques / self.prior.expected_residual[:, None]
+        return np.asarray(torque_to_noise.max(axis=(0, 1)))
 
     def torque_to_noise_ratio(self, parameter_std: Array) -> Array:
         """
@@ -134,9 +138,11 @@ class ExcitationProblem:
 
     def unidentified_mask(self, parameter_std: Array) -> NDArray[np.bool_]:
         """Return a mask (b,) of base parameters that affect torques, but remain uncertain."""
-        left = parameter_std[: len(self.model.base)] / self.prior.std[: len(self.model.base)]
-        essential = self.torque_to_noise_ratio(parameter_std) > _MIN_ESSENTIAL_TORQUE_TO_NOISE
-        return np.asarray((left > MAX_STD_TO_PRIOR_RATIO) & essential, dtype=bool)
+        b = len(self.model.base)
+        std_to_prior = parameter_std[:b] / self.prior.std[:b]
+        is_uncertain = std_to_prior > MAX_STD_TO_PRIOR_RATIO
+        is_essential = self.torque_to_noise_ratio(parameter_std) > _MIN_ESSENTIAL_TORQUE_TO_NOISE
+        return np.asarray(is_uncertain & is_essential, dtype=bool)
 
     def criterion(self, q: Array, dq: Array, ddq: Array) -> Array:
         """Return a motion's cost, the log of the power mean of `std_to_prior_ratios`, (...)."""
@@ -176,13 +182,14 @@ class ExcitationProblem:
         acceleration = ddq / arm.limit('acceleration')
         torque = NewtonEulerModel(arm, self.gravity).inverse_dynamics(q, dq, ddq)
         torque = torque / arm.limit('effort')
-        below, above = (np.minimum(one, 2.0 * np.pi) for one in (q - lower, upper - q))
-        parts = [below - limits.position_margin, above - limits.position_margin]
-        for share in (velocity, acceleration, torque):
-            parts += [limits.fraction - share, limits.fraction + share]
-        parts.append(heights_above_table(points, limits.table_height) - limits.table_margin)
-        parts.append(link_clearances(points) - limits.clearance)
-        return np.concatenate(parts, axis=-1)
+        to_lower = np.minimum(q - lower, 2.0 * np.pi)
+        to_upper = np.minimum(upper - q, 2.0 * np.pi)
+        margins = [to_lower - limits.position_margin, to_upper - limits.position_margin]
+        for share_of_limit in (velocity, acceleration, torque):
+            margins += [limits.fraction - share_of_limit, limits.fraction + share_of_limit]
+        margins.append(heights_above_table(points, limits.table_height) - limits.table_margin)
+        margins.append(link_clearances(points) - limits.clearance)
+        return np.concatenate(margins, axis=-1)
 
 
 def start_advice(problem: ExcitationProblem) -> str:
@@ -216,9 +223,9 @@ def _in_one_turn(arm: ArmDescription) -> Array:
 
 def information_matrix(problem: ExcitationProblem, motion: Motion) -> Array:
     """Return the information matrix (p, p) of all parameters that a recorded motion gives."""
-    columns = motion.q, motion.dq, motion.ddq
-    rows = problem.regressor(*columns) / problem.prior.expected_residual[:, None]
-    return np.asarray(np.einsum('tja,tjb->ab', rows, rows))
+    regressor = problem.regressor(motion.q, motion.dq, motion.ddq)  # (samples, n, p)
+    weighted = regressor / problem.prior.expected_residual[:, None]
+    return np.asarray(np.einsum('tja,tjb->ab', weighted, weighted))
 
 
 def soft_min(values: Array) -> Array:
@@ -230,9 +237,7 @@ def soft_min(values: Array) -> Array:
     kinks, at which sequential quadratic programming stops, at different points on different
     machines.
     """
-    from scipy.special import (
-        logsumexp,
-    )  # the caller, `optimise_excitation`, requires scipy
+    from scipy.special import logsumexp  # the caller, `optimise_excitation`, requires scipy
 
     return np.asarray(-logsumexp(-_SOFT_MIN_EXPONENT * values, axis=-2) / _SOFT_MIN_EXPONENT)
 
@@ -263,33 +268,43 @@ def link_clearances(points: Array) -> Array:
     `skeleton_points` that is at least 0.03 m away; points between are skipped. A segment's
     neighbours are the two segments before and the two segments after it.
     """
-    one = points.reshape(-1, *points.shape[-2:])[0]  # any pose: segments have constant length
+    any_pose = points.reshape(-1, *points.shape[-2:])[0]  # segments have constant length
     segments = []
-    last = 0
-    for i in range(1, len(one)):
-        if np.linalg.norm(one[i] - one[last]) >= _MIN_SEGMENT_LENGTH_M:
-            segments.append((last, i))
-            last = i
+    start = 0
+    for end in range(1, len(any_pose)):
+        if np.linalg.norm(any_pose[end] - any_pose[start]) >= _MIN_SEGMENT_LENGTH_M:
+            segments.append((start, end))
+            start = end
     distances = [
         segment_gap(points[..., a, :], points[..., b, :], points[..., c, :], points[..., d, :])
         for i, (a, b) in enumerate(segments)
         for c, d in segments[i + _FIRST_CHECKED_NEIGHBOUR :]
     ]
-    none = np.empty((*points.shape[:-2], 0))  # the links of a short arm are all neighbours
-    return np.stack(distances, axis=-1) if distances else none
+    if not distances:  # the links of a short arm are all neighbours
+        return np.empty((*points.shape[:-2], 0))
+    return np.stack(distances, axis=-1)
 
 
 def segment_gap(a: Array, b: Array, c: Array, d: Array) -> Array:
-    """Return the gap [m] between segments ab and cd (Ericson, "Real-Time Collision Detection")."""
-    along = b - a
-    other = d - c
-    between = a - c
-    aa, ae, af = (np.sum(along * one, -1) for one in (along, other, between))
-    ee, ef = (np.sum(other * one, -1) for one in (other, between))
-    spread = aa * ee - ae * ae  # zero for parallel segments, for which any s is right
-    crossing = (ae * ef - af * ee) / np.where(spread > 0.0, spread, 1.0)
-    s = np.clip(np.where(spread > 1e-12 * aa * ee, crossing, 0.0), 0.0, 1.0)
-    t = np.clip((ae * s + ef) / ee, 0.0, 1.0)
-    s = np.clip((ae * t - af) / aa, 0.0, 1.0)
-    gap = between + s[..., None] * along - t[..., None] * other
+    """
+    Return the gap [m] between segments ab and cd.
+
+    The nearest points are a + s (b - a) and c + t (d - c), with s and t from 0 to 1 (Ericson 2005,
+    "Real-Time Collision Detection", section 5.1.9).
+    """
+    ab = b - a
+    cd = d - c
+    ca = a - c
+    ab_ab = np.sum(ab * ab, -1)
+    ab_cd = np.sum(ab * cd, -1)
+    ab_ca = np.sum(ab * ca, -1)
+    cd_cd = np.sum(cd * cd, -1)
+    cd_ca = np.sum(cd * ca, -1)
+    determinant = ab_ab * cd_cd - ab_cd * ab_cd  # zero for parallel segments: any s is right
+    crossing = (ab_cd * cd_ca - ab_ca * cd_cd) / np.where(determinant > 0.0, determinant, 1.0)
+    is_parallel = determinant <= 1e-12 * ab_ab * cd_cd
+    s = np.clip(np.where(is_parallel, 0.0, crossing), 0.0, 1.0)
+    t = np.clip((ab_cd * s + cd_ca) / cd_cd, 0.0, 1.0)
+    s = np.clip((ab_cd * t - ab_ca) / ab_ab, 0.0, 1.0)
+    gap = ca + s[..., None] * ab - t[..., None] * cd
     return np.asarray(np.linalg.norm(gap, axis=-1))
