@@ -114,50 +114,59 @@ def predict_laws(
         raise SettingsError('There is no law to predict; name one, such as droid.')
     if not isinstance(recording, Recording):
         recording = with_argument_checks(read_recording)(recording, arm.joint_names)
+    paths = _recorded_paths(recording, arm, gravity)
+    settled_q = np.concatenate([path.q[path.settled] for path in paths])
+    settled_dq = np.concatenate([path.dq[path.settled] for path in paths])
+    step_counts = [len(path.time) for path in paths]
+    total_steps = len(chosen) * sum(step_counts)
+    done_steps = 0
+    joint_lags = []
+    total_lags = []
+    flange_errors = []
+    followed = []  # what the arm does under each law at the settled steps, (N, n) each
+    for law in chosen:
+        motions = []
+        for path, step_count in zip(paths, step_counts):
+
+            def report(steps: int, before: int = done_steps) -> None:
+                """Report the number of steps done."""
+                if progress is not None:
+                    progress(before + steps, total_steps)
+
+            motions.append(path.q + path.deviation(law, report))
+            done_steps += step_count
+        lags, total_lag = _lags([path.q for path in paths], motions, settled_dq)
+        joint_lags.append(lags)
+        total_lags.append(total_lag)
+        flange_gaps = [path.flange_gaps(q - path.q) for q, path in zip(motions, paths)]
+        flange_errors.append(np.sqrt(np.mean(np.concatenate(flange_gaps) ** 2)))
+        followed.append(np.concatenate([q[path.settled] for q, path in zip(motions, paths)]))
+    return LawPrediction(
+        joint_names=arm.joint_names,
+        law_names=tuple(law.name for law in chosen),
+        lags=np.array(joint_lags),
+        total_lags=np.array(total_lags),
+        errors=np.array([np.sqrt(np.mean((settled_q - q) ** 2, axis=0)) for q in followed]),
+        flange_errors=np.array(flange_errors),
+        differences=np.array([np.sqrt(np.mean((q - followed[0]) ** 2)) for q in followed]),
+    )
+
+
+def _recorded_paths(
+    recording: Recording, arm: ArmDescription, gravity: ArrayLike
+) -> list['_RecordedPath']:
+    """Return a recording's pieces without gaps; RecordingError if none is long enough."""
     rate = 1.0 / float(np.median(np.diff(recording.time)))
     cutoff = min(_CUTOFF_FREQUENCY_HZ, 0.4 * rate)  # DROID's 15 Hz hold motions up to 6 Hz
     motion = to_motion(recording, SignalOptions(min(rate, _MAX_SAMPLING_RATE_HZ), cutoff))
-    pieces = [one for one in motion.pieces() if one.time[-1] - one.time[0] > 2.0 * _SETTLING_S]
+    min_duration = 2.0 * _SETTLING_S
+    pieces = [piece for piece in motion.pieces() if piece.time[-1] - piece.time[0] > min_duration]
     if not pieces:
         raise RecordingError(
-            f'{recording.source} has no {2.0 * _SETTLING_S:g} s without a gap, too short for the '
+            f'{recording.source} has no {min_duration:g} s without a gap, too short for the '
             'lag of a law; record longer.'
         )
-    paths = [_RecordedPath(piece, arm, gravity) for piece in pieces]
-    total = len(chosen) * sum(len(path.time) for path in paths)
-    done = 0
-    targets = np.concatenate([path.q[path.settled] for path in paths])
-    speeds = np.concatenate([path.dq[path.settled] for path in paths])
-    motions = []
-    lags = []
-    flange_errors = []
-    for law in chosen:
-        parts = []
-        for path in paths:
-            before = done
-
-            def report(steps: int, before: int = before) -> None:
-                """Report the number of steps done."""
-                if progress is not None:
-                    progress(before + steps, total)
-
-            parts.append(path.q + path.deviation(law, report))
-            done += len(path.time)
-        lags.append(_lags([path.q for path in paths], parts, speeds))
-        gaps = [path.flange_gaps(q - path.q) for q, path in zip(parts, paths)]
-        flange_errors.append(np.sqrt(np.mean(np.concatenate(gaps) ** 2)))
-        motions.append(np.concatenate([q[path.settled] for q, path in zip(parts, paths)]))
-    errors = [np.sqrt(np.mean((targets - q) ** 2, axis=0)) for q in motions]
-    differences = [np.sqrt(np.mean((q - motions[0]) ** 2)) for q in motions]
-    return LawPrediction(
-        arm.joint_names,
-        tuple(law.name for law in chosen),
-        np.array([one for one, _ in lags]),
-        np.array([one for _, one in lags]),
-        np.array(errors),
-        np.array(flange_errors),
-        np.array(differences),
-    )
+    return [_RecordedPath(piece, arm, gravity) for piece in pieces]
 
 
 class _RecordedPath:
@@ -165,7 +174,8 @@ class _RecordedPath:
     A recorded motion without gaps, in steps of _STEP_S, with what a deviation from it obeys.
 
     `time` (N,) [s] begins at 0, `q` and `dq` are (N, n), and `settled` selects the samples after
-    the transient from the first.
+    the transient from the first. Step i lies between the recorded samples `_before[i]` and
+    `_before[i]` + 1, after `_part[i]` of the time between them.
     """
 
     def __init__(self, piece: Motion, arm: ArmDescription, gravity: ArrayLike) -> None:
@@ -182,28 +192,27 @@ class _RecordedPath:
         self.settled = slice(round(_SETTLING_S / _STEP_S), None)
         self.q = self._position(self.time)
         self.dq = self._velocity(self.time)
-        model = PinocchioModel(arm, gravity)
-        self._inertia = model.mass_matrix(piece.q)
-        self._flange_jacobian = model.jacobian(piece.q)[:, :3]
-        given = model.inverse_dynamics(piece.q, piece.dq, np.zeros_like(piece.q))
-        needed = piece.effort - given
-        if arm.friction is not None:
-            friction = arm.friction
-            along = piece.filter(lambda _, dq: friction_torque(friction, dq, 0.0)[..., None])
-            needed = needed - along[..., 0]
-        # The recorded sample before each step, and the part of the way to the next.
         before = np.searchsorted(stamps, self.time, side='right') - 1
         self._before = np.minimum(before, len(stamps) - 2)
-        first = stamps[self._before]
-        self._part = (self.time - first) / (stamps[self._before + 1] - first)
+        stamps_before = stamps[self._before]
+        self._part = (self.time - stamps_before) / (stamps[self._before + 1] - stamps_before)
+        model = PinocchioModel(arm, gravity)
+        self._inertia = model.mass_matrix(piece.q)  # M, (samples, n, n)
+        self._flange_jacobian = model.jacobian(piece.q)[:, :3]  # (samples, 3, n)
+        # tau - g - C dq - f(dq) along the recorded motion, (samples, n), N m.
+        gravity_and_coriolis = model.inverse_dynamics(piece.q, piece.dq, np.zeros_like(piece.q))
+        needed_torque = piece.effort - gravity_and_coriolis
+        friction = arm.friction
+        if friction is not None:
+            along = piece.filter(lambda _, dq: friction_torque(friction, dq, 0.0)[..., None])
+            needed_torque = needed_torque - along[..., 0]
         # Friction that grows with the load has that of the recorded motion.
         self._load: Array | None = None
-        if grows_with_load(arm.friction):
-            assert arm.friction is not None
+        if friction is not None and grows_with_load(friction):
             load = model.inverse_dynamics(piece.q, piece.dq, piece.ddq)
-            needed = needed - filtered_load_friction(arm.friction, piece, load)
+            needed_torque = needed_torque - filtered_load_friction(friction, piece, load)
             self._load = self._at_steps(load)
-        self._needed = self._at_steps(needed)
+        self._needed_torque = self._at_steps(needed_torque)
 
     def _at_steps(self, values: Array) -> Array:
         """Return values (samples, n), interpolated linearly to the steps, (N, n)."""
@@ -212,27 +221,29 @@ class _RecordedPath:
 
     def flange_gaps(self, deviation: Array) -> Array:
         """Return the flange's distances [m] from its target at `settled` steps, (N,)."""
-        jacobian = self._flange_jacobian[self._before[self.settled]]
-        moved = jacobian @ deviation[self.settled, :, None]
-        return np.asarray(np.linalg.norm(moved[..., 0], axis=-1))
+        jacobian = self._flange_jacobian[self._before[self.settled]]  # (N, 3, n)
+        flange_deviation = jacobian @ deviation[self.settled, :, None]  # (N, 3, 1), m
+        return np.asarray(np.linalg.norm(flange_deviation[..., 0], axis=-1))
 
     def _targets(self, law: TrackingLaw) -> tuple[Array, Array]:
         """Return the positions and velocities that the law follows, (N, n) each."""
-        when = self.time - law.latency
-        stepped = np.isfinite(law.target_rate)
-        if stepped:
+        sent_at = self.time - law.latency  # when the target that acts at each step was sent
+        comes_in_steps = np.isfinite(law.target_rate)
+        if comes_in_steps:
             # Rounding must not take the target before one that has just come.
-            when = np.floor(when * law.target_rate + 1e-9) / law.target_rate
-        when = np.maximum(when, 0.0)
-        q = self._position(when)
-        with_velocity = law.has_target_velocity and not stepped
-        dq = self._velocity(when) * (with_velocity and (when > 0.0)[:, None])
+            sent_at = np.floor(sent_at * law.target_rate + 1e-9) / law.target_rate
+        sent_at = np.maximum(sent_at, 0.0)
+        q = self._position(sent_at)
+        dq = np.zeros_like(q)
+        if law.has_target_velocity and not comes_in_steps:
+            has_begun = (sent_at > 0.0)[:, None]
+            dq = self._velocity(sent_at) * has_begun
         if np.isfinite(law.filter_cutoff):
             from scipy.signal import lfilter
 
-            kept = float(np.exp(-2.0 * np.pi * law.filter_cutoff * _STEP_S))
-            q = q[0] + lfilter([1.0 - kept], [1.0, -kept], q - q[0], axis=0)
-            dq = lfilter([1.0 - kept], [1.0, -kept], dq, axis=0)
+            decay = float(np.exp(-2.0 * np.pi * law.filter_cutoff * _STEP_S))
+            q = q[0] + lfilter([1.0 - decay], [1.0, -decay], q - q[0], axis=0)
+            dq = lfilter([1.0 - decay], [1.0, -decay], dq, axis=0)
         return q, dq
 
     def deviation(self, law: TrackingLaw, report: Callable[[int], None]) -> Array:
@@ -242,39 +253,39 @@ class _RecordedPath:
         Damping and friction are integrated implicitly, the stiffness by the midpoint rule. Instead
         of friction's slope its chord from rest is taken, so that no joint reverses within a step.
         """
-        h = _STEP_S
-        stiffness, damping = law.joint_gains(self._arm, self._piece.q)
+        stiffness, damping = law.joint_gains(self._arm, self._piece.q)  # (samples, n, n) each
         target, target_velocity = self._targets(law)
         friction = self._arm.friction
-        at_rest = np.zeros(self._arm.n)
+        offset_torque = np.zeros(self._arm.n)
         if friction is not None:
-            at_rest = friction_torque(friction, at_rest, 0.0)
-        d = np.zeros_like(at_rest)
-        w = np.zeros_like(at_rest)
-        found = np.empty_like(self.q)
+            offset_torque = friction_torque(friction, offset_torque, 0.0)  # at rest, (n,)
+        h = _STEP_S
+        d = np.zeros(self._arm.n)  # deviation, rad
+        d_rate = np.zeros(self._arm.n)
+        deviations = np.empty_like(self.q)
         for i, (k, part) in enumerate(zip(self._before, self._part)):
             if i % _PROGRESS_STEPS == 0:
                 report(i)
-            K, D, M = (
-                (1.0 - part) * one[k] + part * one[k + 1]
-                for one in (stiffness, damping, self._inertia)
-            )
-            found[i] = d
-            dq = self.dq[i]
-            force = K @ (target[i] - self.q[i] - d) - self._needed[i]
-            force += D @ (target_velocity[i] - dq)
+            deviations[i] = d
+            K = (1.0 - part) * stiffness[k] + part * stiffness[k + 1]
+            D = (1.0 - part) * damping[k] + part * damping[k + 1]
+            M = (1.0 - part) * self._inertia[k] + part * self._inertia[k + 1]
+            recorded_dq = self.dq[i]
+            force = K @ (target[i] - self.q[i] - d) - self._needed_torque[i]
+            force += D @ (target_velocity[i] - recorded_dq)
+            # (M / h + D + h K / 2) d_rate at the next step = M / h d_rate now + force.
             matrix = M / h + D + 0.5 * h * K
             if friction is not None:
-                speed = dq + w
-                speed[np.abs(speed) < _MIN_CHORD_SPEED_RAD_S] = _MIN_CHORD_SPEED_RAD_S
+                dq = recorded_dq + d_rate
+                dq[np.abs(dq) < _MIN_CHORD_SPEED_RAD_S] = _MIN_CHORD_SPEED_RAD_S
                 load = None if self._load is None else self._load[i]
-                chord = (friction_torque(friction, speed, load) - at_rest) / speed
-                force -= at_rest + chord * dq
-                matrix[np.diag_indices_from(matrix)] += chord
-            w = np.linalg.solve(matrix, M @ w / h + force)
-            d = d + h * w
-        report(len(found))
-        return found
+                chord_slope = (friction_torque(friction, dq, load) - offset_torque) / dq
+                force -= offset_torque + chord_slope * recorded_dq
+                matrix[np.diag_indices_from(matrix)] += chord_slope
+            d_rate = np.linalg.solve(matrix, M @ d_rate / h + force)
+            d = d + h * d_rate
+        report(len(deviations))
+        return deviations
 
 
 def _lags(targets: list[Array], motions: list[Array], speeds: Array) -> tuple[Array, float]:
@@ -285,20 +296,24 @@ def _lags(targets: list[Array], motions: list[Array], speeds: Array) -> tuple[Ar
     left out: friction holds a joint beside its target. It is NaN where `speeds` (N, n) are small.
     """
     settling = round(_SETTLING_S / _STEP_S)
-    largest = min(round(_MAX_LAG_S / _STEP_S), settling)
-    shifts = np.arange(largest + 1)
-    squares = np.zeros((len(shifts), targets[0].shape[1]))
-    for shift in shifts:
-        gap = np.concatenate(
-            [q[settling:] - t[settling - shift : len(t) - shift] for t, q in zip(targets, motions)]
-        )
-        squares[shift] = np.var(gap, axis=0)
-    moving = np.sqrt(np.mean(speeds**2, axis=0)) > _MIN_SPEED_RAD_S
-    lags = np.array([_lowest(one) if moves else np.nan for one, moves in zip(squares.T, moving)])
-    return lags, _lowest(squares.sum(axis=1)) if moving.any() else np.nan
+    max_shift = min(round(_MAX_LAG_S / _STEP_S), settling)
+    mean_squares = np.zeros((max_shift + 1, targets[0].shape[1]))  # (shifts, n), rad^2
+    for shift in range(max_shift + 1):
+        differences = [
+            motion[settling:] - target[settling - shift : len(target) - shift]
+            for target, motion in zip(targets, motions)
+        ]
+        mean_squares[shift] = np.var(np.concatenate(differences), axis=0)
+    is_moving = np.sqrt(np.mean(speeds**2, axis=0)) > _MIN_SPEED_RAD_S
+    lags = [
+        _best_lag(squares) if moves else np.nan
+        for squares, moves in zip(mean_squares.T, is_moving)
+    ]
+    total_lag = _best_lag(mean_squares.sum(axis=1)) if is_moving.any() else np.nan
+    return np.array(lags), total_lag
 
 
-def _lowest(squares: Array) -> float:
+def _best_lag(squares: Array) -> float:
     """Return the lag [s] with the smallest of `squares` (shifts,), by a parabola through three."""
     k = int(np.argmin(squares))
     if 0 < k < len(squares) - 1:

@@ -75,8 +75,14 @@ class TrackingLaw:
     def __post_init__(self) -> None:
         """Raise SettingsError for values that no law can have."""
         for name in (
-            *('kp', 'kd', 'cartesian_kp', 'cartesian_kd', 'nullspace_kp', 'nullspace_kd'),
-            *('tool_length', 'latency'),
+            'kp',
+            'kd',
+            'cartesian_kp',
+            'cartesian_kd',
+            'nullspace_kp',
+            'nullspace_kd',
+            'tool_length',
+            'latency',
         ):
             value = np.asarray(getattr(self, name), dtype=float)
             if not (np.isfinite(value).all() and (value >= 0.0).all()):
@@ -109,22 +115,23 @@ class TrackingLaw:
         """
         stiffness = np.diag(values_per_joint('kp', self.kp, arm.n))
         damping = np.diag(values_per_joint('kd', self.kd, arm.n))
-        gains = (
-            (stiffness, self.cartesian_kp, self.nullspace_kp),
-            (damping, self.cartesian_kd, self.nullspace_kd),
-        )
-        of_tool = *self.cartesian_kp, *self.cartesian_kd
-        if not any((*of_tool, self.nullspace_kp, self.nullspace_kd)):
+        cartesian_gains = *self.cartesian_kp, *self.cartesian_kd
+        if not any((*cartesian_gains, self.nullspace_kp, self.nullspace_kd)):
             shape = (len(q), arm.n, arm.n)
             return np.broadcast_to(stiffness, shape), np.broadcast_to(damping, shape)
-        J = _tool_jacobian(arm, q, self.tool_length)
-        transposed = np.swapaxes(J, -1, -2)
+        J = _tool_jacobian(arm, q, self.tool_length)  # (N, 6, n)
+        J_transposed = np.swapaxes(J, -1, -2)
         projector = np.eye(arm.n) - np.linalg.pinv(J, _JACOBIAN_RANK_TOLERANCE) @ J
-        stiff, damped = (
-            own + transposed @ (np.asarray(tool)[:, None] * J) + rest * projector
-            for own, tool, rest in gains
+
+        def total(joint: Array, cartesian: Sequence[float], nullspace: float) -> Array:
+            """Return the sum (N, n, n) of joint, Cartesian and nullspace gains."""
+            weighted_J = np.asarray(cartesian)[:, None] * J
+            return joint + J_transposed @ weighted_J + nullspace * projector
+
+        return (
+            total(stiffness, self.cartesian_kp, self.nullspace_kp),
+            total(damping, self.cartesian_kd, self.nullspace_kd),
         )
-        return stiff, damped
 
 
 def _tool_jacobian(arm: ArmDescription, q: Array, length: float) -> Array:

@@ -103,12 +103,16 @@ def predict_tracking(
     arm = as_description(arm)
     if not isinstance(recording, Recording):
         recording = with_argument_checks(read_recording)(recording, arm.joint_names)
-    gains = pd_gains(kp, kd, arm)
+    stiffness, damping = pd_gains(kp, kd, arm)
     rate = 1.0 / float(np.median(np.diff(recording.time)))
     signal = SignalOptions(min(rate, _MAX_SAMPLING_RATE_HZ), _CUTOFF_FREQUENCY_HZ)
-    left = dict(_torques_left_to_gains(to_motion(recording, signal), arm, gains[1], gravity))
-    errors = [np.sqrt(np.mean((torque / gains[0]) ** 2, axis=0)) for torque in left.values()]
-    return TrackingPrediction(arm.joint_names, *gains, tuple(left), np.array(errors))
+    motion = to_motion(recording, signal)
+    names = []
+    errors = []
+    for name, torque in _torques_left_to_gains(motion, arm, damping, gravity):
+        names.append(name)
+        errors.append(np.sqrt(np.mean((torque / stiffness) ** 2, axis=0)))
+    return TrackingPrediction(arm.joint_names, stiffness, damping, tuple(names), np.array(errors))
 
 
 def pd_gains(kp: Any, kd: ArrayLike | None, arm: ArmDescription) -> tuple[Array, Array]:
@@ -118,10 +122,12 @@ def pd_gains(kp: Any, kd: ArrayLike | None, arm: ArmDescription) -> tuple[Array,
         kd = FRANKA_ROS2_GAINS[1] if kd is None else kd
     elif isinstance(kp, str):
         try:
-            kp = [float(one) for one in kp.split(',')]
+            kp = [float(number) for number in kp.split(',')]
         except ValueError:
-            what = f'give kp [N m/rad], one number or one for each joint, or {FRANKA_ROS2_NAME}'
-            raise SettingsError(f'There are no gains {kp:.80}; {what}.') from None
+            raise SettingsError(
+                f'There are no gains {kp:.80}; give kp [N m/rad], one number or one for each '
+                f'joint, or {FRANKA_ROS2_NAME}.'
+            ) from None
     stiffness = values_per_joint('kp', kp, arm.n)
     damping = _KD_TO_KP_S * stiffness if kd is None else values_per_joint('kd', kd, arm.n)
     if not (stiffness > 0.0).all() or (damping < 0.0).any():
@@ -143,25 +149,34 @@ def _torques_left_to_gains(
     gravity_left = effort - PinocchioModel(arm, gravity).gravity(q)
     yield 'PD that damps to rest', gravity_left + kd * dq
     yield 'PD with velocity reference', gravity_left
-    published = _published_arm(arm)
-    taken = '', 'published', *([] if published is None else [published.inertial_set])
-    own = 'this arm' if arm.inertial_set in taken else arm.inertial_set
-    sets = {'published': published, own: arm}
-    known = {name: one for name, one in sets.items() if one is not None}
-    left = {
-        name: effort - PinocchioModel(one, gravity).inverse_dynamics(q, dq, ddq)
-        for name, one in known.items()
+    arms = _named_arms(arm)
+    left_torques = {
+        name: effort - PinocchioModel(known_arm, gravity).inverse_dynamics(q, dq, ddq)
+        for name, known_arm in arms.items()
     }
-    yield from ((f'+ C dq + M ddq, {name}', torque) for name, torque in left.items())
-    for name, one in known.items():
-        if one.friction is None:
+    for name, left_torque in left_torques.items():
+        yield f'+ C dq + M ddq, {name}', left_torque
+    for name, known_arm in arms.items():
+        friction = known_arm.friction
+        if friction is None:
             continue
-        rigid_torque = effort - left[name]
-        if getattr(one.friction, 'covariance', None) is not None:
-            torque = filtered_friction(one.friction, motion, rigid_torque)
-            yield f'+ friction, {name}, without margin', left[name] - torque
-        torque = _commanded_friction(one.friction, motion, rigid_torque)
-        yield f'+ friction, {name}', left[name] - torque
+        left_torque = left_torques[name]
+        rigid_torque = effort - left_torque
+        if getattr(friction, 'covariance', None) is not None:
+            friction_torque = filtered_friction(friction, motion, rigid_torque)
+            yield f'+ friction, {name}, without margin', left_torque - friction_torque
+        commanded_torque = _commanded_friction(friction, motion, rigid_torque)
+        yield f'+ friction, {name}', left_torque - commanded_torque
+
+
+def _named_arms(arm: ArmDescription) -> dict[str, ArmDescription]:
+    """Return the published arm of equal name, if there is another, and the arm, by their names."""
+    published = _published_arm(arm)
+    taken_names = ['', 'published']
+    if published is not None:
+        taken_names.append(published.inertial_set)
+    own_name = 'this arm' if arm.inertial_set in taken_names else arm.inertial_set
+    return {own_name: arm} if published is None else {'published': published, own_name: arm}
 
 
 def _commanded_friction(friction: FrictionModel, motion: Motion, rigid_torque: Array) -> Array:
@@ -178,15 +193,16 @@ def _commanded_friction(friction: FrictionModel, motion: Motion, rigid_torque: A
         """Return the friction torque of bodies without torque, (N, n, 1) [N m]."""
         return torque_along(q, dq, np.zeros_like(dq))[..., None]
 
-    found = motion.filter(without_load)[..., 0]
+    commanded = motion.filter(without_load)[..., 0]  # (N, n), N m
     if not grows_with_load(friction):
-        return found
-    for number in np.unique(motion.piece_ids):
-        own = motion.piece_ids == number
-        q = motion.q[own]
-        dq = motion.dq[own]
-        found[own] += torque_along(q, dq, rigid_torque[own]) - without_load(q, dq)[..., 0]
-    return found
+        return commanded
+    for piece_id in np.unique(motion.piece_ids):
+        in_piece = motion.piece_ids == piece_id
+        q = motion.q[in_piece]
+        dq = motion.dq[in_piece]
+        with_load = torque_along(q, dq, rigid_torque[in_piece])
+        commanded[in_piece] += with_load - without_load(q, dq)[..., 0]
+    return commanded
 
 
 def _published_arm(arm: ArmDescription) -> ArmDescription | None:
