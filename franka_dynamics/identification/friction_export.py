@@ -33,17 +33,25 @@ def franky_text(arm: ArmDescription) -> str:
     dq, torque = _friction_samples(arm)
     from scipy.optimize import lsq_linear
 
+    # Coulomb, viscous and constant friction, (N, 3); the first two must brake.
     columns = np.stack([np.tanh(dq / _FRANKY_EPSILON_RAD_S), dq, np.ones_like(dq)], axis=-1)
-    least = [0.0, 0.0, -np.inf]
-    found = np.array([lsq_linear(columns, one, (least, np.inf)).x for one in torque.T])
-    coulomb, viscous, offset = found.T
-    error = torque - columns @ found.T
+    minima = [0.0, 0.0, -np.inf]
+    joint_parameters = [
+        lsq_linear(columns, joint_torque, (minima, np.inf)).x for joint_torque in torque.T
+    ]
+    parameters = np.array(joint_parameters).T  # (3, n)
+    coulomb, viscous, offset = parameters
+    error = torque - columns @ parameters
     return (
         f'{_fit_comment(arm, "franky", error, torque)}'
-        'from franky import FrictionCompensationParams\n\n'
-        f'FRICTION = FrictionCompensationParams(\n    coulomb={_list_text(coulomb)},\n'
-        f'    viscous={_list_text(viscous)},\n    max_torque={_list_text(coulomb + viscous)},\n'
-        f'    velocity_epsilon={_FRANKY_EPSILON_RAD_S},\n)\n'
+        'from franky import FrictionCompensationParams\n'
+        '\n'
+        'FRICTION = FrictionCompensationParams(\n'
+        f'    coulomb={_list_text(coulomb)},\n'
+        f'    viscous={_list_text(viscous)},\n'
+        f'    max_torque={_list_text(coulomb + viscous)},\n'
+        f'    velocity_epsilon={_FRANKY_EPSILON_RAD_S},\n'
+        ')\n'
         f'CONSTANT_TORQUE_OFFSET = {_list_text(offset)}'
         '  # constant_torque_offset of joint impedance\n'
     )
@@ -70,12 +78,18 @@ def crisp_text(arm: ArmDescription) -> str:
 
         return least_squares(residual, start, bounds=bounds).x
 
-    found = sigmoid(np.array([fitted_parameters(one) for one in torque.T]).T)
-    error = torque - found.torque(dq[:, None] * np.ones(arm.n))
+    joint_parameters = [fitted_parameters(joint_torque) for joint_torque in torque.T]
+    friction = sigmoid(np.array(joint_parameters).T)
+    error = torque - friction.torque(dq[:, None] * np.ones(arm.n))
     return (
-        f'{_fit_comment(arm, "crisp_controllers", error, torque)}/**:\n  ros__parameters:\n'
-        f'    use_friction: true\n    friction:\n      fp1: {_list_text(found.amplitude)}\n'
-        f'      fp2: {_list_text(found.slope)}\n      fp3: {_list_text(found.offset)}\n'
+        f'{_fit_comment(arm, "crisp_controllers", error, torque)}'
+        '/**:\n'
+        '  ros__parameters:\n'
+        '    use_friction: true\n'
+        '    friction:\n'
+        f'      fp1: {_list_text(friction.amplitude)}\n'
+        f'      fp2: {_list_text(friction.slope)}\n'
+        f'      fp3: {_list_text(friction.offset)}\n'
     )
 
 
@@ -96,23 +110,25 @@ def _friction_samples(arm: ArmDescription) -> tuple[Array, Array]:
     time = np.arange(0.0, 30.0, 0.01)
     # Speeds [rad/s] and frequencies of two sines, to about 1 rad and 1 rad/s.
     sines = (0.6, 2.0 * np.pi * 0.13), (0.4, 2.0 * np.pi * 0.31)
-    dq = sum(speed * np.sin(turn * time) for speed, turn in sines)
-    q = sum(-speed / turn * np.cos(turn * time) for speed, turn in sines)
-    each = np.ones(arm.n)
-    positions = np.outer(q, each)
-    velocities = np.outer(dq, each)
+    q = sum(-speed / omega * np.cos(omega * time) for speed, omega in sines)
+    dq = sum(speed * np.sin(omega * time) for speed, omega in sines)
+    ddq = sum(speed * omega * np.cos(omega * time) for speed, omega in sines)
+    every_joint = np.ones(arm.n)
+    positions = np.outer(q, every_joint)  # (N, n), rad
+    velocities = np.outer(dq, every_joint)
     load = None
     if grows_with_load(arm.friction):
-        ddq = sum(speed * turn * np.cos(turn * time) for speed, turn in sines)
-        about_home = arm.home_position + positions, velocities, np.outer(ddq, each)
-        load = PinocchioModel(arm).inverse_dynamics(*about_home)
+        load = PinocchioModel(arm).inverse_dynamics(
+            arm.home_position + positions, velocities, np.outer(ddq, every_joint)
+        )
     feedforward = FrictionFeedforward(arm.friction)
     return np.asarray(dq), feedforward.torque_along(positions, velocities, load)
 
 
 def _fit_comment(arm: ArmDescription, name: str, error: Array, torque: Array) -> str:
     """Return a comment for a parameter file on the arm and the fit's rms errors by joint."""
-    errors, sizes = (np.sqrt(np.mean(one**2, axis=0)) for one in (error, torque))
+    rms_errors = np.sqrt(np.mean(error**2, axis=0))  # (n,), N m
+    rms_torques = np.sqrt(np.mean(torque**2, axis=0))
     load = ''
     if grows_with_load(arm.friction):
         load = (
@@ -122,11 +138,12 @@ def _fit_comment(arm: ArmDescription, name: str, error: Array, torque: Array) ->
     return (
         f'# Friction of {arm.name} ({arm.inertial_set}) for {name}, less two standard deviations\n'
         '# where the arm file states them. Rms errors of this form, largest after reversals,\n'
-        f'# on paths of 1 rad at up to 1 rad/s: {_list_text(errors)} N m,\n'
-        f'# of {_list_text(sizes)} N m.\n{load}'
+        f'# on paths of 1 rad at up to 1 rad/s: {_list_text(rms_errors)} N m,\n'
+        f'# of {_list_text(rms_torques)} N m.\n{load}'
     )
 
 
 def _list_text(values: Array) -> str:
     """Return numbers as text, a bracketed list with four decimals."""
-    return '[' + ', '.join(f'{one + 0.0:.4f}' for one in values) + ']'
+    numbers = [f'{value + 0.0:.4f}' for value in values]  # + 0.0 makes -0.0 a zero
+    return f'[{", ".join(numbers)}]'

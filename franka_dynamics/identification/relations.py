@@ -29,7 +29,10 @@ class Relation:
             self.terms,
             lambda a, b: not _is_unit(a) and abs(a - b) <= _EQUAL_TOLERANCE * abs(b),
         )
-        texts = ((w < 0.0, '' if _is_unit(w) else f'{abs(w):.6g} ', names) for w, names in groups)
+        texts = []
+        for coefficient, names in groups:
+            factor = '' if _is_unit(coefficient) else f'{abs(coefficient):.6g} '
+            texts.append((coefficient < 0.0, factor, names))
         return f'{self.name} = {sum_text(texts)}'
 
 
@@ -45,15 +48,18 @@ def relations(
     standard one whose column it keeps and which comes first in the relation. `matrix` (b, p) is
     the map from standard to base parameters.
     """
-    found = []
-    for column, row in zip(kept_indices, matrix):
-        others = [int(k) for k in np.flatnonzero(row) if k != column]
+    all_relations = []
+    for kept, coefficients in zip(kept_indices, matrix):
+        eliminated = [int(k) for k in np.flatnonzero(coefficients) if k != kept]
         # As in Gautier and Khalil 1990, the kept parameter comes first, then the others in the
         # order of `standard_names`.
-        terms = tuple((float(row[k]), standard_names[k]) for k in [column, *others])
-        symbol, link = standard_names[column].rsplit('_', 1)
-        found.append(Relation(f'{symbol}R_{link}' if others else standard_names[column], terms))
-    return tuple(found)
+        terms = tuple((float(coefficients[k]), standard_names[k]) for k in [kept, *eliminated])
+        name = standard_names[kept]
+        if eliminated:
+            symbol, link = name.rsplit('_', 1)
+            name = f'{symbol}R_{link}'
+        all_relations.append(Relation(name, terms))
+    return tuple(all_relations)
 
 
 def grouped_terms(
@@ -63,9 +69,11 @@ def grouped_terms(
     """Return (weight, names) pairs that merge the terms whose weights `is_alike` equates."""
     groups: list[tuple[Coefficient, list[str]]] = []
     for weight, name in terms:
-        alike = [names for known, names in groups if is_alike(weight, known)]
-        if alike:
-            alike[0].append(name)
+        names_of_equal = [
+            names for known_weight, names in groups if is_alike(weight, known_weight)
+        ]
+        if names_of_equal:
+            names_of_equal[0].append(name)
         else:
             groups.append((weight, [name]))
     return groups
@@ -74,9 +82,12 @@ def grouped_terms(
 def sum_text(groups: Iterable[tuple[bool, str, Sequence[str]]]) -> str:
     """Return a sum as text, from groups of (is subtracted, factor, names)."""
     text = ''
-    for is_negative, factor, names in groups:
-        body = ' + '.join(names)
-        text += f' {"-" if is_negative else "+"} {factor}' + (f'({body})' if names[1:] else body)
+    for is_subtracted, factor, names in groups:
+        sign = '-' if is_subtracted else '+'
+        names_sum = ' + '.join(names)
+        if len(names) > 1:
+            names_sum = f'({names_sum})'
+        text += f' {sign} {factor}{names_sum}'
     return text.removeprefix(' + ')
 
 

@@ -89,19 +89,15 @@ def plan_rest_poses(
         raise IdentificationError(
             f'{pose_count} poses are asked for; give {MIN_REST_POSES} to {MAX_REST_POSES}.'
         )
-    first = arm.joint_vector(start, 'start')
-    loaded = arm
-    if arm.rated_load is not None and arm.rated_load > arm.carried_mass:
-        rest = arm.rated_load - arm.carried_mass
-        loaded = arm.with_payload(LinkInertia.from_center_of_mass(rest, np.zeros(3), np.zeros(6)))
-    problem = ExcitationProblem(loaded, limits, gravity)
+    start_position = arm.joint_vector(start, 'start')
+    problem = ExcitationProblem(_with_rated_load(arm), limits, gravity)
     space = _Space(problem)
-    if not space.is_free(first[None]):
+    if not space.is_free(start_position[None]):
         raise IdentificationError(
             'The start pose is beyond a limit, too near to the table or to the arm itself, or its '
             f'torques are too large; {start_advice(problem)}.'
         )
-    candidates = _reachable_poses(space, arm, first)
+    candidates = _reachable_poses(space, arm, start_position)
     if len(candidates) < pose_count:
         raise IdentificationError(
             f'Only {len(candidates)} of {_CANDIDATE_COUNT} random poses can be reached from the '
@@ -109,14 +105,28 @@ def plan_rest_poses(
             'another --start.'
         )
     chosen, covariance = _chosen_poses(arm, candidates, pose_count, gravity, progress)
-    times, positions = _motion(arm, space, first, candidates[chosen])
+    poses = candidates[chosen]
+    times, positions = _motion(arm, space, start_position, poses)
     # Each pose gives two torques at rest without the load and two with it, of which the fit takes
     # the differences: the variances of the two recordings add up, and the two approaches halve
     # the sum.
-    deviations = np.sqrt(np.diag(covariance))
+    std = np.sqrt(np.diag(covariance))  # of first moment [kg m] and mass [kg], (4,)
     return RestPosePlan(
-        first, candidates[chosen], times, positions, float(deviations[3]), deviations[:3]
+        start_position,
+        poses,
+        times,
+        positions,
+        mass_std=float(std[3]),
+        center_std=std[:3],  # the first moment of 1 kg is its centre
     )
+
+
+def _with_rated_load(arm: ArmDescription) -> ArmDescription:
+    """Return an arm with what is left of its rated load as a point mass on the flange."""
+    if arm.rated_load is None or arm.rated_load <= arm.carried_mass:
+        return arm
+    added_mass = arm.rated_load - arm.carried_mass
+    return arm.with_payload(LinkInertia.from_center_of_mass(added_mass, np.zeros(3), np.zeros(6)))
 
 
 class _Space:
@@ -132,14 +142,14 @@ class _Space:
 
     def free_mask(self, q: Array) -> Array:
         """Return whether each pose (..., n) keeps the limits at rest, (...)."""
-        still = np.zeros_like(q)
-        margins = self._problem.state_margins(q, still, still)
+        at_rest = np.zeros_like(q)
+        margins = self._problem.state_margins(q, at_rest, at_rest)
         return np.asarray(margins.min(axis=-1) >= 0.0)
 
     def is_path_free(self, first: Array, last: Array) -> bool:
         """Return whether the straight line between two poses (n,) keeps the limits."""
-        share = np.linspace(0.0, 1.0, _PATH_SAMPLE_COUNT)[:, None]
-        return self.is_free(first + share * (last - first))
+        share_of_path = np.linspace(0.0, 1.0, _PATH_SAMPLE_COUNT)[:, None]
+        return self.is_free(first + share_of_path * (last - first))
 
 
 def _reachable_poses(space: _Space, arm: ArmDescription, start: Array) -> Array:
@@ -147,15 +157,17 @@ def _reachable_poses(space: _Space, arm: ArmDescription, start: Array) -> Array:
     rng = np.random.default_rng(0)
     lower = np.maximum(arm.limit('lower'), start - np.pi) + _APPROACH_DISTANCE
     upper = np.minimum(arm.limit('upper'), start + np.pi) - _APPROACH_DISTANCE
-    drawn = rng.uniform(lower, upper, (_CANDIDATE_COUNT, arm.n))
-    around = drawn[:, None] + _APPROACH_DISTANCE * np.array([-1.0, 0.0, 1.0])[:, None]
-    free = drawn[space.free_mask(around).all(axis=1)]
+    poses = rng.uniform(lower, upper, (_CANDIDATE_COUNT, arm.n))
+    approach_offsets = _APPROACH_DISTANCE * np.array([-1.0, 0.0, 1.0])[:, None]
+    with_approaches = poses[:, None] + approach_offsets  # (poses, 3, n)
+    poses = poses[space.free_mask(with_approaches).all(axis=1)]
     # The arm comes to the place from which it approaches, and may leave from the pose.
-    share = np.linspace(0.0, 1.0, _PATH_SAMPLE_COUNT)[:, None]
+    share_of_path = np.linspace(0.0, 1.0, _PATH_SAMPLE_COUNT)[:, None]
     for offset in (0.0, -_APPROACH_DISTANCE):
-        paths = start + share * (free[:, None] + offset - start)
-        free = free[space.free_mask(paths).all(axis=1)]
-    return free
+        ends = poses[:, None] + offset
+        paths = start + share_of_path * (ends - start)  # (poses, samples, n)
+        poses = poses[space.free_mask(paths).all(axis=1)]
+    return poses
 
 
 def _chosen_poses(
@@ -167,19 +179,22 @@ def _chosen_poses(
 ) -> tuple[list[int], Array]:
     """Return the indices of `count` poses, and the covariance (4, 4) of first moment and mass."""
     problem = ExcitationProblem(arm, ExcitationLimits(), gravity)
-    still = np.zeros_like(candidates)
-    base = problem.model.base.regressor(candidates, still, still)
-    columns = (base @ problem.model.payload_to_base_matrix)[..., _REST_PARAMETERS]
-    rows = columns / problem.prior.expected_residual[:, None]
-    gains = np.swapaxes(rows, -1, -2) @ rows
+    at_rest = np.zeros_like(candidates)
+    base_columns = problem.model.base.regressor(candidates, at_rest, at_rest)
+    load_columns = base_columns @ problem.model.payload_to_base_matrix  # (poses, n, 10)
+    rest_columns = load_columns[..., _REST_PARAMETERS]  # of first moment and mass
+    whitened = rest_columns / problem.prior.expected_residual[:, None]
+    pose_information = np.swapaxes(whitened, -1, -2) @ whitened  # (poses, 4, 4)
     information = np.diag(_PRIOR_DEVIATIONS**-2.0)
     chosen: list[int] = []
     for _ in range(count):
-        spread = np.diagonal(np.linalg.inv(information + gains), axis1=-2, axis2=-1)
-        cost = (spread / _ALLOWED_DEVIATIONS**2).sum(axis=-1)
+        covariances = np.linalg.inv(information + pose_information)  # with each pose added
+        variances = np.diagonal(covariances, axis1=-2, axis2=-1)  # (poses, 4)
+        cost = (variances / _ALLOWED_DEVIATIONS**2).sum(axis=-1)
         cost[chosen] = np.inf
-        chosen.append(int(np.argmin(cost)))
-        information = information + gains[chosen[-1]]
+        best = int(np.argmin(cost))
+        chosen.append(best)
+        information = information + pose_information[best]
         if progress is not None:
             progress(len(chosen), count)
     return chosen, np.asarray(np.linalg.inv(information))
@@ -187,34 +202,41 @@ def _chosen_poses(
 
 def _motion(arm: ArmDescription, space: _Space, start: Array, poses: Array) -> tuple[Array, Array]:
     """Return times (m,) [s] and positions (m, n) of a motion to the poses in turn, and back."""
-    points = [(0.0, start)]
+    times = [0.0]
+    positions = [start]
 
-    def go(q: Array, shortest: float = 0.0) -> None:
-        """Add a move from rest to rest to a pose (n,), of at least `shortest` [s]."""
-        time, last = points[-1]
-        distance = np.abs(q - last)
-        by_speed = _PEAK_VELOCITY * distance / (_MAX_SPEED_TO_LIMIT * arm.limit('velocity'))
-        ratio = distance / (_MAX_SPEED_TO_LIMIT * arm.limit('acceleration'))
-        by_acceleration = np.sqrt(_PEAK_ACCELERATION * ratio)
-        points.append((time + max(shortest, by_speed.max(), by_acceleration.max()), q))
+    def add_point(duration: float, q: Array) -> None:
+        """Add a point `duration` [s] after the last one, at which the arm rests at q (n,)."""
+        times.append(times[-1] + duration)
+        positions.append(q)
+
+    def go(q: Array) -> None:
+        """Add a move from rest to rest to a pose (n,)."""
+        distance = np.abs(q - positions[-1])
+        max_speed = _MAX_SPEED_TO_LIMIT * arm.limit('velocity')
+        max_acceleration = _MAX_SPEED_TO_LIMIT * arm.limit('acceleration')
+        by_speed = _PEAK_VELOCITY * distance / max_speed
+        by_acceleration = np.sqrt(_PEAK_ACCELERATION * (distance / max_acceleration))
+        add_point(max(_APPROACH_DURATION_S, by_speed.max(), by_acceleration.max()), q)
 
     for pose in _nearest_first(start, poses):
         below = pose - _APPROACH_DISTANCE
-        if not space.is_path_free(points[-1][1], below):
-            go(start, _APPROACH_DURATION_S)
-        for beside in (below, pose + _APPROACH_DISTANCE):
-            go(beside, _APPROACH_DURATION_S)
-            go(pose, _APPROACH_DURATION_S)
-            points.append((points[-1][0] + _REST_DURATION_S, pose))
-    go(start, _APPROACH_DURATION_S)
-    return np.array([time for time, _ in points]), np.array([q for _, q in points])
+        above = pose + _APPROACH_DISTANCE
+        if not space.is_path_free(positions[-1], below):
+            go(start)
+        for approached_from in (below, above):
+            go(approached_from)
+            go(pose)
+            add_point(_REST_DURATION_S, pose)
+    go(start)
+    return np.array(times), np.array(positions)
 
 
 def _nearest_first(start: Array, poses: Array) -> Iterator[Array]:
     """Yield poses (k, n), each time the nearest to the last one."""
-    left = list(poses)
+    remaining = list(poses)
     last = start
-    while left:
-        distances = [np.abs(pose - last).max() for pose in left]
-        last = left.pop(int(np.argmin(distances)))
+    while remaining:
+        distances = [np.abs(pose - last).max() for pose in remaining]
+        last = remaining.pop(int(np.argmin(distances)))
         yield last

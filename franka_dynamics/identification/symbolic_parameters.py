@@ -95,24 +95,30 @@ def symbolic_base_parameters(
     Arguments and errors are those of `direct_base_parameters`.
     """
     arm = as_description(arm)
-    numbers = direct_method.direct_base_parameters(arm, gravity, rotor_inertia=rotor_inertia)
+    numeric = direct_method.direct_base_parameters(arm, gravity, rotor_inertia=rotor_inertia)
     steps, _ = direct_method.regroupable_combinations(arm, gravity, rotor_inertia=rotor_inertia)
     rows, values = _symbol_rows(direct_method.modified_dh_rows(arm))
     as_symbols = np.frompyfunc(lambda number: _as_symbol(number, values), 1, 1)
     steps = [step._replace(combinations=as_symbols(step.combinations)) for step in steps]
     columns, matrix = direct_method.regrouping_map(arm, rows, steps)
     relations = {}
-    names = numbers.standard_names
-    for name, column, row, floats in zip(numbers.names, columns, matrix, numbers.matrix):
+    standard_names = numeric.standard_names
+    for name, kept, symbolic_row, numeric_row in zip(
+        numeric.names, columns, matrix, numeric.matrix
+    ):
         # Terms with sines and cosines may cancel only numerically, so the numeric map decides
         # which terms are zero.
-        others = [int(k) for k in np.flatnonzero(floats) if k != column]
-        named = ((sp.factor_terms(sp.expand(row[k])), names[k]) for k in (column, *others))
-        groups = grouped_terms(named, lambda a, b: a == b and a not in (1, -1))
+        eliminated = [int(k) for k in np.flatnonzero(numeric_row) if k != kept]
+        terms = [
+            (sp.factor_terms(sp.expand(symbolic_row[k])), standard_names[k])
+            for k in (kept, *eliminated)
+        ]
+        groups = grouped_terms(terms, lambda a, b: a == b and a not in (1, -1))
         relations[name] = tuple((factor, tuple(members)) for factor, members in groups)
-    factors = (factor for terms in relations.values() for factor, _ in terms)
-    used = set().union(*(factor.free_symbols for factor in factors))
-    return SymbolicBaseParameters(relations, {x: v for x, v in values.items() if x in used})
+    factors = [factor for terms in relations.values() for factor, _ in terms]
+    used_symbols = set().union(*(factor.free_symbols for factor in factors))
+    used_values = {symbol: value for symbol, value in values.items() if symbol in used_symbols}
+    return SymbolicBaseParameters(relations, used_values)
 
 
 def _symbol_rows(
@@ -141,12 +147,14 @@ def _symbol_rows(
         values.update(zip(pair, (cosine, sine)))
         return pair[0], pair[1]
 
-    found = []
+    symbol_rows = []
     for i, row in enumerate(rows, start=1):
-        alpha = cos_sin(f'A{i}', row.ca, row.sa)
-        theta = cos_sin(f'T{i}', row.ct, row.st)
-        found.append(KhalilDH(*alpha, length(f'D{i}', row.d), *theta, length(f'RL{i}', row.r)))
-    return found, values
+        ca, sa = cos_sin(f'A{i}', row.ca, row.sa)
+        ct, st = cos_sin(f'T{i}', row.ct, row.st)
+        d = length(f'D{i}', row.d)
+        r = length(f'RL{i}', row.r)
+        symbol_rows.append(KhalilDH(ca, sa, d, ct, st, r))
+    return symbol_rows, values
 
 
 def _as_symbol(number: float, symbol_values: dict[sp.Symbol, float]) -> sp.Expr:
@@ -163,12 +171,15 @@ def _sum_text(terms: WeightedSum, *, in_latex: bool = False) -> str:
     """Return weighted parameters as the text of a sum; those of equal weight share brackets."""
     groups = []
     for factor, names in terms:
-        negative = factor.could_extract_minus_sign()
-        size = -factor if negative else factor
-        written = _as_latex(size) if in_latex else str(size)
-        written = (f'({written})' if size.is_Add else written) + (r'\,' if in_latex else '*')
-        own = [_as_latex(sp.Symbol(name)) if in_latex else name for name in names]
-        groups.append((negative, '' if size == 1 else written, own))
+        is_negative = factor.could_extract_minus_sign()
+        size = -factor if is_negative else factor
+        size_text = _as_latex(size) if in_latex else str(size)
+        if size.is_Add:
+            size_text = f'({size_text})'
+        times = r'\,' if in_latex else '*'
+        factor_text = '' if size == 1 else f'{size_text}{times}'
+        name_texts = [_as_latex(sp.Symbol(name)) if in_latex else name for name in names]
+        groups.append((is_negative, factor_text, name_texts))
     return sum_text(groups)
 
 

@@ -83,22 +83,27 @@ def _with_deviation(
 
     used = result.recordings
     seconds = sum(note.sample_count for note in used.notes) / used.signal.rate
-    quantile = t.ppf(0.5 + 0.5 * _COVERED_SHARE, max(seconds - 1.0, 1.0))
-    factor = float(quantile) / _KNOWN_STD_COUNT
-    left_out = np.square(errors.test.per_joint)
-    fitted = np.square(errors.train.per_joint)
-    rows = [observed_torque(arm, one, result.options.gravity) for one in recordings]
+    degrees_of_freedom = max(seconds - 1.0, 1.0)
+    quantile = float(t.ppf(0.5 + 0.5 * _COVERED_SHARE, degrees_of_freedom))
+    factor = quantile / _KNOWN_STD_COUNT
+    left_out_variance = np.square(errors.test.per_joint)  # (n,), N^2 m^2
+    fitted_variance = np.square(errors.train.per_joint)
+    observed_torques = np.concatenate(
+        [observed_torque(arm, recording, result.options.gravity) for recording in recordings]
+    )
     # Some joints vibrate, and a lost state makes a short peak: of a Rokae xMate3 Pro three peaks
     # of a few milliseconds each would make a deviation of squares four times too wide. The band
     # that holds 95 % hardly changes by them.
-    band = np.quantile(np.abs(np.concatenate(rows)), _COVERED_SHARE, axis=0)
+    band = np.quantile(np.abs(observed_torques), _COVERED_SHARE, axis=0)  # (n,), N m
+    observed_variance = np.square(band / _KNOWN_STD_COUNT)
     # The observer sees motion that the arm was fitted to: what is left more without it is added.
-    seen = np.square(band / _KNOWN_STD_COUNT) + np.maximum(left_out - fitted, 0.0)
-    filtered, observed = (
-        np.maximum(factor * np.sqrt(one), _MIN_DEVIATION)
-        for one in (left_out, np.maximum(seen, left_out))
+    observed_variance = observed_variance + np.maximum(left_out_variance - fitted_variance, 0.0)
+    observed_variance = np.maximum(observed_variance, left_out_variance)
+    deviation = TorqueDeviation(
+        filtered=np.maximum(factor * np.sqrt(left_out_variance), _MIN_DEVIATION),
+        observed=np.maximum(factor * np.sqrt(observed_variance), _MIN_DEVIATION),
+        cutoff=used.signal.cutoff,
     )
-    deviation = TorqueDeviation(filtered, observed, used.signal.cutoff)
     return replace(arm, torque_deviation=deviation)
 
 
