@@ -45,7 +45,8 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
     """Return an identification as data for JSON, errors E in `result.error_unit`, others in SI."""
     recordings = result.recordings
     estimate = result.estimate
-    heads = 'name', 'start', 'base', 'base_deviation', 'consistent'
+    parameter_names = estimate.model.parameter_names
+    parameter_keys = 'name', 'start', 'base', 'base_deviation', 'consistent'
     data = {
         'arm': result.start.name,
         'starting_set': result.start.inertial_set,
@@ -71,8 +72,8 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
             'precision': result.options.regularization,
             'supported': estimate.precision,
         },
-        'parameters': [dict(zip(heads, row)) for row in _parameter_rows(result)],
-        'left_open': dict(zip(estimate.model.parameter_names, estimate.std_to_prior_ratios)),
+        'parameters': [dict(zip(parameter_keys, row)) for row in _parameter_rows(result)],
+        'left_open': dict(zip(parameter_names, estimate.std_to_prior_ratios)),
         'slip_reaches_rad': estimate.model.friction.slip_reaches,
         'residual_of_recordings': dict(zip(recordings.names, recordings.errors)),
         'unseen_recordings': recordings.names[len(recordings.names) - recordings.test_count :],
@@ -84,56 +85,60 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
 
 def _parameter_rows(result: Identification) -> list[tuple[Any, ...]]:
     """Return rows of a parameter's name, start or None, estimate, deviation, consistent value."""
-    found = result.estimate
-    names = found.model.parameter_names
-    start = found.model.base.values(result.start)
-    starts = [*start, *[None] * (len(names) - len(start))]
-    return list(zip(names, starts, found.unconstrained_theta, found.std, found.theta))
+    estimate = result.estimate
+    names = estimate.model.parameter_names
+    base_values = estimate.model.base.values(result.start)
+    friction_count = len(names) - len(base_values)
+    start_values = [*base_values, *[None] * friction_count]
+    return list(
+        zip(names, start_values, estimate.unconstrained_theta, estimate.std, estimate.theta)
+    )
 
 
 def _verdict_sentences(result: Identification) -> list[str]:
     """Return the verdict's sentences on faults of the recordings."""
-    scale = result.options.effort_scales(result.estimate.model.n)
-    return verdict_lines(result.verdict, result.start.joint_names, scale)
+    effort_scales = result.options.effort_scales(result.estimate.model.n)
+    return verdict_lines(result.verdict, result.start.joint_names, effort_scales)
 
 
 def conclusion_text(result: Identification) -> str:
     """Return sentences on faults of recordings, and whether the identified arm predicts better."""
     unit = result.error_unit
-    own = result.arm_errors.test
-    gained = result.improvement
-    worst = int(np.argmax(own.per_joint))
-    worst_unit = result.start.joints[worst].kind.effort_unit
-    best = result.best_published_errors
-    judged = 'better' if gained.better else f'NOT better {_missed_improvement_text(result)}'
-    where = _test_data_phrase(result)
-    sentences = [
-        verdict_headline(result.verdict),
-        f'{where} the identified arm has E = {own.E:.3f} {unit} over all joints, '
-        f'{own.E / result.recordings.effort_rms.E:.1%} of the efforts; '
-        f'{result.start.joint_names[worst]} is worst, '
-        f'{own.per_joint[worst]:.3f} {worst_unit}. The best '
-        f'published set, {best.name}, has {best.test.E:.3f} {unit} with friction fitted '
-        f'alike: the identified arm is {judged}.',
-    ]
-    return ' '.join(one for one in sentences if one)
+    arm_errors = result.arm_errors.test
+    error_to_effort = arm_errors.E / result.recordings.effort_rms.E
+    worst_joint = int(np.argmax(arm_errors.per_joint))
+    worst_unit = result.start.joints[worst_joint].kind.effort_unit
+    best_published = result.best_published_errors
+    judgement = 'better'
+    if not result.improvement.better:
+        judgement = f'NOT better {_missed_improvement_text(result)}'
+    comparison = (
+        f'{_test_data_phrase(result)} the identified arm has E = {arm_errors.E:.3f} {unit} over '
+        f'all joints, {error_to_effort:.1%} of the efforts; '
+        f'{result.start.joint_names[worst_joint]} is worst, '
+        f'{arm_errors.per_joint[worst_joint]:.3f} {worst_unit}. The best published set, '
+        f'{best_published.name}, has {best_published.test.E:.3f} {unit} with friction fitted '
+        f'alike: the identified arm is {judgement}.'
+    )
+    headline = verdict_headline(result.verdict)
+    return f'{headline} {comparison}' if headline else comparison
 
 
 def _missed_improvement_text(result: Identification) -> str:
     """Return why the arm is not better, by how much E had to fall, as a sentence's end."""
-    gained = result.improvement
-    why = f'by as much as {MIN_IMPROVEMENT_RATIO:.0%}'
-    if gained.reduction > gained.min_reduction:
-        why = f'by more than the spread between parts, {gained.spread:.3f} {result.error_unit}'
-    if not result.verdict.sound:
-        return why
-    if not result.keeps_published_inertias:
-        return f'{why}: the published set already explains the recordings, nothing to gain'
-    kept = result.published_fit
+    improvement = result.improvement
     unit = result.error_unit
+    missed = f'by as much as {MIN_IMPROVEMENT_RATIO:.0%}'
+    if improvement.reduction > improvement.min_reduction:
+        missed = f'by more than the spread between parts, {improvement.spread:.3f} {unit}'
+    if not result.verdict.sound:
+        return missed
+    if not result.keeps_published_inertias:
+        return f'{missed}: the published set already explains the recordings, nothing to gain'
+    kept_errors = result.published_fit.errors
     return (
-        f'{why}, but its friction is kept: beside the inertias of {kept.errors.name} it lowers E '
-        f'from {kept.errors.frictionless.E:.3f} to {kept.errors.test.E:.3f} {unit}'
+        f'{missed}, but its friction is kept: beside the inertias of {kept_errors.name} it lowers '
+        f'E from {kept_errors.frictionless.E:.3f} to {kept_errors.test.E:.3f} {unit}'
     )
 
 
@@ -142,15 +147,15 @@ def tracking_error_sentence(result: Identification) -> str:
     kp, _ = FRANKA_ROS2_GAINS
     if not is_franka_arm(result.start.name) or result.start.n != len(kp):
         return ''
-    rigid, whole = (
-        1e3 * float(np.sqrt(np.mean((one.per_joint / kp) ** 2)))
-        for one in (result.saved_errors.frictionless, result.saved_errors.test)
-    )
-    where = _test_data_phrase(result)
+    # A PD's error is the torque that it has to add, divided by its gain.
+    errors = result.saved_errors
+    rigid_error_rad = float(np.sqrt(np.mean((errors.frictionless.per_joint / kp) ** 2)))
+    error_rad = float(np.sqrt(np.mean((errors.test.per_joint / kp) ** 2)))
     return (
-        f"{where} a PD with franka_ros2's gains and a velocity reference would keep "
-        f'{rigid:.2g} mrad with this C dq + M ddq, and {whole:.2g} mrad with this friction, too '
-        '(terms.friction, before its margin), a prediction. Other gains: bag replay --gains.'
+        f"{_test_data_phrase(result)} a PD with franka_ros2's gains and a velocity reference "
+        f'would keep {1e3 * rigid_error_rad:.2g} mrad with this C dq + M ddq, and '
+        f'{1e3 * error_rad:.2g} mrad with this friction, too (terms.friction, before its margin), '
+        'a prediction. Other gains: bag replay --gains.'
     )
 
 
@@ -163,9 +168,9 @@ def detail_sentences(result: Identification) -> Iterator[str]:
     yield from _verdict_sentences(result)
     yield from _mass_ratio_sentences(result)
     yield from (f'left out: {failure}' for failure in result.recordings.failures)
-    for one in result.recordings.notes:
-        for sentence in (*one.warnings, *one.remarks):
-            yield (sentence if sentence.startswith(one.name) else f'{one.name}: {sentence}')
+    for note in result.recordings.notes:
+        for sentence in (*note.warnings, *note.remarks):
+            yield sentence if sentence.startswith(note.name) else f'{note.name}: {sentence}'
     yield from result.recordings.remarks
     yield from _other_hand_sentences(result)
 
@@ -178,12 +183,13 @@ def open_question_sentences(result: Identification) -> Iterator[str]:
 
 def _mass_ratio_sentences(result: Identification) -> Iterator[str]:
     """Yield a sentence on any links fitted far heavier or lighter, unless a fault is named."""
-    doubted = result.outlying_mass_ratios
-    if doubted and not result.verdict.causes:
-        ratios = ', '.join(f'{one:.2g}' for one in doubted.values())
+    ratio_by_link = result.outlying_mass_ratios
+    if ratio_by_link and not result.verdict.causes:
+        links = ', '.join(str(link) for link in ratio_by_link)
+        ratios = ', '.join(f'{ratio:.2g}' for ratio in ratio_by_link.values())
         yield (
             "Are the starting set's masses right? The fit makes "
-            f'{plural(len(doubted), "link")} {", ".join(map(str, doubted))} {ratios} times as '
+            f'{plural(len(ratio_by_link), "link")} {links} {ratios} times as '
             f'heavy ({MAX_MASS_RATIO:g} times at most). Correct them, take another --set, or plan '
             'a motion that shows them.'
         )
@@ -192,76 +198,110 @@ def _mass_ratio_sentences(result: Identification) -> Iterator[str]:
 def _other_hand_sentences(result: Identification) -> Iterator[str]:
     """Yield a sentence if published sets with another hand predict the recordings better."""
     if result.better_hand_errors is not None:
-        best, own = result.better_hand_errors
+        other_hand, named_hand = result.better_hand_errors
         yield (
-            f'Is another hand mounted? {best.name} predicts these recordings better (E = '
-            f'{best.test.E:.3f} {result.error_unit}) than every set with the hand '
-            f'{result.start.hand} ({own.test.E:.3f} {result.error_unit}). Name the mounted '
+            f'Is another hand mounted? {other_hand.name} predicts these recordings better (E = '
+            f'{other_hand.test.E:.3f} {result.error_unit}) than every set with the hand '
+            f'{result.start.hand} ({named_hand.test.E:.3f} {result.error_unit}). Name the mounted '
             'hand by --hand.'
         )
 
 
 def _test_data_phrase(result: Identification) -> str:
     """Return the beginning of a sentence on E, such as 'On 2 unseen bags, learnt from 5,'."""
-    unseen = result.recordings.test_count
-    count = len(result.recordings.names)
-    if unseen:
-        bags = plural(unseen, 'bag')
-        return f'On {unseen} unseen {bags}, learnt from {count - unseen},'
+    test_count = result.recordings.test_count
+    if test_count:
+        fitted_count = len(result.recordings.names) - test_count
+        bags = plural(test_count, 'bag')
+        return f'On {test_count} unseen {bags}, learnt from {fitted_count},'
     return f'On {len(result.arm_errors.fold_errors)} parts, each predicted from the others,'
 
 
 def _poorly_known_link_sentences(result: Identification) -> Iterator[str]:
     """Yield a sentence on the links whose parameters the motion leaves open, if any, and why."""
-    opened = result.estimate.poorly_known_names
-    links = sorted({int(name.rpartition('_')[2]) for name in opened})
-    letters = {name[0] for name in opened}
-    why = [text for kinds, text in _POORLY_KNOWN_REASONS.items() if letters & set(kinds)]
-    if opened:
-        yield (
-            f'{plural(len(links), "Link")} {", ".join(map(str, links))} '
-            f'{"are" if len(links) > 1 else "is"} poorly known, because {" and ".join(why)}. '
-            '`identify plan --given` plans a motion that shows them.'
-        )
+    poorly_known = result.estimate.poorly_known_names  # such as XXR_2
+    if not poorly_known:
+        return
+    links = sorted({int(name.rpartition('_')[2]) for name in poorly_known})
+    first_letters = {name[0] for name in poorly_known}
+    reasons = [
+        reason for letters, reason in _POORLY_KNOWN_REASONS.items() if first_letters & set(letters)
+    ]
+    links_text = ', '.join(str(link) for link in links)
+    verb = 'are' if len(links) > 1 else 'is'
+    yield (
+        f'{plural(len(links), "Link")} {links_text} {verb} poorly known, because '
+        f'{" and ".join(reasons)}. `identify plan --given` plans a motion that shows them.'
+    )
 
 
 def identification_tables(result: Identification) -> list[Table]:
     """Return tables of errors by set, joint, part and recording, and of links; no one-row ones."""
-    sets = result.torque_errors
-    unit = result.error_unit
-    names = result.start.joint_names
-    best = result.best_published_errors
-    own = result.arm_errors.test
-    recordings = result.recordings
+    tables = [
+        _set_error_table(result),
+        _joint_error_table(result),
+        _part_error_table(result),
+        _recording_error_table(result),
+        _link_table(result),
+    ]
+    return [table for table in tables if len(table.rows) > 1]
+
+
+def _set_error_table(result: Identification) -> Table:
+    """Return a table of E of each set of parameters, on all data, unseen data, and rigid."""
     title = (
-        f'E over all joints [{unit}], friction of published sets fitted to the same data; rigid '
-        'alone: without friction and offset'
+        f'E over all joints [{result.error_unit}], friction of published sets fitted to the same '
+        'data; rigid alone: without friction and offset'
     )
-    heads = headers(('all data', 'unseen', 'rigid alone'), '.3f')
-    errors = [(k.name, k.train.E, Cell(k.test.E, 'strong'), k.frictionless.E) for k in sets]
-    found = [Table(title, ['parameters', *heads], errors)]
-    effort_unit = elements.effort_unit_text(result.start)
-    title = f'root mean square per joint on unseen data [{effort_unit}], {names[0]} to {names[-1]}'
-    heads = headers(map(str, range(1, len(names) + 1)), '.2f')
-    joints = [(one.name, *one.test.per_joint) for one in sets]
-    efforts = recordings.effort_rms.per_joint
-    shares = own.per_joint / np.where(efforts > 0.0, efforts, np.nan)
-    joints.append(('identified, part of the effort', *shares))
-    found.append(Table(title, ['parameters', *heads], joints))
-    parts = [(f'{k}', *e) for k, e in enumerate(zip(sets[1].fold_errors, best.fold_errors), 1)]
-    heads = headers(('identified', best.name), '.3f')
-    found.append(Table(f'E on each left-out part [{unit}]', ['left out', *heads], parts))
-    title = f'E of the identified arm on each recording [{unit}]'
-    rows = [*zip(recordings.names, recordings.errors)]
-    found.append(Table(title, ['recording', *headers(['E'], '.3f')], rows))
-    links = [
+    numbers = headers(('all data', 'unseen', 'rigid alone'), '.3f')
+    rows = [
+        (errors.name, errors.train.E, Cell(errors.test.E, 'strong'), errors.frictionless.E)
+        for errors in result.torque_errors
+    ]
+    return Table(title, ['parameters', *numbers], rows)
+
+
+def _joint_error_table(result: Identification) -> Table:
+    """Return a table of each set's rms error by joint on unseen data, last as part of efforts."""
+    joint_names = result.start.joint_names
+    unit = elements.effort_unit_text(result.start)
+    title = (
+        f'root mean square per joint on unseen data [{unit}], {joint_names[0]} to '
+        f'{joint_names[-1]}'
+    )
+    numbers = headers(map(str, range(1, len(joint_names) + 1)), '.2f')
+    rows = [(errors.name, *errors.test.per_joint) for errors in result.torque_errors]
+    efforts = result.recordings.effort_rms.per_joint
+    shares = result.arm_errors.test.per_joint / np.where(efforts > 0.0, efforts, np.nan)
+    rows.append(('identified, part of the effort', *shares))
+    return Table(title, ['parameters', *numbers], rows)
+
+
+def _part_error_table(result: Identification) -> Table:
+    """Return a table of E on each left-out part, of the identified arm and the best published."""
+    best_published = result.best_published_errors
+    numbers = headers(('identified', best_published.name), '.3f')
+    fold_errors = zip(result.arm_errors.fold_errors, best_published.fold_errors)
+    rows = [(f'{k}', *errors) for k, errors in enumerate(fold_errors, 1)]
+    return Table(f'E on each left-out part [{result.error_unit}]', ['left out', *numbers], rows)
+
+
+def _recording_error_table(result: Identification) -> Table:
+    """Return a table of E of the identified arm on each recording."""
+    rows = list(zip(result.recordings.names, result.recordings.errors))
+    title = f'E of the identified arm on each recording [{result.error_unit}]'
+    return Table(title, ['recording', *headers(['E'], '.3f')], rows)
+
+
+def _link_table(result: Identification) -> Table:
+    """Return a table of each link's mass before and after, and of its centre's displacement."""
+    masses = headers(('mass at the start', 'identified'), '.3f', 'kg')
+    displacements = headers((f'centre moved in {axis}' for axis in 'xyz'), '.3f', 'm')
+    rows = [
         (f'{k}', start.mass, link.mass, *(link.center_of_mass - start.center_of_mass))
         for k, (start, link) in enumerate(zip(result.start.links, result.arm.links), 1)
     ]
-    heads = headers(('mass at the start', 'identified'), '.3f', 'kg')
-    heads += headers((f'centre moved in {axis}' for axis in 'xyz'), '.3f', 'm')
-    found.append(Table('links', ['link', *heads], links))
-    return [one for one in found if len(one.rows) > 1]
+    return Table('links', ['link', *masses, *displacements], rows)
 
 
 def parameter_table(result: Identification) -> Table:
@@ -278,15 +318,20 @@ def identification_page(result: Identification, motions: Iterable[tuple[str, Mot
 
     `motions` are pairs (name, motion); an iterator need not hold all motions in memory.
     """
-    good = result.verdict.sound and (result.improvement.better or result.keeps_published_inertias)
+    something_is_better = result.improvement.better or result.keeps_published_inertias
+    is_good = result.verdict.sound and something_is_better
     parts: list[str | Table] = [
-        elements.paragraph_html(conclusion_text(result), 'good' if good else 'bad'),
+        elements.paragraph_html(conclusion_text(result), 'good' if is_good else 'bad'),
         elements.paragraph_html(tracking_error_sentence(result)),
         *(elements.paragraph_html(line, 'warning') for line in detail_sentences(result)),
         *(elements.paragraph_html(line) for line in open_question_sentences(result)),
         *identification_tables(result),
         elements.heading_html('Torques and friction'),
-        *(one for name, motion in motions for one in _motion_pictures(result, motion, name)),
+        *(
+            picture
+            for name, motion in motions
+            for picture in _motion_pictures(result, motion, name)
+        ),
         elements.heading_html('Base parameters'),
         elements.picture_html(parameter_figure(result), 'base parameters, 2 standard deviations'),
         parameter_table(result),
@@ -331,36 +376,43 @@ def friction_figure(result: Identification, motion: Motion, name: str) -> Any:
     model = result.estimate.model
     arm = result.accepted_arm or result.arm
     friction = arm.friction
-    own = len(model.base)
     assert isinstance(friction, LinearFriction)
-    bodies = np.append(result.saved_theta[:own], np.zeros(len(model.friction.parameter_names)))
-    rest = motion.effort - model.torque(motion, bodies)
-    speeds = np.linspace(-1.0, 1.0, 401)[:, None] * np.abs(motion.dq).max(axis=0)
-    load = np.abs(motion.effort - rest).mean(axis=0)
-    curve = friction.torque(speeds, rigid_torque=load)
-    spread = friction.torque_std(friction.terms(speeds, rigid_torque=load))
-    rows = -(-model.n // _PLOT_COLUMN_COUNT)
-    figure = elements.figure_of_size((12.0, 2.4 * rows + 0.6))
-    axes = [*figure.subplots(rows, _PLOT_COLUMN_COUNT, squeeze=False).flat]
-    for i, (axis, joint) in enumerate(zip(axes, result.start.joint_names)):
+    base_parameters = result.saved_theta[: len(model.base)]
+    no_friction = np.zeros(len(model.friction.parameter_names))
+    rigid_theta = np.append(base_parameters, no_friction)
+    friction_torque = motion.effort - model.torque(motion, rigid_theta)  # measured, (N, n), N m
+    max_speed = np.abs(motion.dq).max(axis=0)
+    speeds = np.linspace(-1.0, 1.0, 401)[:, None] * max_speed  # (401, n), rad/s
+    mean_load = np.abs(motion.effort - friction_torque).mean(axis=0)  # (n,), N m
+    curve = friction.torque(speeds, rigid_torque=mean_load)
+    std = friction.torque_std(friction.terms(speeds, rigid_torque=mean_load))
+    row_count = -(-model.n // _PLOT_COLUMN_COUNT)  # rounded up
+    figure = elements.figure_of_size((12.0, 2.4 * row_count + 0.6))
+    axes = [*figure.subplots(row_count, _PLOT_COLUMN_COUNT, squeeze=False).flat]
+    for j, (axis, joint_name) in enumerate(zip(axes, result.start.joint_names)):
         axis.plot(
-            motion.dq[:, i],
-            rest[:, i],
+            motion.dq[:, j],
+            friction_torque[:, j],
             '.',
             color=MEASURED_COLOR,
             ms=2,
             label='measured',
         )
         axis.plot(
-            speeds[:, i],
-            curve[:, i],
+            speeds[:, j],
+            curve[:, j],
             color=PREDICTED_COLOR,
             label='identified, sliding',
         )
-        low, high = ((curve + sign * 2.0 * spread)[:, i] for sign in (-1.0, 1.0))
-        band = {'color': PREDICTED_COLOR, 'alpha': 0.3, 'label': 'two deviations'}
-        axis.fill_between(speeds[:, i], low, high, **band)
-        axis.set_title(joint, fontsize=9)
+        axis.fill_between(
+            speeds[:, j],
+            (curve - 2.0 * std)[:, j],
+            (curve + 2.0 * std)[:, j],
+            color=PREDICTED_COLOR,
+            alpha=0.3,
+            label='two deviations',
+        )
+        axis.set_title(joint_name, fontsize=9)
         axis.tick_params(labelsize=8)
         axis.grid(alpha=0.25)
     for axis in axes[model.n :]:
@@ -376,28 +428,40 @@ def friction_figure(result: Identification, motion: Motion, name: str) -> Any:
 
 def parameter_figure(result: Identification) -> Any:
     """Return a figure of base parameters' changes from the start, with standard deviations."""
-    model = result.estimate.model
     estimate = result.estimate
-    count = len(model.base)
-    start = model.base.values(result.start)
-    names = np.array(model.parameter_names[:count])
-    first_moments = np.char.startswith(names, 'm')
+    base = estimate.model.base
+    b = len(base)
+    start_values = base.values(result.start)
+    names = np.array(base.names)
+    estimated_change = estimate.unconstrained_theta[:b] - start_values
+    consistent_change = estimate.theta[:b] - start_values
+    is_first_moment = np.char.startswith(names, 'm')
     figure = elements.figure_of_size((12.0, 6.0))
     panels = (
-        ('first moments [kg m]', first_moments),
-        ('inertias [kg m²]', ~first_moments),
+        ('first moments [kg m]', is_first_moment),
+        ('inertias [kg m²]', ~is_first_moment),
     )
-    for axis, (what, which) in zip(figure.subplots(2), panels):
-        change = estimate.unconstrained_theta[:count] - start
-        places = np.arange(which.sum())
-        bars = {'fmt': 'o', 'color': PREDICTED_COLOR, 'capsize': 3}
-        bars['label'] = 'by the recordings, with two standard deviations'
-        axis.errorbar(places, change[which], 2.0 * estimate.std[:count][which], **bars)
-        consistent = (estimate.theta[:count] - start)[which]
-        axis.plot(places, consistent, 'x', color=MEASURED_COLOR, label='of the identified arm')
+    for axis, (label, is_shown) in zip(figure.subplots(2), panels):
+        places = np.arange(is_shown.sum())
+        axis.errorbar(
+            places,
+            estimated_change[is_shown],
+            2.0 * estimate.std[:b][is_shown],
+            fmt='o',
+            color=PREDICTED_COLOR,
+            capsize=3,
+            label='by the recordings, with two standard deviations',
+        )
+        axis.plot(
+            places,
+            consistent_change[is_shown],
+            'x',
+            color=MEASURED_COLOR,
+            label='of the identified arm',
+        )
         axis.axhline(0.0, color='#aaaaaa', lw=0.6)
-        axis.set_xticks(places, names[which], rotation=90, fontsize=8)
-        axis.set_ylabel(what)
+        axis.set_xticks(places, names[is_shown], rotation=90, fontsize=8)
+        axis.set_ylabel(label)
         axis.grid(alpha=0.25)
     figure.legend(*axis.get_legend_handles_labels(), loc='outside upper right', ncols=2)
     figure.suptitle('change from the starting set', x=0.01, ha='left', fontsize=11)

@@ -17,6 +17,7 @@ from ..errors import plural
 from ..files import atomic_write
 from ..identification.faults import Diagnosis, FAULT_CLASSES
 from ..identification.law_tracking import LawPrediction, MAX_LINEAR_ERROR_RAD
+from ..identification.published_masses import MassAmbiguity
 from ..identification.torque_model import expected_residual
 from ..identification.tracking import TrackingPrediction
 from ..identification.verdict import RecordingVerdict, ReplayEvaluation
@@ -48,16 +49,19 @@ def verdict_lines(
 
     `effort_scale` (n,) are the scales with which the recordings were read [N m per unit].
     """
-    lines = [_diagnosis_sentence(one, joint_names, effort_scale) for one in verdict.causes]
-    for one in verdict.causes:
-        if np.isfinite(one.error_after):
+    lines = [_diagnosis_sentence(cause, joint_names, effort_scale) for cause in verdict.causes]
+    for cause in verdict.causes:
+        if np.isfinite(cause.error_after):
             lines.append(
-                f'With this in the fit, E on left-out parts falls from {one.error_before:.3f} to '
-                f'{one.error_after:.3f}, with the next best fault to {one.rival_error:.3f}.'
+                'With this in the fit, E on left-out parts falls from '
+                f'{cause.error_before:.3f} to {cause.error_after:.3f}, with the next best fault '
+                f'to {cause.rival_error:.3f}.'
             )
-        if np.isfinite(one.effect):
-            times = f'about {one.effect:.1f} times what it would be'
-            lines.append(f'By it E of the identified arm is {times} without it.')
+        if np.isfinite(cause.effect):
+            lines.append(
+                f'By it E of the identified arm is about {cause.effect:.1f} times what it would '
+                'be without it.'
+            )
     if verdict.suspected_joints:
         names = [joint_names[joint] for joint in verdict.suspected_joints]
         lines.append(
@@ -65,7 +69,9 @@ def verdict_lines(
             'change the identified torques explain the recordings better, but none is clear. Look '
             'at these joints in the plots: sign, unit, gear, zero, order of the columns.'
         )
-    lines += [_diagnosis_sentence(one, joint_names, effort_scale) for one in verdict.questions]
+    lines += [
+        _diagnosis_sentence(question, joint_names, effort_scale) for question in verdict.questions
+    ]
     return [*lines, *_effort_scale_question(verdict)]
 
 
@@ -75,48 +81,59 @@ def _effort_scale_question(verdict: RecordingVerdict) -> Iterator[str]:
 
     For a mismatch of which the verdict names causes there is none.
     """
-    found = verdict.mass_ambiguity
-    if found is None:
+    ambiguity = verdict.mass_ambiguity
+    if ambiguity is None:
         return
-    low, high = found.scale_range
-    least, most = found.load_range
-    scale, mass = found.likeliest_scale_and_load
-    factor = f'{low:.2f} to {high:.2f} times the torques'
-    where = found.published_set
-    if found.is_scale_undetermined:
+    min_scale, max_scale = ambiguity.scale_range
+    factor = f'{min_scale:.2f} to {max_scale:.2f} times the torques'
+    where = ambiguity.published_set
+    if ambiguity.is_scale_undetermined:
         yield (
             f'These torques and the masses of {where} hardly tell the size of the efforts: '
             f'they could be {factor}. Trust masses only if a known one on the flange is found.'
         )
-    elif found.rules_out_faultless and not verdict.causes:
-        load = f'{max(least, 0.0):.2f} to {most:.2f} kg are on the flange'
-        if most <= 0.0:
-            load = f'a hand or load was declared that is {-most:.2f} to {-least:.2f} kg too heavy'
-        likely = 0.5 < scale < 2.0 and 0.0 < mass < 2.0 * most
-        both = f', or both: likeliest {scale:.2f} times and {mass:.2f} kg' if likely else ''
+    elif ambiguity.rules_out_faultless and not verdict.causes:
         yield (
             'Are efforts scaled, or does the flange carry something else than declared? If the '
-            f'masses of {where} are about right, all efforts are {factor}, or {load}{both}. '
+            f'masses of {where} are about right, all efforts are {factor}, or '
+            f'{_load_text(ambiguity)}. '
             'Correct the unit (--effort-scale, --torque-constant) or the load (--hand, --payload).'
         )
 
 
+def _load_text(ambiguity: MassAmbiguity) -> str:
+    """Return text on the load that published masses allow, or on load and effort scale alike."""
+    min_mass, max_mass = ambiguity.load_range
+    load = f'{max(min_mass, 0.0):.2f} to {max_mass:.2f} kg are on the flange'
+    if max_mass <= 0.0:
+        load = (
+            f'a hand or load was declared that is {-max_mass:.2f} to {-min_mass:.2f} kg too heavy'
+        )
+    scale, mass = ambiguity.likeliest_scale_and_load
+    if 0.5 < scale < 2.0 and 0.0 < mass < 2.0 * max_mass:
+        return f'{load}, or both: likeliest {scale:.2f} times and {mass:.2f} kg'
+    return load
+
+
 def mass_ambiguity_sentences(verdict: RecordingVerdict, joints: Sequence[str]) -> Iterator[str]:
     """Yield sentences on what torques leave open, here or always; none without a published set."""
-    found = verdict.mass_ambiguity
-    if found is None:
+    ambiguity = verdict.mass_ambiguity
+    if ambiguity is None:
         return
-    low, high = found.scale_range
-    least, most = found.load_range
+    min_scale, max_scale = ambiguity.scale_range
+    min_mass, max_mass = ambiguity.load_range
     yield (
-        f'Not known from torques alone: a factor of all efforts ({low:.2f} to {high:.2f} by the '
-        f'masses of {found.published_set}), to which all masses are in proportion; a load on the '
-        f'flange ({max(least, 0.0):.2f} to {max(most, 0.0):.2f} kg); a turn of the base about '
-        'gravity. `identify payload --known-mass` tells the factor.'
+        f'Not known from torques alone: a factor of all efforts ({min_scale:.2f} to '
+        f'{max_scale:.2f} by the masses of {ambiguity.published_set}), to which all masses are in '
+        f'proportion; a load on the flange ({max(min_mass, 0.0):.2f} to {max(max_mass, 0.0):.2f} '
+        'kg); a turn of the base about gravity. `identify payload --known-mass` tells the factor.'
     )
-    hidden = [_range_text(kind, joints[joint], *span) for kind, joint, *span in found.joint_ranges]
-    if hidden:
-        yield f'By this motion, {", ".join(hidden)}. `identify plan` plans one for more.'
+    range_texts = [
+        _range_text(fault.kind, joints[fault.joint], fault.low, fault.high)
+        for fault in ambiguity.joint_ranges
+    ]
+    if range_texts:
+        yield f'By this motion, {", ".join(range_texts)}. `identify plan` plans one for more.'
 
 
 def _range_text(fault_kind: str, joint_name: str, least: float, most: float) -> str:
@@ -148,7 +165,7 @@ def replay_as_data(result: ReplayEvaluation) -> dict[str, Any]:
     """Return all results of a replay as data for JSON."""
     recording = result.recording
     motion = result.motion
-    fits = result.predictions
+    best, *_ = result.predictions
     verdict = None
     if result.verdict is not None:
         verdict = {
@@ -166,11 +183,11 @@ def replay_as_data(result: ReplayEvaluation) -> dict[str, Any]:
             'name': 'E = sqrt(mean |tau_measured - tau_model|^2)',
             **elements.to_json_types(motion.options),
         },
-        'arm': fits[0].arm.name,
-        'arm_file': fits[0].arm.file,
-        'fits': [_prediction_as_data(one) for one in fits],
-        'best': {'inertial_set': fits[0].arm.inertial_set, 'hand': fits[0].arm.hand},
-        'alike': [one.set_and_hand for one in result.rival_predictions],
+        'arm': best.arm.name,
+        'arm_file': best.arm.file,
+        'fits': [_prediction_as_data(prediction) for prediction in result.predictions],
+        'best': {'inertial_set': best.arm.inertial_set, 'hand': best.arm.hand},
+        'alike': [rival.set_and_hand for rival in result.rival_predictions],
         'verdict': verdict,
         'warnings': result.warnings,
         'remarks': motion.remarks,
@@ -210,9 +227,11 @@ def best_set_sentence(best: TorquePrediction, others: Sequence[TorquePrediction]
     figures = f'E = {best.error.E:.3f} {best.error_unit.name} {friction} ({unfiltered})'
     if not others:
         return f'{best.set_and_hand} fits best, {figures}.'
-    named = others[:_MAX_NAMED_SETS]
-    names = ', '.join(f'{one.set_and_hand} ({one.error.E:.3f})' for one in named)
-    names += f' and {len(others) - _MAX_NAMED_SETS} more' if len(others) > _MAX_NAMED_SETS else ''
+    names = ', '.join(
+        f'{other.set_and_hand} ({other.error.E:.3f})' for other in others[:_MAX_NAMED_SETS]
+    )
+    if len(others) > _MAX_NAMED_SETS:
+        names += f' and {len(others) - _MAX_NAMED_SETS} more'
     verb = 'fits' if len(others) == 1 else 'fit'
     return (
         f'{best.set_and_hand} has {figures}, and {names} {verb} as well: '
@@ -234,48 +253,50 @@ def rest_sentence(best: TorquePrediction, motion: Motion) -> str:
 
 def fit_quality_sentence(best: TorquePrediction) -> str:
     """Return a sentence on the E expected of a good fit, with advice if `best` exceeds it."""
-    limit = best.arm.limit('effort')
+    effort_limit = best.arm.limit('effort')
     unit = best.error_unit
-    if not (np.isfinite(limit) & (limit > 0.0)).all():
+    if not (np.isfinite(effort_limit) & (effort_limit > 0.0)).all():
         return 'The arm has no effort limits, by which E of a set that fits is estimated.'
-    normal = np.linalg.norm(expected_residual(limit) * unit.factors)
-    expected = f'A set that fits has E of about {normal:.1f} {unit.name} or less'
+    expected_error = np.linalg.norm(expected_residual(effort_limit) * unit.factors)
+    expectation = f'A set that fits has E of about {expected_error:.1f} {unit.name} or less'
     error = best.error if best.moving_error is None else best.moving_error
-    if error.E <= normal:
-        return f'{expected}.'
+    if error.E <= expected_error:
+        return f'{expectation}.'
     return (
-        f'{expected}, so none fits well: name what hangs on the flange (--hand, --payload), look '
-        'at the joints with the largest errors, or identify the arm.'
+        f'{expectation}, so none fits well: name what hangs on the flange (--hand, --payload), '
+        'look at the joints with the largest errors, or identify the arm.'
     )
 
 
 def set_error_table(predictions: Sequence[TorquePrediction]) -> Table:
     """Return a table of the torque error E of every inertial set and hand, in the order given."""
-    friction = any(one.arm.friction is not None for one in predictions)
-    end = None if friction else -1  # of the columns, the last of which is without friction
+    has_friction = any(prediction.arm.friction is not None for prediction in predictions)
     title = f'E over all joints [{predictions[0].error_unit.name}]'
-    title += ", the arm file's friction included" if friction else ''
-    numbers = headers(('E', 'unfiltered', 'no friction'), '.3f')[:end]
+    column_names = ['E', 'unfiltered']
+    if has_friction:
+        title += ", the arm file's friction included"
+        column_names.append('no friction')
     rows = []
-    for one in predictions:
-        errors = (
-            Cell(one.error.E, 'strong'),
-            one.unfiltered_error.E,
-            one.frictionless_error.E,
-        )
-        rows.append((one.arm.inertial_set, hand_name(one.arm.hand), *errors[:end]))
-    return Table(title, ['inertial set', 'hand', *numbers], rows)
+    for prediction in predictions:
+        errors: list[Any] = [Cell(prediction.error.E, 'strong'), prediction.unfiltered_error.E]
+        if has_friction:
+            errors.append(prediction.frictionless_error.E)
+        rows.append((prediction.arm.inertial_set, hand_name(prediction.arm.hand), *errors))
+    return Table(title, ['inertial set', 'hand', *headers(column_names, '.3f')], rows)
 
 
 def joint_table(predictions: Sequence[TorquePrediction], joint_names: Sequence[str]) -> Table:
     """Return a table of each set's rms torque error per joint, filtered and unfiltered."""
-    joints = f'{joint_names[0]} to {joint_names[-1]}'
     unit = elements.effort_unit_text(predictions[0].arm)
-    title = f'root mean square per joint [{unit}], {joints}: filtered, below it unfiltered effort'
+    title = (
+        f'root mean square per joint [{unit}], {joint_names[0]} to {joint_names[-1]}: filtered, '
+        'below it unfiltered effort'
+    )
     rows: list[tuple[Any, ...]] = []
-    for one in predictions:
-        rows.append((one.set_and_hand, *one.error.per_joint))
-        rows.append(('', *(Cell(value, 'faint') for value in one.unfiltered_error.per_joint)))
+    for prediction in predictions:
+        unfiltered = prediction.unfiltered_error.per_joint
+        rows.append((prediction.set_and_hand, *prediction.error.per_joint))
+        rows.append(('', *(Cell(error, 'faint') for error in unfiltered)))
     return Table(title, ['set, hand', *headers(_number_texts(len(joint_names)), '.2f')], rows)
 
 
@@ -298,11 +319,16 @@ def plot_torques(result: ReplayEvaluation, title: str, path: Path) -> None:
 
 def tracking_error_table(prediction: TrackingPrediction) -> Table:
     """Return a table of joints' predicted rms tracking errors [mrad], a row per feedforward."""
-    kp = ', '.join(f'{one:g}' for one in prediction.kp)
-    title = f'predicted rms tracking error [mrad] of a PD with kp {kp}'
+    gains = ', '.join(f'{gain:g}' for gain in prediction.kp)
+    title = f'predicted rms tracking error [mrad] of a PD with kp {gains}'
     numbers = headers(('all', *_number_texts(len(prediction.joint_names))), '.2f')
-    found = zip(prediction.feedforward_names, prediction.total_errors, prediction.errors)
-    rows = [(name, Cell(1e3 * total, 'strong'), *(1e3 * joints)) for name, total, joints in found]
+    total_errors_mrad = 1e3 * prediction.total_errors
+    rows = [
+        (name, Cell(total, 'strong'), *joint_errors)
+        for name, total, joint_errors in zip(
+            prediction.feedforward_names, total_errors_mrad, 1e3 * prediction.errors
+        )
+    ]
     return Table(title, ['fed forward', *numbers], rows)
 
 
@@ -382,24 +408,25 @@ def save_external_torque(path: Path, result: ReplayEvaluation, gravity: list[flo
     """
     recording = result.recording
     motion = result.motion
+    options = motion.options
     best = result.predictions[0]
     arm = best.arm
-    torque = motion.effort - best.predicted_torque
-    options = motion.options
-    own = arm.torque_deviation
-    below = own is not None and options.cutoff <= own.cutoff
-    deviation = own.filtered if own is not None and below else None
-    estimator = WrenchEstimator(PinocchioModel(arm, gravity), torque_std=deviation)
-    wrench, wrench_deviation = estimate_wrenches(estimator, motion.q, torque)
+    external_torque = motion.effort - best.predicted_torque  # (N, n), N m
+    arm_deviation = arm.torque_deviation
+    torque_std = None  # that of an arm with such limits
+    if arm_deviation is not None and options.cutoff <= arm_deviation.cutoff:
+        torque_std = arm_deviation.filtered
+    estimator = WrenchEstimator(PinocchioModel(arm, gravity), torque_std=torque_std)
+    wrench, wrench_std = estimate_wrenches(estimator, motion.q, external_torque)
     columns = {
         'q': motion.q,
         'dq': motion.dq,
-        'external_torque': torque,
+        'external_torque': external_torque,
         'external_torque_deviation': np.tile(estimator.torque_std, (len(motion), 1)),
         'external_wrench': wrench,
-        'external_wrench_deviation': wrench_deviation,
+        'external_wrench_deviation': wrench_std,
     }
-    about = {
+    facts = {
         'source': recording.source,
         'first_stamp_ns': recording.stamp_ns[0],
         'arm': f'{arm.name}, {arm.contents_text}, gravity {gravity} m/s^2',
@@ -407,19 +434,23 @@ def save_external_torque(path: Path, result: ReplayEvaluation, gravity: list[flo
         'joints': ' '.join(recording.joint_names),
         'signal': f'{options.rate:g} Hz, zero-phase low-pass at {options.cutoff:g} Hz',
     }
-    names = [f'{name}{k}' for name, rows in columns.items() for k in range(1, 1 + rows.shape[1])]
-    lines = [
-        *(f'# {key}: {text}' for key, text in about.items()),
-        ','.join(['time', *names]),
+    column_names = [
+        f'{name}{k}' for name, values in columns.items() for k in range(1, 1 + values.shape[1])
+    ]
+    header_lines = [
+        *(f'# {key}: {text}' for key, text in facts.items()),
+        ','.join(['time', *column_names]),
     ]
     with atomic_write(path) as scratch:
         table = np.column_stack([motion.time, *columns.values()])
-        np.savetxt(scratch, table, '%.12g', ',', header='\n'.join(lines), comments='')
-    size = ', '.join(f'{one:.2f}' for one in np.sqrt(np.mean(torque**2, axis=0)))
-    normal = ', '.join(f'{one:.2f}' for one in estimator.torque_std)
-    source = 'this arm, by its file,' if own is not None else 'an arm'
+        header = '\n'.join(header_lines)
+        np.savetxt(scratch, table, '%.12g', ',', header=header, comments='')
+    rms_torque = np.sqrt(np.mean(external_torque**2, axis=0))  # (n,)
+    rms_texts = ', '.join(f'{torque:.2f}' for torque in rms_torque)
+    std_texts = ', '.join(f'{std:.2f}' for std in estimator.torque_std)
+    whose = 'an arm' if arm_deviation is None else 'this arm, by its file,'
     unit = elements.effort_unit_text(arm)
     return (
         f'{path}: external torque, set {arm.inertial_set}, hand {hand_name(arm.hand)}; root mean '
-        f'square {size} {unit}; {source} that nobody touches shows about {normal} {unit}'
+        f'square {rms_texts} {unit}; {whose} that nobody touches shows about {std_texts} {unit}'
     )
