@@ -30,7 +30,7 @@ from .. import former_names
 from ..arm import ArmDescription, JointKind
 from ..arm.inertia import PARAMETER_SYMBOLS
 from ..arm_io import as_description
-from ..arrays import Array, array_text, ArrayLike, as_array
+from ..arrays import Array, array_text, ArrayLike, as_array, NDArray
 from ..dynamics import regressor
 from ..dynamics.body_tree import as_body_tree, BASE_BODY, BodyTree
 from ..dynamics.model import as_gravity_vector, GRAVITY
@@ -381,27 +381,37 @@ def independent_columns(matrix: Array, order: Sequence[int]) -> tuple[list[int],
         min_kept_norm=float(norms_to_longest[is_kept].min(initial=1.0)),
         max_dropped_norm=float(orthogonal_norms[~is_kept].max(initial=0.0)),
     )
-    # Q cancels: all columns are fitted by the kept ones within R.
+    tested_coefficients = _coefficients_of_kept(triangle, is_kept, norms[tested])
+    by_index = np.argsort(kept)
+    coefficients = np.zeros((len(kept), matrix.shape[1]))  # (b, p)
+    coefficients[:, tested] = tested_coefficients[by_index]
+    return kept[by_index].tolist(), coefficients, gap
+
+
+def _coefficients_of_kept(triangle: Array, is_kept: NDArray[np.bool_], norms: Array) -> Array:
+    """
+    Return the coefficients with which kept columns make up all tested columns, (kept, tested).
+
+    `triangle` is R of the tested columns' factorisation QR, with the columns scaled to unit length
+    from their lengths `norms`. Q has no part in it. Coefficients that are integers but for
+    rounding errors, as most are, become integers.
+    """
     kept_triangle = triangle[:, is_kept]
     coefficients, *_ = np.linalg.lstsq(kept_triangle, triangle, rcond=None)
-    condition = float(np.linalg.cond(kept_triangle) if len(kept) else 0)
+    condition = float(np.linalg.cond(kept_triangle) if is_kept.any() else 0)
     rounding = _ROUNDING_TO_COND * condition
     coefficients[np.abs(coefficients) < rounding] = 0.0
-    coefficients *= norms[tested] / norms[kept][:, None]  # of columns as given, not of unit length
+    coefficients *= norms / norms[is_kept][:, None]  # of the columns as they were, not unit ones
     nearest_integers = np.round(coefficients)
     is_integer = np.abs(coefficients - nearest_integers) < rounding
-    coefficients = np.where(is_integer, nearest_integers, coefficients)
-    by_index = np.argsort(kept)
-    all_coefficients = np.zeros((len(kept), matrix.shape[1]))  # (b, p)
-    all_coefficients[:, tested] = coefficients[by_index]
-    return kept[by_index].tolist(), all_coefficients, gap
+    return np.where(is_integer, nearest_integers, coefficients)
 
 
 def _length_unit(tree: BodyTree) -> float:
     """Return the largest offset between joints [m], 1 if that is near 0, as unit of length."""
     behind_a_joint = [i for i, parent in enumerate(tree.parents) if parent != BASE_BODY]
     largest_offset = np.abs(tree.placements[behind_a_joint, :3, 3]).max(initial=0.0)
-    # The linear part of a revolute joint's twist is the axis times its distance from the origin.
+    # The linear part of a revolute joint's twist is as long as the axis is far from the origin.
     is_revolute = tree.twists[:, 3:].any(axis=1)
     largest_axis_distance = np.abs(tree.twists[is_revolute, :3]).max(initial=0.0)
     largest = float(max(largest_offset, largest_axis_distance))

@@ -183,6 +183,7 @@ def identify(
     model = options.torque_model(start)
     result, asks_for_load = identified_with(model)
     if asks_for_load:
+        # All stages again, with the torque of the identified arm's bodies as the load.
         base_parameters = result.estimate.theta[: len(model.base)]
         with_load, _ = identified_with(model.with_load_friction(base_parameters))
         without_load_errors = result.arm_errors

@@ -13,7 +13,7 @@ of the arm file, which changes with the velocity: the arm reverses later than it
 without known friction the last bracket is left out.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -115,18 +115,49 @@ def predict_laws(
     if not isinstance(recording, Recording):
         recording = with_argument_checks(read_recording)(recording, arm.joint_names)
     paths = _recorded_paths(recording, arm, gravity)
-    settled_q = np.concatenate([path.q[path.settled] for path in paths])
-    settled_dq = np.concatenate([path.dq[path.settled] for path in paths])
-    step_counts = [len(path.time) for path in paths]
-    total_steps = len(chosen) * sum(step_counts)
-    done_steps = 0
+    targets = [path.q for path in paths]
+    settled_targets = np.concatenate([path.q[path.settled] for path in paths])  # (N, n), rad
+    settled_speeds = np.concatenate([path.dq[path.settled] for path in paths])
+    settled_motions = []  # under each law, (N, n)
     joint_lags = []
     total_lags = []
     flange_errors = []
-    followed = []  # what the arm does under each law at the settled steps, (N, n) each
-    for law in chosen:
+    for motions in _motions_by_law(paths, chosen, progress):
+        settled_motions.append(
+            np.concatenate([q[path.settled] for q, path in zip(motions, paths)])
+        )
+        lags, total_lag = _lags(targets, motions, settled_speeds)
+        joint_lags.append(lags)
+        total_lags.append(total_lag)
+        flange_gaps = [path.flange_gaps(q - path.q) for q, path in zip(motions, paths)]
+        flange_errors.append(_rms(np.concatenate(flange_gaps)))
+    return LawPrediction(
+        joint_names=arm.joint_names,
+        law_names=tuple(law.name for law in chosen),
+        lags=np.array(joint_lags),
+        total_lags=np.array(total_lags),
+        errors=np.array([_rms(settled_targets - q, axis=0) for q in settled_motions]),
+        flange_errors=np.array(flange_errors),
+        differences=np.array([_rms(q - settled_motions[0]) for q in settled_motions]),
+    )
+
+
+def _rms(values: Array, axis: int | None = None) -> Array:
+    """Return the root mean square of values, of all or along an axis."""
+    return np.asarray(np.sqrt(np.mean(values**2, axis=axis)))
+
+
+def _motions_by_law(
+    paths: Sequence['_RecordedPath'],
+    laws: Sequence[TrackingLaw],
+    progress: Callable[[int, int], None] | None,
+) -> Iterator[list[Array]]:
+    """Yield for each law how the arm moves along each path, (steps, n) [rad]."""
+    total_steps = len(laws) * sum(len(path.time) for path in paths)
+    done_steps = 0
+    for law in laws:
         motions = []
-        for path, step_count in zip(paths, step_counts):
+        for path in paths:
 
             def report(steps: int, before: int = done_steps) -> None:
                 """Report the number of steps done."""
@@ -134,22 +165,8 @@ def predict_laws(
                     progress(before + steps, total_steps)
 
             motions.append(path.q + path.deviation(law, report))
-            done_steps += step_count
-        lags, total_lag = _lags([path.q for path in paths], motions, settled_dq)
-        joint_lags.append(lags)
-        total_lags.append(total_lag)
-        flange_gaps = [path.flange_gaps(q - path.q) for q, path in zip(motions, paths)]
-        flange_errors.append(np.sqrt(np.mean(np.concatenate(flange_gaps) ** 2)))
-        followed.append(np.concatenate([q[path.settled] for q, path in zip(motions, paths)]))
-    return LawPrediction(
-        joint_names=arm.joint_names,
-        law_names=tuple(law.name for law in chosen),
-        lags=np.array(joint_lags),
-        total_lags=np.array(total_lags),
-        errors=np.array([np.sqrt(np.mean((settled_q - q) ** 2, axis=0)) for q in followed]),
-        flange_errors=np.array(flange_errors),
-        differences=np.array([np.sqrt(np.mean((q - followed[0]) ** 2)) for q in followed]),
-    )
+            done_steps += len(path.time)
+        yield motions
 
 
 def _recorded_paths(
@@ -175,7 +192,7 @@ class _RecordedPath:
 
     `time` (N,) [s] begins at 0, `q` and `dq` are (N, n), and `settled` selects the samples after
     the transient from the first. Step i lies between the recorded samples `_before[i]` and
-    `_before[i]` + 1, after `_part[i]` of the time between them.
+    `_before[i]` + 1, after `_fraction[i]` of the time between them.
     """
 
     def __init__(self, piece: Motion, arm: ArmDescription, gravity: ArrayLike) -> None:
@@ -195,7 +212,7 @@ class _RecordedPath:
         before = np.searchsorted(stamps, self.time, side='right') - 1
         self._before = np.minimum(before, len(stamps) - 2)
         stamps_before = stamps[self._before]
-        self._part = (self.time - stamps_before) / (stamps[self._before + 1] - stamps_before)
+        self._fraction = (self.time - stamps_before) / (stamps[self._before + 1] - stamps_before)
         model = PinocchioModel(arm, gravity)
         self._inertia = model.mass_matrix(piece.q)  # M, (samples, n, n)
         self._flange_jacobian = model.jacobian(piece.q)[:, :3]  # (samples, 3, n)
@@ -216,8 +233,10 @@ class _RecordedPath:
 
     def _at_steps(self, values: Array) -> Array:
         """Return values (samples, n), interpolated linearly to the steps, (N, n)."""
-        part = self._part[:, None]
-        return np.asarray((1.0 - part) * values[self._before] + part * values[self._before + 1])
+        fraction = self._fraction[:, None]
+        return np.asarray(
+            (1.0 - fraction) * values[self._before] + fraction * values[self._before + 1]
+        )
 
     def flange_gaps(self, deviation: Array) -> Array:
         """Return the flange's distances [m] from its target at `settled` steps, (N,)."""
@@ -256,20 +275,20 @@ class _RecordedPath:
         stiffness, damping = law.joint_gains(self._arm, self._piece.q)  # (samples, n, n) each
         target, target_velocity = self._targets(law)
         friction = self._arm.friction
-        offset_torque = np.zeros(self._arm.n)
+        friction_at_rest = np.zeros(self._arm.n)  # such as an offset
         if friction is not None:
-            offset_torque = friction_torque(friction, offset_torque, 0.0)  # at rest, (n,)
+            friction_at_rest = friction_torque(friction, friction_at_rest, 0.0)
         h = _STEP_S
         d = np.zeros(self._arm.n)  # deviation, rad
         d_rate = np.zeros(self._arm.n)
         deviations = np.empty_like(self.q)
-        for i, (k, part) in enumerate(zip(self._before, self._part)):
+        for i, (k, fraction) in enumerate(zip(self._before, self._fraction)):
             if i % _PROGRESS_STEPS == 0:
                 report(i)
             deviations[i] = d
-            K = (1.0 - part) * stiffness[k] + part * stiffness[k + 1]
-            D = (1.0 - part) * damping[k] + part * damping[k + 1]
-            M = (1.0 - part) * self._inertia[k] + part * self._inertia[k + 1]
+            K = (1.0 - fraction) * stiffness[k] + fraction * stiffness[k + 1]
+            D = (1.0 - fraction) * damping[k] + fraction * damping[k + 1]
+            M = (1.0 - fraction) * self._inertia[k] + fraction * self._inertia[k + 1]
             recorded_dq = self.dq[i]
             force = K @ (target[i] - self.q[i] - d) - self._needed_torque[i]
             force += D @ (target_velocity[i] - recorded_dq)
@@ -279,8 +298,8 @@ class _RecordedPath:
                 dq = recorded_dq + d_rate
                 dq[np.abs(dq) < _MIN_CHORD_SPEED_RAD_S] = _MIN_CHORD_SPEED_RAD_S
                 load = None if self._load is None else self._load[i]
-                chord_slope = (friction_torque(friction, dq, load) - offset_torque) / dq
-                force -= offset_torque + chord_slope * recorded_dq
+                chord_slope = (friction_torque(friction, dq, load) - friction_at_rest) / dq
+                force -= friction_at_rest + chord_slope * recorded_dq
                 matrix[np.diag_indices_from(matrix)] += chord_slope
             d_rate = np.linalg.solve(matrix, M @ d_rate / h + force)
             d = d + h * d_rate
@@ -304,7 +323,7 @@ def _lags(targets: list[Array], motions: list[Array], speeds: Array) -> tuple[Ar
             for target, motion in zip(targets, motions)
         ]
         mean_squares[shift] = np.var(np.concatenate(differences), axis=0)
-    is_moving = np.sqrt(np.mean(speeds**2, axis=0)) > _MIN_SPEED_RAD_S
+    is_moving = _rms(speeds, axis=0) > _MIN_SPEED_RAD_S
     lags = [
         _best_lag(squares) if moves else np.nan
         for squares, moves in zip(mean_squares.T, is_moving)

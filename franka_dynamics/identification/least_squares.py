@@ -83,9 +83,8 @@ def _differences_by_lag(q: Array, lag_count: int) -> Array:
     power = np.sum(np.abs(spectrum) ** 2, axis=1)
     autocorrelation = np.fft.irfft(power, 2 * sample_count)[:sample_count]
     squares = np.sum(deviations * deviations, axis=1)
-    squares_before = np.concatenate(
-        [[0.0], np.cumsum(squares)]
-    )  # sums before each sample, (N + 1,)
+    # The sum of the squares of all samples before each one, and before the end: (N + 1,).
+    squares_before = np.concatenate([[0.0], np.cumsum(squares)])
     total = squares_before[sample_count]
     lags = np.arange(lag_count)
     late_squares = total - squares_before[lags]

@@ -296,34 +296,48 @@ def log_evidence(
     inertias, and a row for each of masses from `min_mass_precision` on. A constant of the
     equations is left out.
     """
-    reduced_regressor, reduced_torque = equations
-    b = len(prior.model.base)
-    base_columns = reduced_regressor[:, :b]
-    friction_columns = reduced_regressor[:, b:] * prior.friction_std
-    free_torques = _FACTOR_AND_LOAD_STD * free_columns
-    nuisance_columns = np.concatenate([friction_columns, free_torques], axis=1)  # U, of unit std
-    # Noise, friction and free unknowns have the covariance 1 + U U^T = L L^T, and L^-1 whitens.
-    nuisance_sqrt = np.linalg.cholesky(
-        np.eye(len(reduced_torque)) + nuisance_columns @ nuisance_columns.T
+    base_columns, residual, half_log_determinant = _whitened_equations(
+        equations, prior, free_columns
     )
-    residual = reduced_torque - base_columns @ prior.mean[:b]
-    whitened_residual = np.linalg.solve(nuisance_sqrt, residual)
-    # Only what lies in the span of the base columns depends on the precisions.
-    base_directions, base_triangle = np.linalg.qr(np.linalg.solve(nuisance_sqrt, base_columns))
-    projected_residual = base_directions.T @ whitened_residual  # (b,)
+    # Only the residual in the span of the base columns depends on the precisions.
+    base_directions, base_triangle = np.linalg.qr(base_columns)
+    projected_residual = base_directions.T @ residual  # (b,)
     mass_factors, inertia_factors = prior.covariance_factors
     torque_factors = base_triangle @ mass_factors, base_triangle @ inertia_factors
     mass_precisions = precisions[precisions >= min_mass_precision]
     evidence = _log_likelihood_table(
         projected_residual, torque_factors, (mass_precisions, precisions)
     )
-    remaining_square = (
-        whitened_residual @ whitened_residual - projected_residual @ projected_residual
-    )
-    half_log_determinant = np.sum(np.log(np.diag(nuisance_sqrt)))
+    remaining_square = residual @ residual - projected_residual @ projected_residual
     evidence -= 0.5 * remaining_square + half_log_determinant
+    # The ratio of both precisions has a prior of its own, log-normal about 1.
     decades_apart = np.log10(precisions) - np.log10(mass_precisions)[:, None]
     return evidence - 0.5 * (decades_apart / _PRECISION_RATIO_STD_DECADES) ** 2
+
+
+def _whitened_equations(
+    equations: tuple[Array, Array], prior: Prior, free_columns: Array
+) -> tuple[Array, Array, float]:
+    """
+    Return whitened base columns (rows, b) and torque residual (rows,), and a log-determinant.
+
+    The residual is that of the prior's mean. Friction and the unknowns of `free_columns` are
+    integrated out: they count as noise, whose covariance is 1 + U U^T = L L^T with their columns
+    U, each scaled to unit variance. Columns and residual are multiplied by L^-1, which makes the
+    noise white. The last number is half the log-determinant of the covariance.
+    """
+    reduced_regressor, reduced_torque = equations
+    b = len(prior.model.base)
+    base_columns = reduced_regressor[:, :b]
+    friction_columns = reduced_regressor[:, b:] * prior.friction_std
+    noise_columns = np.concatenate([friction_columns, _FACTOR_AND_LOAD_STD * free_columns], axis=1)
+    noise_covariance = np.eye(len(reduced_torque)) + noise_columns @ noise_columns.T
+    noise_sqrt = np.linalg.cholesky(noise_covariance)
+    residual = reduced_torque - base_columns @ prior.mean[:b]
+    whitened_columns = np.asarray(np.linalg.solve(noise_sqrt, base_columns))
+    whitened_residual = np.asarray(np.linalg.solve(noise_sqrt, residual))
+    half_log_determinant = float(np.sum(np.log(np.diag(noise_sqrt))))
+    return whitened_columns, whitened_residual, half_log_determinant
 
 
 def _likely_precision(evidence: Array) -> float:

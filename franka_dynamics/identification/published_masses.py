@@ -228,18 +228,16 @@ def corrected_state_grams(
     """
     n = model.n
     chosen_count = min(len(motion), _MAX_SAMPLE_COUNT)
-    is_chosen = np.zeros(len(motion), dtype=bool)
+    is_chosen = np.zeros(len(motion), dtype=bool)  # evenly spread over the motion
     is_chosen[np.linspace(0, len(motion) - 1, chosen_count).astype(int)] = True
     chosen = motion.select(is_chosen)
     chosen_share = len(chosen) / len(motion)
     friction_columns = model.friction_columns(motion)[is_chosen]  # (samples, n, terms of a joint)
     weights = np.stack([least_squares.residual_weights(noise_std), unit_factors**2])  # (2, n)
     no_fault = np.eye(n), np.zeros(n), np.eye(n)
+    maps = [no_fault, *(fault.state_and_torque_maps(n) for fault in possible_state_faults(n))]
     grams = []
-    for state_map, position_error, torque_map in (
-        no_fault,
-        *(fault.state_and_torque_maps(n) for fault in possible_state_faults(n)),
-    ):
+    for state_map, position_error, torque_map in maps:
         real_columns = model.base.regressor(
             (chosen.q - position_error) @ state_map,
             chosen.dq @ state_map,
