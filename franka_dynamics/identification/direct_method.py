@@ -147,7 +147,7 @@ def regrouping_map(
     regrouping = np.eye(standard_count, dtype=int).astype(object)
     for j in reversed(range(arm.n)):
         step = steps[j]
-        eliminated = regrouping[step.eliminated_indices]  # before they are set to zero
+        eliminated = regrouping[step.eliminated_indices]  # copied: the next line makes them zero
         regrouping[step.parameter_indices] -= step.combinations @ eliminated
         if j > 0:
             is_revolute = arm.joints[j].kind is JointKind.REVOLUTE
@@ -205,7 +205,8 @@ def regroupable_combinations(
         kept, coefficients, gap = base_parameters.independent_columns(link_changes, link_order)
         eliminated = [k for k in range(len(order)) if k not in kept]
         units = si_units[parameter_indices]
-        # An eliminated column is kept ones times its coefficients: less those it does not change.
+        # The change of an eliminated column is the sum of kept columns' changes times its
+        # coefficients; the combination with these coefficients negated has no change.
         kept_shares = coefficients[:, eliminated] * units[kept][:, None] / units[eliminated]
         combinations = np.zeros((len(order), len(eliminated)))
         combinations[eliminated, range(len(eliminated))] = 1.0

@@ -48,9 +48,8 @@ class IdentificationOptions:
     precision of the prior on inertias: masses have a relative standard deviation of
     1/sqrt(precision). `effort_scale` is the torque of one unit of recorded effort. With
     `add_gravity` efforts lack the gravity torque, as a UR's, an iiwa's or a Flexiv's do, and that
-    of the starting set is added to them. With
-    `accept_unsound` an arm is also accepted if its recordings are not sound, or if it is not
-    better than the published sets.
+    of the starting set is added to them. With `accept_unsound` an arm is also accepted if its
+    recordings are not sound, or if it is not better than the published sets.
     """
 
     gravity: Any = GRAVITY  # array_like, shape (3,)
@@ -113,12 +112,12 @@ class IdentificationOptions:
         """
         from .torque_model import SLIP_REACHES_RAD, TorqueModel
 
-        reaches = SLIP_REACHES_RAD if self.friction == MAXWELL_SLIP else ()
+        has_rotors = any(joint.rotor_inertia for joint in start.joints)
         return TorqueModel.for_arm(
             start,
             gravity=self.gravity,
-            rotor_inertia=self.rotor_inertia or any(one.rotor_inertia for one in start.joints),
-            slip_reaches=reaches,
+            rotor_inertia=self.rotor_inertia or has_rotors,
+            slip_reaches=SLIP_REACHES_RAD if self.friction == MAXWELL_SLIP else (),
         )
 
 

@@ -170,8 +170,9 @@ def _fit_load(
     arm with `prior`, then of the load, `torque` (N, n) the measured torques. Residuals of samples
     with the same number in `second_ids` (N,) are summed; there must be more than ten such numbers.
 
-    The covariance is K^-1 V K^-1 of the normal equations K theta = r, with V that of r by the sums
-    over seconds (Liang and Zeger 1986).
+    The covariance is K^-1 V K^-1 of the normal equations K theta = r, with V that of r: the sum of
+    products of regressor and residual, whose covariance follows from its sums over seconds (Liang
+    and Zeger 1986), and the prior's information.
     """
     p = len(prior.std)
     second_count = len(np.unique(second_ids))
@@ -193,16 +194,27 @@ def _fit_load(
         residual = torque - regressor @ theta
         rms_residual = np.sqrt(np.mean(residual**2, axis=0))
         noise_std = np.maximum(rms_residual, 1e-9 * prior.expected_residual)
-    # What each second adds to the normal equations' right-hand side, beyond the fit.
-    sample_scores = np.einsum('tja,tj->ta', regressor / noise_std[:, None], residual / noise_std)
-    scores = np.zeros((second_count, len(theta)))
-    np.add.at(scores, second_ids, sample_scores)
-    # Few seconds make the residuals of a fit too small.
-    score_covariance = scores.T @ scores * second_count / (second_count - N_LINK_PARAMETERS)
-    score_covariance += prior_information
+    weighted_residual = residual / noise_std
+    weighted_regressor = regressor / noise_std[:, None]
+    sample_products = np.einsum('tja,tj->ta', weighted_regressor, weighted_residual)
+    products_covariance = _covariance_of_sum(sample_products, second_ids) + prior_information
     normal_inverse = np.linalg.inv(normal_matrix)
-    covariance = normal_inverse @ score_covariance @ normal_inverse
+    covariance = normal_inverse @ products_covariance @ normal_inverse
     return theta[p:], covariance[p:, p:], noise_std
+
+
+def _covariance_of_sum(samples: Array, second_ids: NDArray[np.intp]) -> Array:
+    """
+    Return the covariance of the sum of samples (N, k) that are correlated within seconds, (k, k).
+
+    Sums over each second are taken as independent, with a mean of zero. Ten degrees of freedom are
+    lost to the load's fitted parameters.
+    """
+    second_count = len(np.unique(second_ids))
+    second_sums = np.zeros((second_count, samples.shape[1]))
+    np.add.at(second_sums, second_ids, samples)
+    degrees_of_freedom = second_count - N_LINK_PARAMETERS
+    return np.asarray(second_sums.T @ second_sums * second_count / degrees_of_freedom)
 
 
 def _load_regressor(model: TorqueModel, motion: Motion, load_factor: float) -> Array:

@@ -58,14 +58,14 @@ class SymbolicBaseParameters:
 
     def as_text(self) -> str:
         """Return the symbols' values and the relations, one per line, as Python code."""
-        lines = [f'{letter} = {value!r}' for letter, value in self.values.items()]
+        lines = [f'{symbol} = {value!r}' for symbol, value in self.values.items()]
         for name, terms in self.relations.items():
             lines.append(f'{name} = {_sum_text(terms)}' if name in self.sums else f'# {name}')
         return '\n'.join(lines) + '\n'
 
     def as_latex(self) -> str:
         """Return a complete LaTeX document with the relations and the symbols' values."""
-        values = [f'{_as_latex(letter)} = {value:.6g}' for letter, value in self.values.items()]
+        values = [f'{_as_latex(symbol)} = {value:.6g}' for symbol, value in self.values.items()]
         rows = [
             rf'{_as_latex(sp.Symbol(name))} &= {_sum_text(terms, in_latex=True)}'
             for name, terms in self.sums.items()
@@ -131,13 +131,14 @@ def _symbol_rows(
         """Return a length as 0, a symbol of the same length or its negative, or a new symbol."""
         if value == 0.0:
             return 0
-        for letter, known in values.items():
-            apart = abs(abs(value) - abs(known))
-            if letter.name[0] not in 'CS' and apart <= _SYMBOL_TOLERANCE * abs(known):
-                return letter if value * known > 0.0 else -letter
-        letter = sp.Symbol(name, real=True)
-        values[letter] = float(value)
-        return letter
+        for symbol, symbol_value in values.items():
+            is_length = symbol.name[0] not in 'CS'  # as cosines and sines are called
+            difference = abs(abs(value) - abs(symbol_value))
+            if is_length and difference <= _SYMBOL_TOLERANCE * abs(symbol_value):
+                return symbol if value * symbol_value > 0.0 else -symbol
+        new_symbol = sp.Symbol(name, real=True)
+        values[new_symbol] = float(value)
+        return new_symbol
 
     def cos_sin(name: str, cosine: float, sine: float) -> tuple[sp.Expr, sp.Expr]:
         """Return an angle's cosine and sine, integers for multiples of 90 deg, else symbols."""
@@ -161,9 +162,9 @@ def _as_symbol(number: float, symbol_values: dict[sp.Symbol, float]) -> sp.Expr:
     """Return a number as the integer, symbol or minus symbol that it equals, else as a float."""
     if number == round(number):
         return round(number)
-    for letter, value in symbol_values.items():
+    for symbol, value in symbol_values.items():
         if abs(abs(value) - abs(number)) <= _SYMBOL_TOLERANCE:
-            return letter if value * number > 0.0 else -letter
+            return symbol if value * number > 0.0 else -symbol
     return sp.Float(number)
 
 
