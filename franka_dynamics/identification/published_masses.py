@@ -122,16 +122,8 @@ class FitsNearMasses:
         # Base parameters of the factor (those of this set, not of the start), and of the load.
         load_to_base = prior.model.payload_to_base_matrix[:, MASS_AND_MOMENT_INDICES]
         factor_and_load = np.column_stack([prior.mean[:b], load_to_base])  # (b, 5)
-
         equations = least_squares.weighted_equations(grams, prior, noise_std)
-        reduced_regressor, _ = equations
-        free_columns = reduced_regressor[:, :b] @ factor_and_load
-        likely_precision = starting_set_precision(equations, prior, free_columns)
-        # Masses are known to 100 % at least.
-        precision = StartingSetPrecision(*(max(likely, 1.0) for likely in likely_precision))
-        prior_information = np.diag(prior.std**-2.0)
-        prior_information[:b, :b] = np.linalg.inv(precision.covariance(prior))
-
+        prior_information = _likely_information(equations, prior, factor_and_load)
         column_count = grams.matrices.shape[-1]
         self._torque_column = column_count - 1
         # The map from the columns of `grams` to these and the five sums, (c, c + 5).
@@ -214,6 +206,25 @@ class FitsNearMasses:
                 yield JointFaultRange(
                     fault.kind, fault.joints[0], low + faultless, high + faultless
                 )
+
+
+def _likely_information(
+    equations: tuple[Array, Array], prior: Prior, factor_and_load: Array
+) -> Array:
+    """
+    Return the prior's information (p, p), with masses as near the set's as the torques say.
+
+    `equations` are those of `least_squares.weighted_equations`. A factor and a load, whose base
+    parameters are `factor_and_load` (b, 5), are free. Masses are known to 100 % at least.
+    """
+    reduced_regressor, _ = equations
+    b = len(prior.model.base)
+    free_columns = reduced_regressor[:, :b] @ factor_and_load
+    likely_precision = starting_set_precision(equations, prior, free_columns)
+    precision = StartingSetPrecision(*(max(likely, 1.0) for likely in likely_precision))
+    information = np.diag(prior.std**-2.0)
+    information[:b, :b] = np.linalg.inv(precision.covariance(prior))
+    return information
 
 
 def corrected_state_grams(
