@@ -55,9 +55,12 @@ def losses_are_possible(loaded: Identification) -> bool:
     joint 2, and raises E on left-out recordings from 1.38 to 1.75 N m.
     """
     model = loaded.estimate.model
-    parameters = dict(zip(model.parameter_names, loaded.estimate.theta.tolist()))
-    shares = (value for name, value in parameters.items() if name.startswith(LOAD_SYMBOL))
-    return all(one < _LARGEST_SHARE_TO_BOUND * MAX_LOAD_FRICTION for one in shares)
+    bound = _LARGEST_SHARE_TO_BOUND * MAX_LOAD_FRICTION
+    return all(
+        share < bound
+        for name, share in zip(model.parameter_names, loaded.estimate.theta.tolist())
+        if name.startswith(LOAD_SYMBOL)
+    )
 
 
 def _left_out_errors(

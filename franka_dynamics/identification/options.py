@@ -125,13 +125,17 @@ def _require_no_gravity(recording: 'Recording', gravity: 'Array') -> None:
     """Raise RecordingError if efforts are nearer to the gravity torque (N, n) than to none."""
     from ..errors import RecordingError
 
-    common = float((recording.effort * gravity).sum())
-    of_gravity = float((gravity**2).sum())
-    of_effort = float((recording.effort**2).sum())
-    explained = common > _MIN_GRAVITY_SHARE * math.sqrt(of_gravity * of_effort)
-    if of_gravity and explained and common > _MIN_GRAVITY_SHARE * of_gravity:
+    # Sums over samples and joints; the share is the gravity torque's least-squares coefficient.
+    product = float((recording.effort * gravity).sum())
+    gravity_square = float((gravity**2).sum())
+    effort_square = float((recording.effort**2).sum())
+    if not gravity_square:
+        return
+    share = product / gravity_square
+    is_alike = product > _MIN_GRAVITY_SHARE * math.sqrt(gravity_square * effort_square)
+    if is_alike and product > _MIN_GRAVITY_SHARE * gravity_square:
         raise RecordingError(
-            f'{recording.source}: its efforts hold {common / of_gravity:.2f} times the gravity '
+            f'{recording.source}: its efforts hold {share:.2f} times the gravity '
             'torque of the arm already, and would hold it twice. Leave add_gravity '
             '(--add-gravity) away.'
         )
