@@ -199,15 +199,15 @@ def start_advice(problem: ExcitationProblem) -> str:
     It proposes the random pose at rest that keeps the greatest margin to all limits.
     """
     poses = np.round(_in_one_turn(problem.arm), 2)
-    still = np.zeros_like(poses)
-    margins = problem.state_margins(poses, still, still).min(axis=-1)
+    at_rest = np.zeros_like(poses)
+    margins = problem.state_margins(poses, at_rest, at_rest).min(axis=-1)
     best = int(margins.argmax())
     if margins[best] <= 0.0:
         return (
             f'none of {_START_CANDIDATE_COUNT} random poses keeps the limits either: lower '
             '--table, --clearance or --tool'
         )
-    pose = ','.join(f'{one:g}' for one in poses[best] + 0.0)
+    pose = ','.join(f'{position:g}' for position in poses[best] + 0.0)
     return f'choose another, such as --start {pose}, or smaller margins'
 
 
@@ -215,10 +215,10 @@ def _in_one_turn(arm: ArmDescription) -> Array:
     """Return random poses (k, n) within limits, angles within half a turn where these allow it."""
     drawn = sample_states(arm, _START_CANDIDATE_COUNT).q
     turns = 2.0 * np.pi * np.round(drawn / (2.0 * np.pi))
-    revolute = [one.kind is JointKind.REVOLUTE for one in arm.joints]
-    wrapped = np.where(revolute, drawn - turns, drawn)
-    allowed = (wrapped >= arm.limit('lower')) & (wrapped <= arm.limit('upper'))
-    return np.where(allowed, wrapped, drawn)
+    is_revolute = [joint.kind is JointKind.REVOLUTE for joint in arm.joints]
+    wrapped = np.where(is_revolute, drawn - turns, drawn)
+    is_allowed = (wrapped >= arm.limit('lower')) & (wrapped <= arm.limit('upper'))
+    return np.where(is_allowed, wrapped, drawn)
 
 
 def information_matrix(problem: ExcitationProblem, motion: Motion) -> Array:

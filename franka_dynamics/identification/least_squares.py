@@ -198,10 +198,12 @@ class GramStack:
         Those are (n, c), of each joint, or (folds, n, c) or (folds, 1, c).
         """
         matrices = self.matrices.copy()
-        own = np.broadcast_to(coefficients, matrices.shape[:3])
-        products = np.einsum('kjab,kjb->kja', matrices, own)
-        matrices[..., TORQUE_COLUMN, :] = matrices[..., TORQUE_COLUMN] = products
-        squares = np.einsum('kja,kja->kj', own, products)
+        by_fold_and_joint = np.broadcast_to(coefficients, matrices.shape[:3])
+        # Products of the new effort with every column, (folds, n, c), and with itself.
+        products = np.einsum('kjab,kjb->kja', matrices, by_fold_and_joint)
+        squares = np.einsum('kja,kja->kj', by_fold_and_joint, products)
+        matrices[..., TORQUE_COLUMN, :] = products
+        matrices[..., TORQUE_COLUMN] = products
         matrices[..., TORQUE_COLUMN, TORQUE_COLUMN] = squares
         return replace(self, matrices=matrices)
 
