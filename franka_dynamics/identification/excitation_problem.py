@@ -177,16 +177,19 @@ class ExcitationProblem:
         lower = arm.limit('lower')
         upper = arm.limit('upper')
         points = skeleton_points(arm, q, limits.tool_length)
-        lowest, highest = arm.velocity_bounds(q)
-        velocity = dq / np.maximum(np.where(dq < 0.0, -lowest, highest), _MIN_VELOCITY_LIMIT_RAD_S)
-        acceleration = ddq / arm.limit('acceleration')
+        min_velocity, max_velocity = arm.velocity_bounds(q)
+        velocity_limit = np.where(dq < 0.0, -min_velocity, max_velocity)
         torque = NewtonEulerModel(arm, self.gravity).inverse_dynamics(q, dq, ddq)
-        torque = torque / arm.limit('effort')
+        shares_of_limits = (
+            dq / np.maximum(velocity_limit, _MIN_VELOCITY_LIMIT_RAD_S),
+            ddq / arm.limit('acceleration'),
+            torque / arm.limit('effort'),
+        )
         to_lower = np.minimum(q - lower, 2.0 * np.pi)
         to_upper = np.minimum(upper - q, 2.0 * np.pi)
         margins = [to_lower - limits.position_margin, to_upper - limits.position_margin]
-        for share_of_limit in (velocity, acceleration, torque):
-            margins += [limits.fraction - share_of_limit, limits.fraction + share_of_limit]
+        for share in shares_of_limits:
+            margins += [limits.fraction - share, limits.fraction + share]
         margins.append(heights_above_table(points, limits.table_height) - limits.table_margin)
         margins.append(link_clearances(points) - limits.clearance)
         return np.concatenate(margins, axis=-1)

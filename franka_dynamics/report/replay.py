@@ -109,6 +109,7 @@ def _load_text(ambiguity: MassAmbiguity) -> str:
         load = (
             f'a hand or load was declared that is {-max_mass:.2f} to {-min_mass:.2f} kg too heavy'
         )
+    # Both together are told only where they are of a size that efforts and loads may have.
     scale, mass = ambiguity.likeliest_scale_and_load
     if 0.5 < scale < 2.0 and 0.0 < mass < 2.0 * max_mass:
         return f'{load}, or both: likeliest {scale:.2f} times and {mass:.2f} kg'
