@@ -240,6 +240,7 @@ class CoreStep:
             if own is not None and self._own is None:
                 self.reference.clear('torques of the caller are followed')
             self._own = own
+            self.disturbances.has_own_torque = own is not None
             if self.output.in_loop and self.latest is None:
                 self.states.require_radians(sample.q)
             order = self.states.stamp_order(sample)

@@ -79,6 +79,8 @@ CAUSES_OF_EXCESS = {
     'unlike gravity': 'target {target} (who adds g(q)?), payload, gravity_vector or the order of '
     'joints are wrong, or something touches the arm',
 }
+# The first cause where the caller's own law gives the torque.
+CAUSE_OF_OWN_TORQUE = 'the torque of your own law presses a joint against its stop or an obstacle'
 
 
 class DisturbanceMonitor:
@@ -93,6 +95,8 @@ class DisturbanceMonitor:
         Whether the last state came with a measured torque.
     start_bound, running_bound : ndarray, shape (n,)
         Bounds before the first torque and afterwards, see `disturbance_bounds` [N m].
+    has_own_torque : bool
+        Whether the torque of the caller's own law is sent; set from outside.
     stiction : ndarray, shape (n,)
         The change of torque below which friction may hold a joint [N m].
     max_bound_ratios : ndarray, shape (n,)
@@ -111,6 +115,7 @@ class DisturbanceMonitor:
         self.start_bound, self.running_bound = disturbance_bounds(arm)
         self.load_estimator = LoadEstimator(arm, MAX_REST_SPEED_RAD_S)
         self.max_bound_ratios = self._zero.copy()
+        self.has_own_torque = False
         self.forget_states()
 
     def forget_states(self) -> None:
@@ -335,7 +340,8 @@ class DisturbanceMonitor:
             sign = '-'
         causes = CAUSES_OF_EXCESS.get(compared + sign, CAUSES_OF_EXCESS['unlike gravity'])
         load = self.load_estimator.load_mass_text()
-        return ', or '.join(filter(None, (load, causes.format(target=terms.profile.name))))
+        own = CAUSE_OF_OWN_TORQUE if self.has_own_torque else ''
+        return ', or '.join(filter(None, (own, load, causes.format(target=terms.profile.name))))
 
 
 def disturbance_bounds(arm: ArmDescription) -> tuple[Array, Array]:

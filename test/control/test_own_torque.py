@@ -9,6 +9,7 @@ import pytest
 
 import franka_dynamics as fd
 from franka_dynamics.arm import ViscousCoulombFriction
+from franka_dynamics.control.disturbance import CAUSE_OF_OWN_TORQUE
 from franka_dynamics.control.feedforward import State
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.errors import JointVectorError, NotActiveError, SettingsError
@@ -160,3 +161,19 @@ def test_a_law_of_the_callers_follows_better_with_friction():
     without = swept(fd.Terms(), arm)
     with_friction = swept(fd.Terms(friction=True), arm)
     assert with_friction < 0.7 * without
+
+
+@pytest.mark.parametrize('own', [True, False])
+def test_a_reason_names_the_torque_of_a_callers_law(own):
+    given = {'torque': STILL} if own else {}
+    controller = core(Settings(target='mujoco'), arm=RUBBING, applied_when_silent=True)
+    gravity = fd.NewtonEulerModel(RUBBING).gravity(HOME)
+    pressed = 5.0 * np.eye(7)[6]  # N m; the bound is 3.75 N m
+    begin = 1200  # for 1 s an arm at rest is not judged, because brakes may open late
+    for k in range(begin + 200):
+        effort = gravity if k < begin else gravity + pressed
+        q = HOME + 1e-12 * (-1) ** k
+        controller.step(q, STILL, 1.0 + 1e-3 * k, effort=effort, **given)
+        assert k != begin or controller.state is State.RUNNING, controller.status
+    assert controller.faulty
+    assert (CAUSE_OF_OWN_TORQUE in controller.status.why) is own
