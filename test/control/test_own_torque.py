@@ -171,7 +171,7 @@ def test_a_reason_names_the_torque_of_a_callers_law(own):
     pressed = 5.0 * np.eye(7)[6]  # N m; the bound is 3.75 N m
     begin = 1200  # for 1 s an arm at rest is not judged, because brakes may open late
     for k in range(begin + 200):
-        effort = gravity if k < begin else gravity + pressed
+        effort = None if k < begin else gravity + pressed
         q = HOME + 1e-12 * (-1) ** k
         controller.step(q, STILL, 1.0 + 1e-3 * k, effort=effort, **given)
         assert k != begin or controller.state is State.RUNNING, controller.status
