@@ -25,7 +25,6 @@ except ImportError as error:
     raise SystemExit(f"{error}; this example needs pip install '.[sim]' in the clone") from None
 
 import franka_dynamics as fd
-from franka_dynamics.demo.random_plant import random_plant
 from franka_dynamics.simulation.arm_simulation import ArmSimulation
 
 KP = (40.0, 40.0, 40.0, 40.0, 24.0, 24.0, 12.0)  # N m/rad
@@ -61,7 +60,7 @@ def send(controller, k, way):
 
 def follow(arm, way):
     """Return one controller's times (k,) [s] and positions (k, n) [rad]."""
-    plant = random_plant(arm)
+    plant = fd.random_plant(arm)
     simulated = ArmSimulation(plant.arm, replace(plant.settings, gravity_compensation=True))
     controller = fd.Feedforward(arm, 'fci', kp=KP, kd=KD)
     every = round(PERIOD_S / STEP_S)

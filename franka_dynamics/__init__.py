@@ -27,6 +27,7 @@ _NAMES_BY_MODULE = {
     'codegen.symbolic': 'sympy_expressions',
     'control.feedforward': 'Feedforward',
     'control.settings': 'Terms',
+    'demo.random_plant': 'random_plant',
     'dynamics.body_tree': 'BodyTree',
     'dynamics.closed_chain': 'ClosedChain Loop',
     'dynamics.closed_chain_derivatives': 'differentiate_by_parameters motor_derivatives',

@@ -21,6 +21,7 @@ from .codegen.file_comments import operation_count as operation_count
 from .codegen.symbolic import sympy_expressions as sympy_expressions
 from .control.feedforward import Feedforward as Feedforward
 from .control.settings import Terms as Terms
+from .demo.random_plant import random_plant as random_plant
 from .dynamics.body_tree import BodyTree as BodyTree
 from .dynamics.closed_chain import ClosedChain as ClosedChain
 from .dynamics.closed_chain import Loop as Loop
