@@ -152,20 +152,20 @@ def diagnose_fits(
     # explains much more.
     constant = doubtful[:1]
     if changes and not constant:
-        possible = (fit for fit in tried if fit.counts_as_fault() and fit.is_better())
-        constant = [fit for fit in possible if not fit.is_harmless()][:1]
+        better = [fit for fit in tried if fit.counts_as_fault() and fit.is_better()]
+        likely = [fit for fit in better if fit.likely_effect > MIN_HARMFUL_ERROR_RATIO]
+        constant = sorted(likely, key=FoldFits.improvement)[-1:]
     rivals = [fit.diagnosis() for fit in constant] + ([first.diagnosis()] if first else [])
     least = MIN_HARMFUL_ERROR_RATIO * max(map(_improvement, rivals)) if rivals else 1.0
-    joints = {joint for one in (*changes, *rivals) for joint in one.joints}
-    if any(_improvement(one) > least for one in changes) or (changes and not joints):
+    if any(_improvement(one) > least for one in changes):
         return RecordingVerdict(tuple(changes)), fits
-    likely = [fit.fault for fit in doubtful[:1]]
+    named = [fit.fault for fit in doubtful[:1]]
     # A harmless fault of another joint is a rival as well. One of the same joint is how a fault of
     # the states looks nearby, as a zero off by a little does beside one off by a quarter turn.
     if harmless is not None and first and harmless.fault.joints != first.fault.joints:
-        likely.append(harmless.fault)
+        named.append(harmless.fault)
     least = DEFAULT_PRIOR_PRECISION
-    evidence = max((fits.log_bayes_factor(fault, least) for fault in likely), default=-np.inf)
+    evidence = max((fits.log_bayes_factor(fault, least) for fault in named), default=-np.inf)
     least = max(evidence, _MIN_CLEAR_LOG_BAYES_FACTOR)
     if first and first.error_growth > MIN_HARMFUL_ERROR_RATIO and first.log_bayes_factor > least:
         # Half a turn of the second joint hardly differs from a base that hangs, an axis the other
@@ -176,7 +176,9 @@ def diagnose_fits(
         return _state_fault_verdict(state_fits, evidence, ambiguous), fits
     if doubtful:
         return _fault_verdict(fits, tried, doubtful), fits
-    return RecordingVerdict(suspected_joints=tuple(sorted(joints)) if changes else ()), fits
+    if changes and constant:
+        return RecordingVerdict(suspected_joints=_joints_where_it_shows(fits, constant[0])), fits
+    return RecordingVerdict(tuple(changes)), fits
 
 
 def _state_fault_verdict(
@@ -221,10 +223,18 @@ def _fault_verdict(
             WrongGravity.kind,
         }:
             return RecordingVerdict((best.diagnosis(second), second.diagnosis(best)))
-    # Inertias are common to joints, so that a fault of one explains some residuals of others. Only
-    # joints with half of the largest gain in log-likelihood or more are suspected.
+    return RecordingVerdict(suspected_joints=_joints_where_it_shows(fits, best))
+
+
+def _joints_where_it_shows(fits: CrossValidation, best: FoldFits) -> tuple[int, ...]:
+    """
+    Return the joints whose residuals a fault explains much better.
+
+    Inertias are common to joints, so that a fault of one explains some residuals of others. Only
+    joints with half of the largest gain in log-likelihood or more count.
+    """
     each = np.log(fits.baseline.squared_residuals / best.squared_residuals).mean(axis=0)
-    return RecordingVerdict(suspected_joints=(*np.flatnonzero(each >= 0.5 * each.max()).tolist(),))
+    return tuple(np.flatnonzero(each >= 0.5 * each.max()).tolist())
 
 
 def judge_motion(

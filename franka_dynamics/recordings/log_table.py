@@ -65,6 +65,7 @@ class LogTable:
             if array is None:
                 raise RecordingError(
                     f'{self.source}: no column {one!r} for {quantity}; it has {self.names_text()}.'
+                    + self._part_hint(one)
                     + (f' {episode_hint(own)}' if (own := self._episode_numbers()) else '')
                 )
             # Some files have one row per joint.
@@ -79,6 +80,12 @@ class LogTable:
                 f'but {count} of equal length are needed.'
             )
         return np.column_stack(found)
+
+    def _part_hint(self, column_name: str) -> str:
+        """Return how columns of an array are named if `column_name` was meant as some, or ''."""
+        array_name, _, part = column_name.rpartition('/')
+        known = array_name in self.columns
+        return f' Columns of an array are named {array_name}[{part}].' if known else ''
 
     def _episode_numbers(self) -> list[int]:
         """Return the sorted numbers of the episodes that have a group of columns each."""

@@ -267,8 +267,9 @@ def _velocity_faults(recording: Recording, arm: ArmDescription) -> Iterator[str]
     if not wrong.any():
         yield (
             f'velocities are {times:.3g} times as large as the rates at which positions change, '
-            'over all joints: stamps or velocities have another unit of time. Check both, or '
-            'import the log with another --log-rate, or with --velocity derived'
+            'over all joints: rows come at another rate, or velocities have another unit. '
+            f'Check both, or import the log with a --log-rate {times:.3g} times the present rate, '
+            'or with --velocity derived'
         )
         return
     joint = int(np.argmax(np.where(wrong, size, -1.0)))

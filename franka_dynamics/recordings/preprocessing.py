@@ -282,8 +282,10 @@ def with_interpolated_effort(recording: Recording) -> Recording:
     known = np.union1d(rows, before[before > rows[:-1]])
     time = recording.time
     effort = _resample(time[known], recording.effort[known], time)
-    every = f'every {round(usual)}th message alone'
-    remark = f'{recording.source}: efforts are new in {every}; in between they are interpolated'
+    remark = (
+        f'{recording.source}: efforts are new in one of {round(usual)} messages alone; in between '
+        'they are interpolated'
+    )
     return replace(recording, effort=effort, remarks=(*recording.remarks, remark))
 
 

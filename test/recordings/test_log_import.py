@@ -496,3 +496,10 @@ def test_a_pickled_dict_is_never_unpickled(tmp_path):
     np.save(tmp_path / 'log.npy', DATA, allow_pickle=True)
     with refuses(RecordingError, 'log.npy', 'np.savez'):
         read_log(tmp_path / 'log.npy')
+
+
+def test_how_some_columns_of_an_array_are_named_is_said(tmp_path):
+    path = tmp_path / 'arrays.npz'
+    np.savez(path, **DATA)
+    with pytest.raises(RecordingError, match=r'q\[1-7\]'):
+        import_log(path, replace(ARRAYS, position='q/1-7'), NAMES)

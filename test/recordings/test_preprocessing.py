@@ -121,7 +121,7 @@ def test_efforts_held_at_a_steady_rate_are_not_late():
     for effort in (whole.effort, resting):
         motion = to_motion(replace(whole, effort=effort[first]))
         (remark,) = motion.remarks
-        assert 'every 4th' in remark
+        assert 'one of 4' in remark
         # Linear interpolation over 0.04 s is off by (w h)^2 / 8 = 7e-4 of 5 N m, and at a kink by
         # half of what the effort changes in 0.04 s; held values would be late by 0.02 s.
         expected = to_motion(replace(whole, effort=effort)).effort
