@@ -20,14 +20,18 @@ from dataclasses import replace
 from itertools import pairwise
 import os
 
-from matplotlib import pyplot as plt
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 import numpy as np
-from PIL import Image
 
 if __name__ == '__main__':  # the process of whoever imports this may have no EGL
     os.environ.setdefault('MUJOCO_GL', 'egl')
-import mujoco
+try:
+    from matplotlib import pyplot as plt
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    import mujoco
+    from PIL import Image
+except ImportError as error:
+    needed = "pip install '.[sim,replay,identify]'"
+    raise SystemExit(f'{error}; run, in the clone, {needed}') from None
 
 import franka_dynamics as fd
 from franka_dynamics.arm.shapes import load_shapes

@@ -18,9 +18,13 @@ and menagerie.png shows both errors.
 from dataclasses import replace
 import sys
 
-from matplotlib.figure import Figure
-import mujoco
 import numpy as np
+
+try:
+    from matplotlib.figure import Figure
+    import mujoco
+except ImportError as error:
+    raise SystemExit(f"{error}; run, in the clone, pip install '.[sim,replay]'") from None
 
 import franka_dynamics as fd
 

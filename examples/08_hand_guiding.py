@@ -15,9 +15,13 @@ table and writes `hand_guiding.png`.
 from contextlib import suppress
 from dataclasses import replace
 
-from matplotlib.figure import Figure
 import numpy as np
 import pinocchio as pin
+
+try:
+    from matplotlib.figure import Figure
+except ImportError as error:
+    raise SystemExit(f"{error}; run, in the clone, pip install '.[sim,replay]'") from None
 
 import franka_dynamics as fd
 from franka_dynamics.arm import MaxwellSlipFriction

@@ -11,11 +11,15 @@ to rest. The torques, which include gravity, then move an arm in MuJoCo without 
 plan is drawn in `time_optimal_reach.png`. Collisions are not checked.
 """
 
-import clarabel
-from matplotlib.figure import Figure
-import mujoco
 import numpy as np
-import scipy.sparse as sparse
+
+try:
+    import clarabel
+    from matplotlib.figure import Figure
+    import mujoco
+    import scipy.sparse as sparse
+except ImportError as error:
+    raise SystemExit(f"{error}; run, in the clone, pip install '.[sim,replay,identify]'") from None
 
 import franka_dynamics as fd
 from franka_dynamics.simulation.mujoco_model import build_mujoco_model

@@ -16,13 +16,13 @@ Replace the function `policy` by your policy, and `ArmSimulation` by your arm's 
 
 from dataclasses import replace
 
-from matplotlib.figure import Figure
 import numpy as np
 
 try:
+    from matplotlib.figure import Figure
     import mujoco  # noqa: F401
 except ImportError as error:
-    raise SystemExit(f"{error}; this example needs pip install '.[sim]' in the clone") from None
+    raise SystemExit(f"{error}; run, in the clone, pip install '.[sim,replay]'") from None
 
 import franka_dynamics as fd
 from franka_dynamics.simulation.arm_simulation import ArmSimulation

@@ -10,9 +10,13 @@ torque. Positions, velocities, the flange's and the goal's position are observed
 minus their distance [m]. Run, it prints the return of a policy that holds still.
 """
 
-import gymnasium
-from gymnasium import spaces
 import numpy as np
+
+try:
+    import gymnasium
+    from gymnasium import spaces
+except ImportError as error:
+    raise SystemExit(f"{error}; run, in the clone, pip install '.[sim]' gymnasium") from None
 
 import franka_dynamics as fd
 from franka_dynamics.control.feedforward import State

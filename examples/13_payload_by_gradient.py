@@ -16,7 +16,7 @@ try:
     import jax
     import jax.numpy as jnp
 except ImportError as error:
-    raise SystemExit(f"{error}; this example needs pip install '.[jax]' in the clone") from None
+    raise SystemExit(f"{error}; run, in the clone, pip install '.[jax]'") from None
 
 import franka_dynamics as fd
 from franka_dynamics.batch.batch_model import BatchModel

@@ -10,10 +10,14 @@ the loop opens if the passive joints are integrated instead of solved for; it dr
 `five_bar.png`.
 """
 
-from matplotlib.figure import Figure
-from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 import numpy as np
-from scipy.integrate import solve_ivp
+
+try:
+    from matplotlib.figure import Figure
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+    from scipy.integrate import solve_ivp
+except ImportError as error:
+    raise SystemExit(f"{error}; run, in the clone, pip install '.[replay]'") from None
 
 from franka_dynamics.arm import LinkInertia
 from franka_dynamics.dynamics.body_tree import BASE_BODY, BodyTree

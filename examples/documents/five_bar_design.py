@@ -11,10 +11,14 @@ and the torques before and after in `five_bar_design.png`.
 """
 
 import five_bar
-from matplotlib.figure import Figure
-from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 import numpy as np
-from scipy.optimize import minimize
+
+try:
+    from matplotlib.figure import Figure
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+    from scipy.optimize import minimize
+except ImportError as error:
+    raise SystemExit(f"{error}; run, in the clone, pip install '.[replay]'") from None
 
 from franka_dynamics.dynamics.closed_chain import ClosedChain
 from franka_dynamics.dynamics.closed_chain_derivatives import motor_derivatives

@@ -7,8 +7,12 @@ A section through the vertical axis shows the whole workspace, because joint 1 t
 axis. The picture is rpr_workspace.png.
 """
 
-from matplotlib.figure import Figure
 import numpy as np
+
+try:
+    from matplotlib.figure import Figure
+except ImportError as error:
+    raise SystemExit(f"{error}; run, in the clone, pip install '.[replay]'") from None
 
 from franka_dynamics.arm import load
 from franka_dynamics.errors import UnreachableError

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 import re
 import shutil
+import sys
 from xml.etree import ElementTree
 
 import numpy as np
@@ -259,6 +260,20 @@ def test_a_plan_played_to_mujoco_ends_there(time_optimal_reach, planned):
 
 
 pytest.importorskip('mujoco')  # without it examples exit
+
+PICTURES = 'with_and_without menagerie hand_guiding time_optimal_reach policy rpr_workspace'
+NEEDED = {**dict.fromkeys(PICTURES.split(), 'matplotlib'), 'gymnasium': 'gymnasium'}
+NEEDED |= dict.fromkeys(('five_bar', 'five_bar_design'), 'scipy')
+
+
+@pytest.mark.parametrize('name', NEEDED)
+def test_an_example_says_what_to_install(name, monkeypatch):
+    for module in [one for one in sys.modules if one.partition('.')[0] == NEEDED[name]]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, NEEDED[name], None)  # as if it were not installed
+    with pytest.raises(SystemExit, match='pip install'), scripts.loaded(scripts.example(name)):
+        pass
+
 
 INFINITY = float('inf')
 # For each example: settings that make it short, figures that it prints, and their bounds. A
