@@ -46,7 +46,7 @@ from .faults.torques import (
     lacks_gravity,
     WrongGravity,
 )
-from .least_squares import GramStack
+from .least_squares import GramStack, TORQUE_COLUMN
 from .options import DEFAULT_PRIOR_PRECISION, IdentificationOptions
 from .prior import Prior
 from .published_masses import (
@@ -65,6 +65,7 @@ from .torque_model import MAX_OFFSET_STD_COUNT, TorqueModel
 from .. import former_names
 from ..arm import ArmDescription
 from ..arm.friction import grows_with_load
+from ..arrays import Array
 from ..recordings.options import SignalOptions
 from ..recordings.plausibility import (
     fatal_faults,
@@ -331,6 +332,7 @@ def judge_recordings(
         # Last, because wrong efforts of any cause also make friction look wrong.
         if not suspected:
             yield [one for one in driven if one.effect > MIN_HARMFUL_ERROR_RATIO]
+            yield fault_checks.missing_gravity(_gravity_and_effort_products(grams))
 
     base = fits.baseline
     driven = fault_checks.negative_friction(
@@ -346,6 +348,12 @@ def judge_recordings(
     if causes:
         return RecordingVerdict(causes, mass_ambiguity=narrowest)
     return RecordingVerdict((), questions, suspected, narrowest)
+
+
+def _gravity_and_effort_products(grams: GramStack) -> Array:
+    """Return the sums (2, 2) of products of the starting set's gravity torque and the efforts."""
+    columns = [grams.column_indices(WrongGravity().column_names)[-1], TORQUE_COLUMN]
+    return np.asarray(grams.total_matrices.sum(axis=0)[np.ix_(columns, columns)])
 
 
 def _improvement(diagnosis: Diagnosis) -> float:

@@ -14,6 +14,7 @@ from franka_dynamics.identification.results import identified_arm_text
 from franka_dynamics.identification.verdict import evaluate_replay
 from franka_dynamics.recordings.options import SignalOptions
 
+from ..arms import drawn_around
 from ..made_recordings import recorded, smooth_motion
 from ..urdf.urdf_texts import six_axes
 
@@ -58,6 +59,24 @@ def test_replay_adds_the_gravity_of_its_first_arm(logs):
         for one, options in ((whole, IdentificationOptions()), (lacking, ADDS))
     ]
     assert found[1] < 1.1 * found[0]
+
+
+@pytest.mark.parametrize(
+    ('lack', 'kinds'), [(1.0, ['gravity']), pytest.param(0.0, [], marks=pytest.mark.long)]
+)
+def test_efforts_without_gravity_are_named_where_friction_prevails(lack, kinds):
+    # Other masses, with their centres on the axes, explain such efforts nearly as well.
+    start = fd.load(six_axes())
+    truth = drawn_around(start, 3)
+    log = recorded(truth, *smooth_motion(start, 15.0, 50.0, 1, widest=0.2))
+    limit = start.limit('effort')
+    friction = limit * (0.05 * log.dq + 0.1 * np.tanh(log.dq / 0.01))
+    noise = 0.004 * limit * np.random.default_rng(1).normal(size=log.q.shape)
+    gravity = fd.NewtonEulerModel(truth).gravity(log.q)
+    accepts = IdentificationOptions(friction='viscous_coulomb', accept_unsound=True)
+    made = replace(log, effort=log.effort - lack * gravity + friction + noise)
+    verdict = fd.identify([made], start, [start], accepts).verdict
+    assert [one.kind for one in verdict.causes] == kinds
 
 
 def test_gravity_is_not_added_to_efforts_that_hold_it():
