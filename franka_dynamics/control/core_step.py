@@ -409,14 +409,9 @@ class CoreStep:
 
     def _begin_if_allowed(self, state: StateTerms) -> Reason | None:
         """Begin the law, or brake an arm that is to be held; return why settings are refused."""
-        law = self.requested_law if self.enabled else self._law
-        contradiction = self.disturbances.contradiction(law.terms)
         carried = self._gravity_to_command(state)  # by the law that has acted
-        if contradiction is None:
-            self._use_law(law)
-            self.settings_agree = True
-            state = law.terms.terms_at(state.stamp, state.q, state.dq, self.desired)
-            self.latest = state
+        contradiction = self._use_law_if_it_agrees(state)
+        state = self.latest or state
         if self.ending.reaction is Reaction.HOLD:
             if self.states.has_enough_states and not self.blocked:
                 self._brake()
@@ -428,6 +423,16 @@ class CoreStep:
             self._begin_from_rest(state, carried)
         elif self.state is State.SILENT:
             self._record_wait(why)
+        return contradiction
+
+    def _use_law_if_it_agrees(self, state: StateTerms) -> Reason | None:
+        """Let the law that may begin act if a state agrees with it; else return why not."""
+        law = self.requested_law if self.enabled else self._law
+        contradiction = self.disturbances.contradiction(law.terms)
+        if contradiction is None:
+            self._use_law(law)
+            self.settings_agree = True
+            self.latest = law.terms.terms_at(state.stamp, state.q, state.dq, self.desired)
         return contradiction
 
     def _start_refusal(self) -> Reason | None:
@@ -451,28 +456,37 @@ class CoreStep:
         """
         End the torques, to hold the arm, if it is too fast or disturbed.
 
-        `refused` says why the settings are refused, if they are. In a loop the arm may move under
-        the resting torque, and is watched where this core carries it, or settings are refused.
+        `refused` says why the settings are refused, if they are.
         """
-        found = self.disturbances
-        bound = found.running_bound
-        if self.state is not State.RUNNING:
-            is_carried = self.output.in_loop and self.state not in ACTIVE_STATES
-            gets_zero = self.ending.reaction is Reaction.ZERO
-            if not is_carried or not state.is_moving or gets_zero or self.ending.trusts_nothing:
-                return
-            if refused is not None:
-                bound = found.start_bound
-            elif self.acting_terms.adds_gravity or not self.settings_agree:
-                return
+        bound = self._watched_bound(state, refused)
+        if bound is None:
+            return
         elapsed = self.states.elapsed
-        disturbed = found.check_bounds(state, elapsed, bound)
-        causes = found.causes_of_excess
+        disturbed = self.disturbances.check_bounds(state, elapsed, bound)
+        causes = self.disturbances.causes_of_excess
         too_fast = self.speed_watcher.check_speeds(state, elapsed, self.desired, causes)
         if too_fast is not None:
             self._end(Cause.JOINT_TOO_FAST.ending(too_fast))
         elif disturbed is not None:
             self._end(Cause.LASTING_DISTURBANCE.ending(disturbed))
+
+    def _watched_bound(self, state: StateTerms, refused: Reason | None) -> Array | None:
+        """Return the bound on unexplained torques that holds now, (n,) [N m]; None: no bound."""
+        if self.state is State.RUNNING:
+            return self.disturbances.running_bound
+        if self.state in ACTIVE_STATES:
+            return None  # the brake watches itself
+        if not self.output.in_loop:
+            return None  # a node's torques no longer act
+        if self.ending.reaction is Reaction.ZERO or self.ending.trusts_nothing:
+            return None
+        if not state.is_moving:
+            return None
+        if refused is not None:
+            return self.disturbances.start_bound
+        # The arm moves under the resting torque: this core carries it only if that is g(q).
+        is_carried = not self.acting_terms.adds_gravity and self.settings_agree
+        return self.disturbances.running_bound if is_carried else None
 
     # Changes of the state -----------------------------------------------------------------------
     def _use_law(self, law: ControlLaw) -> None:

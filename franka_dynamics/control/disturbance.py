@@ -160,6 +160,7 @@ class DisturbanceMonitor:
                 more = terms.gravity(q) - self._terms.gravity(q)
                 self._payload_change = self._payload_change + more
                 self._payload_change_stamp = self._state.stamp
+                self._end_load_allowance()
                 self.load_estimator.reset()
         else:
             self._observer = MomentumObserver(terms.true_model)
@@ -183,6 +184,7 @@ class DisturbanceMonitor:
         """
         terms = self._terms
         self._state = state
+        self._end_load_allowance()
         self._sent = None
         if sent and not (silent and terms.adds_gravity):
             self._sent = sent[-1 - min(lag, len(sent) - 1)]
@@ -207,6 +209,15 @@ class DisturbanceMonitor:
         self.disturbance_torque, self.external_torque = estimates
         if self._sent is not None or self.has_effort:
             self.load_estimator.update(*motion, self.external_torque, terms.true_model)
+
+    def _end_load_allowance(self) -> None:
+        """Forget a change of payload after MAX_PICK_UP_TIME_S, or once the arm is fast."""
+        if self._state is None or self._payload_change_stamp == -np.inf:
+            return
+        fast = np.abs(self._state.dq).max() > MAX_GENTLE_SPEED_RAD_S
+        if fast or self._state.stamp - self._payload_change_stamp > MAX_PICK_UP_TIME_S:
+            self._payload_change = self._zero
+            self._payload_change_stamp = -np.inf
 
     def _believed_torque(self, terms: TermModel, state: StateTerms) -> Array:
         """
@@ -279,12 +290,8 @@ class DisturbanceMonitor:
             estimates = estimates + self._change_of_estimates(terms, self._state)
         disturbance, external = estimates
         both = np.array((external, external - disturbance))
-        if self._state is None or self._payload_change_stamp == -np.inf:
+        if self._payload_change_stamp == -np.inf:
             return both
-        fast = np.abs(self._state.dq).max() > MAX_GENTLE_SPEED_RAD_S
-        if fast or self._state.stamp - self._payload_change_stamp > MAX_PICK_UP_TIME_S:
-            self._payload_change = self._zero
-            self._payload_change_stamp = -np.inf
         # An arm that still carries the old load gets less than the new one needs, by the change.
         least, most = np.sort((self._zero, -self._payload_change), 0)
         return both - np.clip(both, least, most)

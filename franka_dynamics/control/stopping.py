@@ -88,7 +88,7 @@ class BrakingController:
         kp = self._kp / softness
         kd = self._kd / softness
         stiffness = 1.0 / (2.0 * time_constant) ** 2  # of a critically damped joint [1/s^2]
-        away = self._distance_to_stop_pose(q, MAX_BRAKING_DECELERATION_RAD_S2 / stiffness)
+        away = self._move_stop_pose(q, MAX_BRAKING_DECELERATION_RAD_S2 / stiffness)
         bound = MAX_BRAKING_DECELERATION_RAD_S2
         slowing = np.clip(dq / time_constant, -bound, bound)
         if self._pulls:
@@ -116,14 +116,15 @@ class BrakingController:
             found = {'joint': self._joint_names[joint], 'velocity': float(dq[joint])}
             self.failure_reason = ReasonCode.BRAKING_FAILED(**found)
 
-    def _distance_to_stop_pose(self, q: Array, most: float) -> Array:
+    def _move_stop_pose(self, q: Array, most: float) -> Array:
         """
-        Return how far the arm is from where it is pulled to, (n,) [rad], at most `most`.
+        Move the pose that the arm is pulled to; return how far the arm is from it, (n,) [rad].
 
-        The arm is pulled to where braking began or a limit of torque held the brake back, then
-        to where it came to rest; that pose yields to a push.
+        It begins where braking began, and anew where the arm came to rest. While the arm is braked
+        it is wherever a joint is whose brake a limit of torque holds back. A push beyond `most`
+        [rad] takes it along.
         """
-        if self._stop_pose is None:
+        if self._stop_pose is None:  # braking begins, or the arm has come to rest
             pose = q
         elif self.at_rest:
             pose = self._stop_pose
