@@ -321,6 +321,7 @@ def table_of_thresholds() -> str:
     least = cross_validation.MIN_LOG_BAYES_FACTOR
     fixed = 100.0 * cross_validation._MIN_FIXED_TO_FREE_FAULT
     left = 100.0 * fault_checks._MAX_ERROR_TO_RMS
+    single = 100.0 * fault_checks._MAX_UNEXPLAINED_TO_EFFORT
     slip, slide = torque_model.SLIP_REACHES_RAD
     return _rows(
         ('reach of the Maxwell-slip elements', f'{1e3 * slip:g} mrad and {slide:g} rad', ''),
@@ -358,7 +359,16 @@ def table_of_thresholds() -> str:
             'of the size beside free masses',
         ),
         ('log evidence of states that are undone', f'{clear:g}', 'sound logs stay below 0'),
-        ('efforts left unexplained', f'{left:g} %', '0.4 to 9 % of sound logs'),
+        (
+            'efforts left unexplained',
+            f'{left:g} %; {single:g} % of a single joint',
+            '0.4 to 9 % of sound logs',
+        ),
+        (
+            'cosine of efforts without gravity to the gravity torque',
+            f'below {fault_checks._MIN_GRAVITY_COSINE:g}',
+            'sound logs of nine arms have 0.71 and more',
+        ),
         (
             'residuals of a contact',
             f'{fault_checks._MIN_CONTACT_TO_USUAL_RMS:g} times the usual',
