@@ -36,7 +36,12 @@ def run(
     fit: IdentificationOptions,
     options: Options,
 ) -> int:
-    """Print tables and verdict; return 1 if the best model's torque error E exceeds --require."""
+    """
+    Print tables and verdict; return 1 if the recording is not sound.
+
+    With --require the best model's torque error E decides alone. With --external the verdict does
+    not count, because an arm that is touched is what one looks for.
+    """
     if options.no_plots:
         forbid_options('--no-plots: the folder holds plots alone', 'output')
     else:
@@ -85,13 +90,13 @@ def run(
     if laws is not None:
         _print_laws(laws)
     echo_each(f'plot: {path}' for path in plots)
-    if options.require is not None and best.error.E > options.require:
-        echo(
-            f'E is above the required {options.require:g} {best.error_unit.name}',
-            style='red',
-        )
+    if options.require is not None:
+        if best.error.E <= options.require:
+            return 0
+        echo(f'E is above the required {options.require:g} {best.error_unit.name}', style='red')
         return 1
-    return 0
+    unsound = result.verdict is not None and not result.verdict.sound
+    return 1 if unsound and not options.external else 0
 
 
 def _chosen_laws(options: Options, arm: ArmDescription) -> list[TrackingLaw]:

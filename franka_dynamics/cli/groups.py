@@ -296,7 +296,7 @@ def _csv_path(text: str) -> Path:
 )
 @option(
     '--require',
-    'exit with 1 if the torque error E is larger [N m; % if a joint slides]',
+    'exit with 1 only if the torque error E is larger [N m; % if a joint slides]',
     Number(0.0),
 )
 @option(
@@ -326,6 +326,9 @@ def replay_bag() -> None:
 
     BAG is a rosbag2 folder, or one .mcap or .db3 file. The sets and hands are those of --arm; a
     URDF has one of each. Those that fit best are most likely those of your arm.
+
+    The exit status is 1 if the recording is NOT sound, but not with --external, for which an arm
+    may be touched. With --require E alone decides.
     """
 
 

@@ -244,6 +244,8 @@ def identification_tables(result: Identification) -> list[Table]:
         _recording_error_table(result),
         _link_table(result),
     ]
+    if result.options.rotor_inertia:
+        tables.append(_rotor_table(result))
     return [table for table in tables if len(table.rows) > 1]
 
 
@@ -302,6 +304,22 @@ def _link_table(result: Identification) -> Table:
         for k, (start, link) in enumerate(zip(result.start.links, result.arm.links), 1)
     ]
     return Table('links', ['link', *masses, *displacements], rows)
+
+
+def _rotor_table(result: Identification) -> Table:
+    """Return a table of the joints' rotor inertias, and of which only a sum is known."""
+    told_apart = {
+        name.rpartition('_')[2] for name in result.estimate.model.base.names if 'Ia' in name
+    }
+    rows = [
+        (joint.name, joint.rotor_inertia, '' if f'{k}' in told_apart else 'sum')
+        for k, joint in enumerate(result.arm.joints, 1)
+    ]
+    title = (
+        'rotor inertia behind the gears [kg m^2, kg if the joint slides]; sum: motion shows only '
+        'its sum with inertias of the links, which the starting set divides'
+    )
+    return Table(title, ['joint', *headers(['identified'], '.3g'), ''], rows)
 
 
 def parameter_table(result: Identification) -> Table:

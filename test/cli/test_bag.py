@@ -320,8 +320,12 @@ def test_a_hidden_load_is_not_taken_for_an_older_hand(simulate, write, figures):
 def test_efforts_in_amperes_are_a_fault_with_and_without_a_hand(hand, simulate, write, answered):
     measured = simulate(fd.load('fr3', hand=hand), friction=FER.friction, noise=0.1)
     currents = measured.with_scaled_effort(1.0 / np.array([13.0, 13.0, 10.0, 10.0, 6.0, 6.0, 6.0]))
-    status, said = answered('bag replay --arm fr3 --no-plots', write(currents))
-    assert status == 0 and 'NOT sound' in said and '--torque-constant' in said
+    bag = write(currents)
+    status, said = answered('bag replay --arm fr3 --no-plots', bag)
+    assert status == 1 and 'NOT sound' in said and '--torque-constant' in said
+    # A bound on E that is asked for decides alone.
+    asked = f'bag replay --arm fr3 --hand {hand} --no-plots --require'
+    assert [answered(f'{asked} {most}', bag)[0] for most in (1000.0, 0.001)] == [0, 1]
 
 
 def test_only_sets_hands_filter_asked_for_count(recording, write, figures, tmp_path, monkeypatch):

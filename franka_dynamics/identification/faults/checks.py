@@ -94,8 +94,8 @@ class UnmeasuredMasses(Fault):
     joint_counts = ()
     message = (
         'Nobody has measured the masses of the starting set (the warning on loading the arm says '
-        'why): whether efforts are right cannot be told by them. Start from a file with masses '
-        'that somebody has measured.'
+        'why): whether efforts are right cannot be told by them, nor, where both disagree, what '
+        'is wrong. Start from a file with masses that somebody has measured.'
     )
 
 
