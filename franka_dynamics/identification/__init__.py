@@ -1,3 +1,30 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Identification of an arm's inertias and friction from recorded motion."""
+"""
+Identifies an arm's inertias and friction from recorded motion.
+
+A recording goes through these files, in this order:
+
+    identify           all stages, in the order of the others; `options` has what users choose
+    torque_model       the torque, linear in base and friction parameters
+    base_parameters    the base parameters, by a QR decomposition
+    summary            reads and filters recordings, and reduces each to Gram matrices
+    least_squares      fits to Gram matrices; folds, each left out in turn
+    prior              inertias near the starting set's, and friction near zero
+    fit                physically consistent parameters, by a semidefinite program
+    load_friction      whether friction grows with the load
+    results            the identified arm, its errors, and its file
+    torque_deviation   what the external torque of that arm deviates by
+
+Whether recordings are sound:
+
+    verdict            which fault they have, if any, in the order of the checks
+    cross_validation   each fault's regressor columns, judged on left-out folds
+    faults             the kinds of faults: columns, sizes and sentences
+    published_masses   faults of states, and factors and loads that masses allow
+    changes            after what time a recording is that of another arm
+
+Beside them: motions to record (excitation, excitation_problem, rest_poses), a load (payload), what
+friction is worth and where it goes (tracking, law_tracking, laws, friction_export), and base
+parameters in symbols (direct_method, symbolic_parameters, relations).
+"""

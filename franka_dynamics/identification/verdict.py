@@ -144,42 +144,76 @@ def diagnose_fits(
     """
     Return a verdict, with any fault or suspected joints, and `fits` with dominant harmless faults.
 
-    Also returned are the fits, with harmless faults' columns in all of them. `state_fits` are fits
-    at corrected states, the likeliest first, `changes` those in single recordings.
+    The first of these that holds decides: a change in a recording explains much more than any
+    other fault; a fault of the states is much likelier than one with columns; a fault with columns
+    is harmful; a change is likely, which a fault of the whole recording may be, too; there is none
+    of all this. Also returned are the fits, with harmless faults' columns in all of them.
+    `state_fits` are fits at corrected states, the likeliest first, `changes` those in single
+    recordings.
     """
-    fits, tried, doubtful, harmless = _with_harmless_faults(fits)
-    first = state_fits[0] if state_fits else None
+    fits, tried, harmful, harmless = _with_harmless_faults(fits)
+    state_fit = state_fits[0] if state_fits else None
+    constant = harmful[0] if harmful else _likely_constant_fault(tried) if changes else None
+    rivals = [fit.diagnosis() for fit in (constant, state_fit) if fit is not None]
     # A fault of all of a recording also looks like a change in it: that is named only if it
     # explains much more.
-    constant = doubtful[:1]
-    if changes and not constant:
-        better = [fit for fit in tried if fit.counts_as_fault() and fit.is_better()]
-        likely = [fit for fit in better if fit.likely_effect > MIN_HARMFUL_ERROR_RATIO]
-        constant = sorted(likely, key=FoldFits.improvement)[-1:]
-    rivals = [fit.diagnosis() for fit in constant] + ([first.diagnosis()] if first else [])
-    least = MIN_HARMFUL_ERROR_RATIO * max(map(_improvement, rivals)) if rivals else 1.0
-    if any(_improvement(one) > least for one in changes):
+    best_rival = max(map(_improvement, rivals), default=None)
+    min_improvement = 1.0 if best_rival is None else MIN_HARMFUL_ERROR_RATIO * best_rival
+    if any(_improvement(change) > min_improvement for change in changes):
         return RecordingVerdict(tuple(changes)), fits
-    named = [fit.fault for fit in doubtful[:1]]
-    # A harmless fault of another joint is a rival as well. One of the same joint is how a fault of
-    # the states looks nearby, as a zero off by a little does beside one off by a quarter turn.
-    if harmless is not None and first and harmless.fault.joints != first.fault.joints:
-        named.append(harmless.fault)
-    least = DEFAULT_PRIOR_PRECISION
-    evidence = max((fits.log_bayes_factor(fault, least) for fault in named), default=-np.inf)
-    least = max(evidence, _MIN_CLEAR_LOG_BAYES_FACTOR)
-    if first and first.error_growth > MIN_HARMFUL_ERROR_RATIO and first.log_bayes_factor > least:
-        # Half a turn of the second joint hardly differs from a base that hangs, an axis the other
-        # way from an effort of the other sign: neither is named then.
-        hangs = bool(doubtful) and doubtful[0].fault.kind == WrongGravity.kind
-        gains = (one for one in doubtful if one.fault == EffortGain(first.fault.joints))
-        ambiguous = hangs or any(one.reported_values[0] < 0.0 for one in gains)
-        return _state_fault_verdict(state_fits, evidence, ambiguous), fits
-    if doubtful:
-        return _fault_verdict(fits, tried, doubtful), fits
-    if changes and constant:
-        return RecordingVerdict(suspected_joints=_joints_where_it_shows(fits, constant[0])), fits
+    if state_fit is not None and state_fit.error_growth > MIN_HARMFUL_ERROR_RATIO:
+        rival_evidence = _rival_evidence(fits, state_fit, harmful, harmless)
+        if state_fit.log_bayes_factor > max(rival_evidence, _MIN_CLEAR_LOG_BAYES_FACTOR):
+            ambiguous = _is_ambiguous(state_fit, harmful)
+            return _state_fault_verdict(state_fits, rival_evidence, ambiguous), fits
+    if harmful:
+        return _fault_verdict(fits, tried, harmful), fits
+    if changes and constant is not None:
+        return RecordingVerdict(suspected_joints=_joints_where_it_shows(fits, constant)), fits
     return RecordingVerdict(tuple(changes)), fits
+
+
+def _likely_constant_fault(tried: Sequence[FoldFits]) -> FoldFits | None:
+    """Return the fit of the fault that explains most of those that are likely harmful, or None."""
+    likely = (
+        fit
+        for fit in tried
+        if fit.counts_as_fault()
+        and fit.is_better()
+        and fit.likely_effect > MIN_HARMFUL_ERROR_RATIO
+    )
+    return max(likely, key=FoldFits.improvement, default=None)
+
+
+def _rival_evidence(
+    fits: CrossValidation,
+    state_fit: StateFaultFit,
+    harmful: Sequence[FoldFits],
+    harmless: FoldFits | None,
+) -> float:
+    """
+    Return the log evidence of the likeliest fault with columns, a rival of a state fault.
+
+    A harmless fault of another joint is a rival as well. One of the same joint is how a fault of
+    the states looks nearby, as a zero off by a little does beside one off by a quarter turn.
+    """
+    rivals = [fit.fault for fit in harmful[:1]]
+    if harmless is not None and harmless.fault.joints != state_fit.fault.joints:
+        rivals.append(harmless.fault)
+    evidence = (fits.log_bayes_factor(fault, DEFAULT_PRIOR_PRECISION) for fault in rivals)
+    return max(evidence, default=-np.inf)
+
+
+def _is_ambiguous(state_fit: StateFaultFit, harmful: Sequence[FoldFits]) -> bool:
+    """
+    Return whether a fault of the states hardly differs from another one of `harmful` fits.
+
+    Half a turn of the second joint hardly differs from a base that hangs, an axis the other way
+    from an effort of the other sign.
+    """
+    hangs = bool(harmful) and harmful[0].fault.kind == WrongGravity.kind
+    gains = (fit for fit in harmful if fit.fault == EffortGain(state_fit.fault.joints))
+    return hangs or any(fit.reported_values[0] < 0.0 for fit in gains)
 
 
 def _state_fault_verdict(
@@ -312,6 +346,11 @@ def judge_recordings(
         ranges, key=lambda one: float(np.ptp(one[0].scale_range)), default=(None, None)
     )
 
+    base = fits.baseline
+    driven = fault_checks.negative_friction(
+        prior.model, base.fold_thetas, base.squared_residuals, fits.unit_factors
+    )
+
     def check_diagnoses() -> Iterator[Sequence[Diagnosis]]:
         """Yield the diagnoses of each check, in the order in which one fault can cause another."""
         # No cause is one that leaves much; what gravity leaves is judged where it points.
@@ -334,10 +373,6 @@ def judge_recordings(
             yield [one for one in driven if one.effect > MIN_HARMFUL_ERROR_RATIO]
             yield fault_checks.missing_gravity(_gravity_and_effort_products(grams))
 
-    base = fits.baseline
-    driven = fault_checks.negative_friction(
-        prior.model, base.fold_thetas, base.squared_residuals, fits.unit_factors
-    )
     causes = next((tuple(one) for one in check_diagnoses() if one), ())
     questions = () if suspected or causes else (*driven, *_questions_to_user(fits))
     if prior.reference.unmeasured:
