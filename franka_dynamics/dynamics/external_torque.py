@@ -7,6 +7,8 @@ The torque of a body at the last link is linear in its mass and first moment (At
 Hollerbach 1986, "Estimation of Inertial Parameters of Manipulator Loads and Links", IJRR 5(3)).
 These and a friction sign of each joint are fitted to the external torque while the arm moves, by
 recursive least squares that forgets. Rotational inertia about the centre of mass is left out.
+Sensors behind the drives do not measure what accelerates rotors, others do: where a model has
+rotors, a part of their inertia is fitted as well. Else it would count as less load.
 
 Sign and axes of wrenches are those of libfranka's O_F_ext_hat_K, which franka_ros2's state
 broadcaster publishes as external_wrench_in_base_frame. A wrench that the robot exerts on its
@@ -149,12 +151,15 @@ class LoadEstimator:
             1.0 / PRIOR_LOAD_MASS_STD_KG**2,
             *[1.0 / PRIOR_LOAD_MOMENT_STD_KG_M**2] * 3,
         ]
-        self._prior = np.diag([*load, *friction])
+        rotors = np.array([joint.rotor_inertia for joint in arm.joints])
+        self._has_rotor = rotors > 0.0
+        self._prior = np.diag([*load, *friction, *(1.0 / rotors[self._has_rotor] ** 2)])
         self.reset()
 
     def reset(self) -> None:
         """Reset the estimate to no undeclared load, for instance when a load is declared."""
-        # Information matrix and vector of mass [kg], first moment [kg m] and friction [N m].
+        # Information matrix and vector of mass [kg], first moment [kg m], friction [N m] and
+        # inertia of rotors [kg m^2].
         self._info_matrix = self._prior.copy()
         self._info_vector = np.zeros(len(self._prior))
         self._latest_regressor = self._prior[: len(self._torque_weights)]  # of the latest motion
@@ -209,10 +214,13 @@ class LoadEstimator:
         model = arm_model.model
         data = arm_model.data
         last = arm_model.model.njoints - 1
-        pin.rnea(model, data, q, dq, (fast - slow) / (end - before))
+        ddq = (fast - slow) / (end - before)
+        pin.rnea(model, data, q, dq, ddq)
         wrenches = pin.jointBodyRegressor(model, data, last)[:, :4]
         load = pin.computeJointJacobian(model, data, q, last).T @ wrenches
-        self._latest_regressor = np.hstack((load, np.diag(np.tanh(dq / self._rest_speed))))
+        friction = np.diag(np.tanh(dq / self._rest_speed))
+        rotors = np.diag(ddq)[:, self._has_rotor]
+        self._latest_regressor = np.hstack((load, friction, rotors))
         weighted = self._latest_regressor.T * self._torque_weights
         keep = math.exp(-(end - begin) / LOAD_FORGETTING_TIME_S)
         self._info_matrix = keep * self._info_matrix + (1.0 - keep) * self._prior

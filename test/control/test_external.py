@@ -17,9 +17,14 @@ from franka_dynamics.control.disturbance import DisturbanceMonitor
 from franka_dynamics.control.feedforward import State, StateLimits
 from franka_dynamics.control.settings import RECEIVER_PROFILES, Settings
 from franka_dynamics.control.state_check import MIN_GOOD_STATE_COUNT
+from franka_dynamics.control.terms import MAX_REST_SPEED_RAD_S
 from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.dynamics import external_torque
-from franka_dynamics.dynamics.external_torque import MomentumObserver
+from franka_dynamics.dynamics.external_torque import (
+    AVERAGING_BLOCK_S,
+    LoadEstimator,
+    MomentumObserver,
+)
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.simulation.arm_simulation import (
     ArmSimulation,
@@ -366,6 +371,35 @@ def test_a_load_is_seen_on_recordings_of_real_arms(fer_recording, fer_1khz_recor
         assert len(masses) > 0.7 * len(said) and masses[-1] == pytest.approx(kg, abs=0.1)
         deviation = float(SAID.match(said[-1])[2])
         assert abs(masses[-1] - kg) < 3.0 * deviation < 0.3
+
+
+@pytest.mark.parametrize('kg', [0.0, 0.6])
+def test_rotors_that_sensors_do_not_feel_are_no_load(kg):
+    # As a noisy policy moves it: small and fast. The model has rotors, which sensors behind the
+    # drives do not measure.
+    arm = fd.load('fr3').with_armature()
+    rotors = np.array([joint.rotor_inertia for joint in arm.joints])
+    bare = fd.NewtonEulerModel(fd.load('fr3'))
+    loaded = bare
+    if kg:
+        loaded = fd.NewtonEulerModel(fd.load('fr3', payload=[kg, 0.0, 0.0, 0.05]))
+    rate = 20.0  # rad/s
+    estimator = LoadEstimator(arm, MAX_REST_SPEED_RAD_S)
+    model = fd.Model(arm)
+    for time in 0.006 * np.arange(1000):
+        wave = 0.05 * np.exp(1j * rate * time) * np.ones(7)
+        q, dq = arm.home + wave.imag, rate * wave.real
+        late = time - 0.5 * AVERAGING_BLOCK_S  # as the momentum observer is
+        wave = 0.05 * np.exp(1j * rate * late) * np.ones(7)
+        then = arm.home + wave.imag, rate * wave.real, -(rate**2) * wave.imag
+        external = loaded.inverse_dynamics(*then) - bare.inverse_dynamics(*then)
+        estimator.update(time, q, dq, external - rotors * then[2], model)
+    said = estimator.load_mass_text()
+    if not kg:
+        assert said == ''
+    else:
+        mass, deviation = map(float, SAID.match(said).groups())
+        assert abs(mass - kg) < 3.0 * deviation < 0.3
 
 
 @pytest.mark.parametrize(('target', 'measures'), [('fci', True), ('mujoco', False)])
