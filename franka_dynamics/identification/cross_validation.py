@@ -100,31 +100,36 @@ class CrossValidation:
         """
         The columns that only some fits use, reduced by the columns that all fits use.
 
-        Returned are the indices of those k columns, effort last; the coefficients
-        (folds + 1, c, k) with which the other c columns fit them; the normal equations
-        (folds + 1, k, k) of what this fit leaves of them; and matrices (folds, n, k, k) whose
-        quadratic forms are the sums of squares of what is left on the left-out folds.
+        Returned are the indices of those k extra columns, effort last; the coefficients
+        (folds + 1, c, k) with which the other columns fit them; the normal equations
+        (folds + 1, k, k) of what this fit leaves of them, the Schur complement; and matrices
+        (folds, n, k, k) whose quadratic forms are the sums of squares of what is left on the
+        left-out folds.
         """
-        rows = self.normal_equations.copy()
+        normal = self.normal_equations.copy()
         free = self.fault_column_indices()
         # A column of the model, such as an offset's, loses its prior.
         known = [k for k in free if k < self.parameter_count]
-        rows[:, known, known] -= self.prior.std[known] ** -2.0 - _FAULT_PRIOR_PRECISION
-        own = sorted({*range(self.parameter_count), *free})
-        others = [k for k in range(rows.shape[-1]) if k not in own]
-        right = rows[:, own][:, :, others]
-        grams = self.fold_matrices[..., own, :]
-        fitted = np.zeros((*rows.shape[:2], len(others)))
-        fitted[:, own] = found = np.linalg.solve(rows[:, own][:, :, own], right)
-        left = rows[:, others][:, :, others] - right.swapaxes(1, 2) @ found
-        part = found[: len(grams), None]
-        cross = part.swapaxes(2, 3) @ (grams[..., own] @ part - 2.0 * grams[..., others])
-        return (
-            others,
-            fitted,
-            left,
-            self.fold_matrices[..., others, :][..., others] + cross,
+        normal[:, known, known] -= self.prior.std[known] ** -2.0 - _FAULT_PRIOR_PRECISION
+        common = sorted({*range(self.parameter_count), *free})
+        extra = [k for k in range(normal.shape[-1]) if k not in common]
+        common_to_extra = normal[:, common][:, :, extra]
+        coefficients = np.linalg.solve(normal[:, common][:, :, common], common_to_extra)
+        all_coefficients = np.zeros((*normal.shape[:2], len(extra)))
+        all_coefficients[:, common] = coefficients
+        schur_complement = normal[:, extra][:, :, extra] - (
+            common_to_extra.swapaxes(1, 2) @ coefficients
         )
+        # A fit without the fold, with coefficients K, leaves X - Y K of the fold's extra columns X,
+        # with the common ones Y. Its sum of squares for coefficients v is
+        # v' (X'X + K' (Y'Y K - 2 Y'X)) v: only the quadratic form counts, as it is not symmetric.
+        of_folds = coefficients[: len(self.fold_matrices), None]  # (folds, 1, common, extra)
+        common_grams = self.fold_matrices[..., common, :]
+        cross = of_folds.swapaxes(2, 3) @ (
+            common_grams[..., common] @ of_folds - 2.0 * common_grams[..., extra]
+        )
+        extra_grams = self.fold_matrices[..., extra, :][..., extra]
+        return extra, all_coefficients, schur_complement, extra_grams + cross
 
     @cached_property
     def baseline(self) -> 'FoldFits':
