@@ -77,9 +77,15 @@ class _Parts:
     """
     A recording's parts as Gram matrices of the model's columns, those of changes, and the torque.
 
-    The columns of changes are those of each joint's gain and offset, and of what all joints share.
-    A gain of all efforts and a load that are constant are among the model's, as in each
-    cross-validation: they would look like changes otherwise. `p` is the number of the model's.
+    The columns are, in this order:
+
+        parameters | constant gain and load | changes | torque
+
+    Changes are each joint's gain and offset, and a gain, a load and a force of all joints. A gain
+    of all efforts and a load stand twice: constant ones belong to the model, as in each
+    cross-validation, because they would look like changes otherwise. `model_count` is the number
+    of columns before the changes, `change_count` that of changes. `columns` has the columns of
+    changes by the joints that they are of, none for all joints.
     """
 
     def __init__(self, grams: GramStack, prior: Prior) -> None:
@@ -89,40 +95,57 @@ class _Parts:
         faults: dict[tuple[int, ...], list[Fault]] = {(): [*constant, ConstantForce()]}
         faults |= {(k,): [EffortGain((k,)), EffortOffset((k,))] for k in joints}
         names = {
-            of: [name for one in own for name in one.column_names] for of, own in faults.items()
+            of: [name for fault in changing for name in fault.column_names]
+            for of, changing in faults.items()
         }
-        every = [name for own in names.values() for name in own]
-        given = [*range(sum(len(one.column_names) for one in constant))]
-        parameters = [*range(len(prior.std))]
-        self.p = len(parameters) + len(given)
+        change_names = [name for of_joints in names.values() for name in of_joints]
+        constant_count = sum(len(fault.column_names) for fault in constant)
+        parameter_count = len(prior.std)
+        self.model_count = parameter_count + constant_count
+        self.change_count = len(change_names)
         self.columns = {
-            of: [self.p + every.index(one) for one in own] for of, own in names.items()
+            of: [self.model_count + change_names.index(name) for name in of_joints]
+            for of, of_joints in names.items()
         }
-        self.offsets = [self.columns[(k,)][-1] - self.p for k in joints]
+        self.offsets = [self.columns[(k,)][-1] - self.model_count for k in joints]
         self.grams = grams
         self.prior = prior
-        self.change_columns = changes = grams.column_indices(every)
-        columns = [*parameters, *(changes[k] for k in given), *changes, TORQUE_COLUMN]
+        self.change_columns = grams.column_indices(change_names)
+        columns = [
+            *range(parameter_count),
+            *self.change_columns[:constant_count],  # a gain and a load of all joints come first
+            *self.change_columns,
+            TORQUE_COLUMN,
+        ]
         self.matrices = grams.matrices[..., columns, :][..., columns]
         self.counts = grams.sample_counts
         self.units = np.array(TorqueErrorUnit.for_arm(prior.reference).factors) ** 2
         theta = identified_theta(grams, prior)
         self.weights = residual_weights(least_squares.joint_noise(grams, theta))
+        spread = self._change_spread([name.startswith(EffortGain.kind) for name in change_names])
         known, pull = prior.information(DEFAULT_PRIOR_PRECISION)
+        of_faults = np.append(spread[:constant_count], spread) ** -2.0
+        self.information = np.diag([*np.zeros(parameter_count), *of_faults])
+        self.information[:parameter_count, :parameter_count] = known
+        self.pull = np.append(pull, np.zeros(len(of_faults)))
+
+    def _change_spread(self, is_gain: list[bool]) -> Array:
+        """
+        Return the prior standard deviations of the changes' sizes, (k,).
+
+        That of a gain is _GAIN_STD; another change may have a share of the largest torques.
+        """
+        grams = self.grams
         largest = np.maximum(grams.max_torque, least_squares.min_noise(grams))
-        squares = np.einsum('j,jaa->a', self.units, grams.total_matrices)[changes]
+        squares = np.einsum('j,jaa->a', self.units, grams.total_matrices)[self.change_columns]
         usual = np.sqrt(np.maximum(squares, 1e-12) / grams.sample_count)
-        spread = _TORQUE_STD_TO_MAX * np.sqrt(self.units @ largest**2) / usual
-        is_gain = [name.startswith(EffortGain.kind) for name in every]
+        spread = np.asarray(_TORQUE_STD_TO_MAX * np.sqrt(self.units @ largest**2) / usual)
         spread[is_gain] = _GAIN_STD
-        self.change_count = len(changes)
-        self.information = np.diag([*np.zeros(len(known)), *spread[given] ** -2.0, *spread**-2.0])
-        self.information[np.ix_(parameters, parameters)] = known
-        self.pull = np.append(pull, np.zeros(len(given) + len(changes)))
+        return spread
 
     def with_shares(self, shares: Array) -> Array:
         """Return matrices (parts, n, c, c), each part's changes times `shares` (parts, k)."""
-        ones = np.ones((len(shares), self.p + 1))
+        ones = np.ones((len(shares), self.model_count + 1))
         scales = np.column_stack([ones[:, 1:], shares, ones[:, 0]])
         return self.matrices * scales[:, None, :, None] * scales[:, None, None, :]
 
@@ -158,7 +181,7 @@ class _Parts:
 
     def changes(self) -> Iterator[_Change]:
         """Yield each possible change of all joints and of each, at once or all along."""
-        own = [*range(self.p)]
+        own = [*range(self.model_count)]
         before = self.left_out_squares(self.matrices)(own)
         parts = np.arange(_PART_COUNT)
         for begin in (
@@ -174,14 +197,15 @@ class _Parts:
 
     def sizes(self, change: _Change) -> tuple[Array, Array]:
         """Return minus the sizes (k,) of a change: the likeliest, and one at the near end."""
-        columns = [*range(self.p), *change.columns]
+        columns = [*range(self.model_count), *change.columns]
         shares = np.repeat(change.profile[:, None], self.change_count, axis=1)
         gram = np.einsum('j,sjab->ab', self.weights, self.with_shares(shares))
         likely = self.fit(gram, columns)[:-1]
-        own = np.ix_(columns, columns)
-        covariance = np.linalg.inv(gram[own] + self.information[own])[self.p :, self.p :]
-        found = likely[change.columns]
-        return likely[self.p :], sure_share(found, covariance) * likely[self.p :]
+        fitted = np.ix_(columns, columns)
+        of_changes = slice(self.model_count, None)
+        covariance = np.linalg.inv(gram[fitted] + self.information[fitted])
+        share = sure_share(likely[change.columns], covariance[of_changes, of_changes])
+        return likely[of_changes], share * likely[of_changes]
 
     def effects_of_undoing(self, change: _Change, size: Array) -> Array:
         """Return the effects (2,) of a change, undone as if its begin or its end were right."""

@@ -120,8 +120,8 @@ class CrossValidation:
         schur_complement = normal[:, extra][:, :, extra] - (
             common_to_extra.swapaxes(1, 2) @ coefficients
         )
-        # A fit without the fold, with coefficients K, leaves X - Y K of the fold's extra columns X,
-        # with the common ones Y. Its sum of squares for coefficients v is
+        # A fit without the fold, with coefficients K, leaves X - Y K of the fold's extra columns X
+        # and common ones Y. Its sum of squares for coefficients v is
         # v' (X'X + K' (Y'Y K - 2 Y'X)) v: only the quadratic form counts, as it is not symmetric.
         of_folds = coefficients[: len(self.fold_matrices), None]  # (folds, 1, common, extra)
         common_grams = self.fold_matrices[..., common, :]
