@@ -333,7 +333,7 @@ def state_cases(arm: ArmDescription, down: Array) -> Iterator[Case]:
             yield Case(f'zero {angle:g} of {joint + 1}', kind, named, change, down)
         if joint in (3, arm.n - 2):
             change = turned(joint, 0.5 * np.pi)
-            yield Case(f'zero pi/2 of {joint + 1}', 'quarter_turn', (joint,), change, down)
+            yield Case(f'zero 1.57 of {joint + 1}', 'quarter_turn', (joint,), change, down)
         change = reversed_axis(joint)
         yield Case(f'axis of {joint + 1} the other way', 'axis', (joint,), change, down)
     for pair in ((0, 2), (1, 3), (2, arm.n - 1)):
