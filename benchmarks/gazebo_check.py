@@ -334,8 +334,7 @@ class Session:
         world.pause(True)
         self.spin(PAUSED_S)
         world.pause(False)
-        # On a busy machine physics goes on some steps before the first new torque, and the arm must
-        # recover from these.
+        # On a busy machine physics goes on for some steps before the first new torque.
         states = self.simulate(0.8 * self._seconds + RECOVERY_S)
         yield Figure(
             f'pause in mid-motion: away {RECOVERY_S:g} s after its end',
