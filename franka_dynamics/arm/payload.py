@@ -133,7 +133,7 @@ def require_plausible_payload(mass: float, center: Array, inertia: Array) -> Non
     elif abs(largest) > (most := mass * MAX_PAYLOAD_DISTANCE_M**2):
         problem = (
             f'inertia {largest:.4g} kg m^2; {mass:g} kg within {MAX_PAYLOAD_DISTANCE_M:g} m of '
-            f'their centre have at most {most:g}.'
+            f'their centre have at most {most:g}. Is this in kg mm^2 (times 1e-6) or g m^2 (1e-3)?'
         )
     if problem:
         raise InertiaError(f'The load on the flange has the {problem}')

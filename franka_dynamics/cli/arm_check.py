@@ -97,6 +97,10 @@ class CheckedArm:
         """Return doubts about what a real body may have."""
         return [one for one in self.doubts if not one.impossible]
 
+    def _load_questions(self) -> list[str]:
+        """Return the questions about hand and payload that loading the arm asks."""
+        return [one for one in self.arm.torque_notes if one not in self.arm.notes]
+
     def _print_verdict(self) -> None:
         """Print one line with the verdict, and what is wrong."""
         title = self.choice.title(self.arm)
@@ -106,7 +110,7 @@ class CheckedArm:
     def print_briefly(self) -> None:
         """Print the verdict, what is wrong and what is doubtful, as of one of several files."""
         self._print_verdict()
-        echo_each(self._possible_doubts(), 'note')
+        echo_each([*self._possible_doubts(), *self._load_questions()], 'note')
 
     def print_in_detail(self, *, show_all: bool) -> None:
         """Print the verdict and all notes; with `show_all` also the tables of every quantity."""
@@ -122,7 +126,8 @@ class CheckedArm:
                 echo(plausible, 'note')
         notes = [one for one in self.arm.notes if one not in shown]
         conditioning = report.conditioning_notes(self.arm)
-        echo_each((*notes, *self.arm.repairs, *conditioning), 'note')
+        questions = [one for one in self._load_questions() if one not in shown]
+        echo_each((*questions, *notes, *self.arm.repairs, *conditioning), 'note')
         if show_all:
             print_rich(*report.crosscheck_tables(self.checked))
 

@@ -200,3 +200,9 @@ def test_written_text_names_the_hand_and_not_its_path(hand_file):
     for said in (controller_arm_text(arm), code):
         words = ' '.join(said.split())
         assert 'hand my_gripper' in words and path.rpartition('/')[0] not in words
+
+
+def test_a_check_of_an_arm_asks_about_its_hand(hand_file, capsys):
+    mass, center, tensor = box_numbers((0.06, 0.06, 0.15), (0.0, 0.0, -0.075))
+    assert main(['arm', 'check', 'fr3', '--hand', str(hand_file(mass, center, tensor))]) == 0
+    assert '75 mm' in capsys.readouterr().out
