@@ -334,7 +334,7 @@ class Session:
         world.pause(True)
         self.spin(PAUSED_S)
         world.pause(False)
-        # On a busy machine physics goes on for some steps before the first new torque.
+        # The arm gets as long to recover as after a reset; how far it goes meanwhile has no bound.
         states = self.simulate(0.8 * self._seconds + RECOVERY_S)
         yield Figure(
             f'pause in mid-motion: away {RECOVERY_S:g} s after its end',
