@@ -288,12 +288,13 @@ def table_of_friction() -> str:
             f'{terms.FRICTION_MARGIN_STD_COUNT:g} standard deviations',
         ),
         (
-            'none below, and all from a reference velocity of',
-            f'{terms.MIN_FRICTION_SPEED_RAD_S:g} and {rest:g} rad/s',
+            'a part of it at reference velocities',
+            f'from {terms.MIN_FRICTION_SPEED_RAD_S:g} to {rest:g} rad/s, and none below',
         ),
         (
-            'less from, and the offset alone from a joint this much faster than its reference',
-            f'{rest:g} and {terms.MAX_FRICTION_LEAD_RAD_S:g} rad/s',
+            'a part of it at a joint that is faster than its reference',
+            f'by {rest:g} to {terms.MAX_FRICTION_LEAD_RAD_S:g} rad/s, and beyond that the offset '
+            'alone',
         ),
         ('z counts as unknown after a gap of', f'{1e3 * MAX_STATE_GAP_S:g} ms'),
     )

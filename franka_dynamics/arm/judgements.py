@@ -446,8 +446,8 @@ JUDGEMENTS = (
     Rule(
         Severity.UNIT,
         'masses',
-        'moving links weigh more than a cylinder of steel as long as the arm and half as thick; '
-        f'with up to {_MAX_COMPACT_JOINT_COUNT} joints as thick as long',
+        'the moving links weigh more than a cylinder of steel as long as the arm and half as '
+        f'thick, or, with up to {_MAX_COMPACT_JOINT_COUNT} joints, as thick as it is long',
         'its moving links weigh {mass:.3g} kg, and a cylinder of solid steel, {length:.2g} m long '
         'and {thickness:.2g} m thick, {most:.3g} kg; are its masses grams?',
         ArmDescription,
@@ -504,9 +504,9 @@ JUDGEMENTS = (
     Rule(
         Severity.LIMIT,
         'effort limit',
-        f'a revolute joint has more than {_MIN_QUESTIONED_EFFORT_NM:g} N m and than '
-        f'{_MAX_EFFORT_TO_WEIGHT_TORQUE:g} times the weight torque of the stretched arm; '
-        f'another, or one of an arm of unknown weight, more than {MAX_EFFORT_NM:g} N or N m',
+        f'it is more than {_MIN_QUESTIONED_EFFORT_NM:g} N m, and more than '
+        f'{_MAX_EFFORT_TO_WEIGHT_TORQUE:g} times the weight torque of the stretched arm (if no '
+        f'weight is known, or the joint slides: more than {MAX_EFFORT_NM:g} N m or N)',
         '{efforts} {unit}, and {why}; is this in N mm, or are the masses too small?',
         ArmDescription,
         _large_effort_limits,

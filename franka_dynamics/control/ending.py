@@ -155,7 +155,7 @@ class Remedy(str, Enum):
 class Cause(Enum):
     """The table of what ends torques or keeps them waiting: words, reaction and remedy."""
 
-    TORQUE_AWAITED = 'nothing: torques have not begun yet', Reaction.REST, Remedy.WAIT
+    TORQUE_AWAITED = 'torques that have not begun yet', Reaction.REST, Remedy.WAIT
     STOP_REQUESTED = 'a stop', Reaction.RELEASE, Remedy.START
     STATES_LOST = (
         'joint states that cease or cannot be used',
