@@ -363,15 +363,24 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
     def clear_fault(self) -> None:
         """
-        Clear the fault, to command once all checks pass; raise StartRefusedError as `start` does.
+        Clear the fault; the node commands again once all checks pass.
 
-        Which nodes receive them is checked first, unless it is known.
+        Unless the receivers of the torques are known to be right, they are looked for anew.
+
+        Raises
+        ------
+        StartRefusedError
+            If the torque still goes to zero, or `Feedforward.start` refuses.
+
         """
         controller = self.controller
         receivers = self.receivers
         assert controller is not None  # as it is configured
         with self.cycle.lock:
             if receivers.permission is not TorquePermission.GRANTED:
+                if controller.state is not State.SILENT:
+                    # The check would hear this node's own torques as those of another sender.
+                    raise StartRefusedError('The torque still goes to zero; try again.')
                 names = controller.joint_names
                 receivers.on_activation(controller.settings.target, names)
                 self.state_sources.on_activation(self._state_topic)

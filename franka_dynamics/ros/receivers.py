@@ -47,7 +47,7 @@ from .topics import (  # noqa: F401
     TRAJECTORY_TOPIC,
     UNKNOWN_NODE_NAME,
 )
-from .torque_delivery import delivery_problem, other_senders_text
+from .torque_delivery import delivery_problem, matching_subscriptions, other_senders_text
 
 TRIGGER_TYPE = 'std_srvs/srv/Trigger'
 ServiceTypes = Mapping[str, Sequence[str]]  # a node's services with their types
@@ -275,9 +275,12 @@ class ReceiverFinder:
             if is_unrecognised and time.monotonic() < since + WATCHING_TIME_S:
                 why = f'{name} is watched for {WATCHING_TIME_S:g} s: whether it is a controller'
                 found[name] = found[name]._replace(uncertainty=why)
-        if matched > len(endpoints):
+        # Only what can get torques is counted: a logger of other messages on the topic must not
+        # make up for a receiver that nobody sees.
+        matching_count = len(matching_subscriptions(node, topic))
+        if matched > matching_count:
             others = matched - own_count
-            seen = len(endpoints) - own_count
+            seen = matching_count - own_count
             why = f'{others} receive {topic}, of which {seen} are listed; {_GRAPH_ADVICE}'
             found['somebody'] = Receiver(ReceiverKind.UNSEEN, uncertainty=why)
         return found

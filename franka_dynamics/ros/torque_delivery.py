@@ -43,24 +43,48 @@ def other_senders_text(topic: str, senders: Sequence[str]) -> str:
 
 def _mismatch(node: Any, topic: str) -> str:
     """Return which subscription to a topic gets none of a node's torques, and why; else ''."""
-    own = node.get_fully_qualified_name()
-    listed = node.get_publishers_info_by_topic(topic)
-    # As the middleware knows it, with its defaults.
-    publisher = next((endpoint for endpoint in listed if node_name_of(endpoint) == own), None)
-    for endpoint in node.get_subscriptions_info_by_topic(topic):
-        name = node_name_of(endpoint)
-        kind = endpoint.topic_type
-        if name == own:
+    own_name = node.get_fully_qualified_name()
+    publisher = _own_publisher(node, topic)
+    for subscription in node.get_subscriptions_info_by_topic(topic):
+        name = node_name_of(subscription)
+        message_type = subscription.topic_type
+        if name == own_name:
             continue
-        if kind != TORQUE_TYPE:
-            return f'{name} takes {kind} on {topic}, and torques are a {TORQUE_TYPE}'
-        if publisher is None:  # the node is not listed yet, nor are its settings known
-            continue
-        _, why = qos_check_compatible(publisher.qos_profile, endpoint.qos_profile)
-        if 'ERROR: ' in why:
-            why = why.replace('ERROR: ', '').rstrip(';')
+        if message_type != TORQUE_TYPE:
+            return f'{name} takes {message_type} on {topic}, and torques are a {TORQUE_TYPE}'
+        if why := _qos_mismatch(publisher, subscription):
             return f'{name} gets no torque on {topic}: {why}'
     return ''
+
+
+def matching_subscriptions(node: Any, topic: str) -> list[Any]:
+    """
+    Return the listed subscriptions to which the middleware delivers a node's torques.
+
+    Those to another type of message are left out, and those of an incompatible QoS.
+    """
+    publisher = _own_publisher(node, topic)
+    return [
+        subscription
+        for subscription in node.get_subscriptions_info_by_topic(topic)
+        if subscription.topic_type == TORQUE_TYPE and not _qos_mismatch(publisher, subscription)
+    ]
+
+
+def _own_publisher(node: Any, topic: str) -> Any:
+    """Return a node's publisher on a topic as the graph lists it, or None while it does not."""
+    # The listed QoS has the middleware's defaults in place of what the node left open.
+    own_name = node.get_fully_qualified_name()
+    listed = node.get_publishers_info_by_topic(topic)
+    return next((endpoint for endpoint in listed if node_name_of(endpoint) == own_name), None)
+
+
+def _qos_mismatch(publisher: Any, subscription: Any) -> str:
+    """Return why a subscription gets nothing by its QoS; '' if it does, or that is not known."""
+    if publisher is None:
+        return ''
+    _, why = qos_check_compatible(publisher.qos_profile, subscription.qos_profile)
+    return why.replace('ERROR: ', '').rstrip(';') if 'ERROR: ' in why else ''
 
 
 def _is_moved_by_trajectories(node: Any) -> bool:

@@ -232,6 +232,21 @@ def test_the_second_source_of_an_impossible_state_is_named(commanding, monkeypat
     assert 'a second node' not in node.diagnostics.status_log.status().why
 
 
+def test_no_fault_is_cleared_while_the_torque_goes_to_zero(commanding):
+    # The check of receivers begins anew then, and would take the node's torques for another's.
+    node = commanding()
+    node.receivers.permission = TorquePermission.REFUSED
+    node.receivers.reason = 'there is another'
+    node.check_receivers(node.controller)
+    assert node.controller.state is State.STOPPING
+    with pytest.raises(StartRefusedError):
+        node.clear_fault()
+    while node.controller.state is not State.SILENT:
+        node.cycle.controller.tick(time.monotonic())
+    node.clear_fault()
+    assert node.receivers.permission is TorquePermission.CHECKING
+
+
 def test_settings_of_another_model_stop_the_arm(commanding, monkeypatch):
     node = commanding()
     # No two recursions agree to less than rounding.

@@ -62,6 +62,7 @@ class Shown:
     listed_as: str = ''  # the name by which its subscription is listed, if not by its own
     has_name: bool = True  # in the list of nodes
     count: int = 1  # how many nodes have the name
+    message_type: str = receivers.TORQUE_TYPE  # of its subscription; of another none is matched
 
 
 class Graph:
@@ -78,7 +79,12 @@ class Graph:
 
     # The publisher.
     def get_subscription_count(self):
-        return sum(one.subscribes for one in self.nodes.values()) + len(self.subscriptions)
+        matched = [
+            shown
+            for shown in self.nodes.values()
+            if shown.subscribes and shown.message_type == receivers.TORQUE_TYPE
+        ]
+        return len(matched) + len(self.subscriptions)
 
     # The node.
     def get_fully_qualified_name(self):
@@ -113,7 +119,9 @@ class Graph:
             }
         own = [OWN] if self.subscriptions and not no_mangle else []
         return [
-            self._endpoint(name, 0 if name == OWN else found[name].process)
+            self._endpoint(name, 0)
+            if name == OWN
+            else self._endpoint(name, found[name].process, found[name].message_type)
             for name in (*own, *found)
         ]
 
@@ -121,13 +129,13 @@ class Graph:
         names = [OWN] if topic == TOPIC else [f'/driver{i}' for i in range(self.state_publishers)]
         return [self._endpoint(name, 0) for name in names]
 
-    def _endpoint(self, name, process):
+    def _endpoint(self, name, process, message_type=receivers.TORQUE_TYPE):
         space, _, own = name.rpartition('/')
         return SimpleNamespace(
             node_name=own,
             # rmw_fastrtps gives such a name for the namespace, too, which is no valid one.
             node_namespace=name if name == NO_NODE_NAME else space or '/',
-            topic_type=receivers.TORQUE_TYPE,
+            topic_type=message_type,
             endpoint_gid=[process] * 12 + [0, 0, 0, 4],
             qos_profile=None,
         )
@@ -252,6 +260,12 @@ def beside_one_that_is_not_listed(graph):
     graph.nodes['/one'] = whole('/one', is_listed=False)
 
 
+def beside_a_subscription_to_other_messages(graph):
+    """Add one that is not listed, and a listed one that is never matched: as many of both."""
+    beside_one_that_is_not_listed(graph)
+    graph.nodes['/log'] = whole('/log', message_type='std_msgs/msg/String')
+
+
 def twice(graph):
     graph.nodes['/one'] = whole('/one', count=2)
 
@@ -301,6 +315,7 @@ UNKNOWN = [
     (with_a_part_of_its_services, 'does not show all'),
     (matched_and_not_listed, 'are listed'),
     (beside_one_that_is_not_listed, 'are listed'),
+    (beside_a_subscription_to_other_messages, 'are listed'),
     (twice, 'two nodes called /one'),
     (called_as_the_sender, 'two nodes called /feedforward'),
     (of_a_silent_manager, '/controller_manager/list_controllers has not answered'),

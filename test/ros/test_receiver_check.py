@@ -28,7 +28,7 @@ from franka_dynamics.ros.receivers import (
     TorquePermission,
 )
 from franka_dynamics.ros.state_sources import SecondPublisherDetector
-from franka_dynamics.ros.topics import DESCRIPTION_QOS
+from franka_dynamics.ros.topics import DESCRIPTION_QOS, STATE_QOS
 
 from .conftest import COMMAND, FER, FER_GRAVITY, INCLINED, PATIENT
 
@@ -233,6 +233,7 @@ def test_a_node_not_yet_in_the_graph_looks_for_receivers(probe, monkeypatch):
 def judged(probe, name, target='mujoco'):
     """Return a check that waits for the name of receivers, which it then finds out."""
     of = {'node_namespace': '/', 'topic_type': TYPE, 'endpoint_gid': [7] * 16}
+    of['qos_profile'] = STATE_QOS
     there = [SimpleNamespace(node_name='_NODE_NAME_UNKNOWN_', **of)]
     publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
     looking = ReceiverCheck(probe, publisher)
