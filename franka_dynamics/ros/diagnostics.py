@@ -11,6 +11,7 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticStatus
 import numpy as np
 
+from .messages import FIRST_WALL_TIME_S
 from .receivers import ReceiverCheck
 from .status import (
     DiagnosticSubject,
@@ -40,9 +41,6 @@ MIN_REASON_DURATION_S = 1.0  # of a reason for silence, until it is logged
 _REPEATED_LOG_PERIOD_S = 10.0  # of the same reason for silence
 _MIN_LOG_PERIOD_S = 1.0  # of any other sentence, whatever its figures
 _MISSING_STATE_TIMEOUT_S = 1.0  # after which missing joint states are a reason for silence
-# Simulated time, and time since a computer was started, are below it, the time of day above: the
-# first second of 2000 [s].
-_FIRST_WALL_TIME_S = 946684800.0
 MIN_CLOCK_RATE_HZ = 20.0  # below it the steps of a clock make joint states too old or too new
 
 # How a node's user makes it command again, where the core's own words do not say it.
@@ -125,7 +123,7 @@ class StatusLog:
         publishers = publisher_names(self._node, '/clock')
         cycle = self._node.cycle
         clocks = ', '.join(publishers)
-        is_simulated = cycle.last_stamp < _FIRST_WALL_TIME_S  # the stamps of joint states
+        is_simulated = cycle.last_stamp < FIRST_WALL_TIME_S  # the stamps of joint states
         if self._node.get_parameter('use_sim_time').value:
             if not clocks:
                 return 'use_sim_time is true, and nobody publishes /clock: start it, or set false'
@@ -134,7 +132,7 @@ class StatusLog:
             rate = cycle.clock_rate_hz
             if rate < MIN_CLOCK_RATE_HZ:
                 return f'/clock has {rate:.2g} Hz ({clocks}): it needs {MIN_CLOCK_RATE_HZ:g} Hz'
-            if not is_simulated and cycle.arrival_clock_time < _FIRST_WALL_TIME_S:
+            if not is_simulated and cycle.arrival_clock_time < FIRST_WALL_TIME_S:
                 return f'/clock is from {clocks}: set use_sim_time where states are made too'
             return f'/clock is from {clocks}: take joint states of the same simulation'
         if clocks and is_simulated:

@@ -31,6 +31,9 @@ __getattr__ = former_names.of_module(__name__, '0.3', STATE_QOS='.topics.STATE_Q
 # A header's stamp follows the encapsulation header of serialized bytes.
 STAMP_STRUCT = struct.Struct('<iI')
 STAMP_OFFSET = 4
+# The first second of the year 2000 [s]. The time of day is above it; simulated time is below, and
+# so is the time since a computer was started.
+FIRST_WALL_TIME_S = 946684800.0
 _MAX_STAMP_NANOSECONDS = 10**9 - 1
 # The first bytes of a message from a little-endian computer.
 _LITTLE_ENDIAN_HEADER = b'\x00\x01'

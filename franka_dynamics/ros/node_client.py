@@ -126,6 +126,8 @@ class NodeClient(TopicListener):
                 value = [_int_to_float(one) for one in listed]
             elif found[0].type == ParameterType.PARAMETER_DOUBLE:
                 value = _int_to_float(value)
+            elif found[0].type == ParameterType.PARAMETER_STRING and not isinstance(value, str):
+                value = yaml_text  # such as the frame 7, which YAML takes for a number
         except (yaml.YAMLError, OverflowError) as error:
             reason = ' '.join(str(error).split())
             raise SettingsError(f'{yaml_text[:80]!r} is no value: {reason[:120]}.') from error
@@ -138,10 +140,15 @@ class NodeClient(TopicListener):
         unset = ParameterType.PARAMETER_NOT_SET
         # rclpy returns no values at all if one of the parameters does not exist.
         if len(answer.values) != len(names) or any(v.type == unset for v in answer.values):
-            listed = ', '.join(names)
-            raise SettingsError(f'{self.name}: {no_such_parameter_sentence([listed])}')
+            unknown = [name for name in names if not self._has_parameter(name)]
+            raise SettingsError(f'{self.name}: {no_such_parameter_sentence(unknown)}')
         found = map(parameter_value_to_python, answer.values)
         return [getattr(value, 'tolist', lambda value=value: value)() for value in found]
+
+    def _has_parameter(self, name: str) -> bool:
+        """Return whether the node has a parameter, and a value of it."""
+        values = self.call_service(GetParameters, 'get_parameters', names=[name]).values
+        return bool(values) and values[0].type != ParameterType.PARAMETER_NOT_SET
 
     def set_parameters(self, values: Mapping[str, Any]) -> None:
         """Set parameters, all or none; raise SettingsError if the node refuses one of them."""

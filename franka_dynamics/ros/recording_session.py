@@ -118,7 +118,9 @@ class Recorder(TopicListener):
                 yield str(error)
             else:
                 progress.has_arm_state = True
-                self._first_stamp = self._first_stamp or reading.stamp
+                # Stamps fall where a simulation begins anew, or after one of a former clock.
+                if self._first_stamp is None or reading.stamp < self._first_stamp:
+                    self._first_stamp = reading.stamp
                 progress.stamp_span = max(progress.stamp_span, reading.stamp - self._first_stamp)
                 if not np.isfinite([reading.position, reading.velocity]).all():
                     yield 'positions or velocities are not finite'

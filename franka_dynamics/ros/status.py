@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
+import math
 import time
 from typing import Any, NamedTuple, Self
 
@@ -200,7 +201,7 @@ class NodeSnapshot:
         status = self.statuses.get(DiagnosticSubject.ARM)
         before = StatusKey.TORQUE_LIMIT.partition('{}')[0]
         return {
-            key.removeprefix(before).rpartition(' [')[0]: float(value)
+            key.removeprefix(before).rpartition(' [')[0]: _number_or_nan(value)
             for key, value in (status.values if status else {}).items()
             if key.startswith(before)
         }
@@ -221,9 +222,9 @@ class NodeSnapshot:
         self.updated_at = now
 
     def value_of(self, subject: str, key: str) -> float:
-        """Return the value of a key in the status about a subject as a number; NaN if missing."""
+        """Return a key's value in the status about a subject; NaN if missing or no number."""
         status = self.statuses.get(subject)
-        return float('nan') if status is None else float(status.values.get(key, 'nan'))
+        return math.nan if status is None else _number_or_nan(status.values.get(key))
 
     def percentiles_of(self, subject: str, key_format: str) -> list[float]:
         """Return durations [us] at DURATION_PERCENTILES in the status about a subject, or NaN."""
@@ -257,6 +258,13 @@ class NodeSnapshot:
                 for term, message in self.torques.items()
             },
         }
+
+
+def _number_or_nan(value: Any) -> float:
+    """Return a diagnostic value as a number; NaN if it is none, as another program may send."""
+    with suppress(TypeError, ValueError):
+        return float(value)
+    return math.nan
 
 
 def _parse_value(text: str) -> bool | int | float | str:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks of the running system: joint states, their stamps, commands, and what nodes say."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 import time
 from typing import Any
@@ -20,14 +20,14 @@ from .machine_checks import (
     SIMULATOR_SUBJECT,
     TO_DO,
 )
-from .messages import is_effort_measured, stamp_to_seconds
+from .messages import FIRST_WALL_TIME_S, is_effort_measured, stamp_to_seconds
 from .receivers import DECLARATION_SERVICES
 from .status import NodeStatus
 from .topic_listener import TopicListener
 from .topics import publisher_names
 from ..control.feedforward import State, StateLimits
 
-_CLEAR_FAULT_SERVICE = '/clear_fault'  # a service that only feedforward nodes offer
+_CLEAR_FAULT_SERVICE = '/clear_fault'  # of feedforward nodes; other nodes may have one, too
 JOINT_STATE_TYPE = 'sensor_msgs/msg/JointState'
 # Below it the feedforward node commands nothing by default.
 _MIN_STATE_RATE_HZ = StateLimits.min_input_rate
@@ -91,7 +91,7 @@ def system_checks(
 
         def is_heard() -> bool:
             """Return whether each node of this package, and a joint state if any, has come."""
-            nodes = [*_nodes_with_service(node, _CLEAR_FAULT_SERVICE), *_simulated_arms(node)]
+            nodes = [*_feedforward_nodes(listener), *_simulated_arms(node)]
             statuses = [listener.latest_status(name) for name in nodes]  # subscribes
             return all(statuses) and bool(states.stamps or not node.count_publishers(topic))
 
@@ -106,10 +106,10 @@ def system_checks(
         if simulators:
             text = f'{", ".join(simulators)}: what only a real arm requires is printed as a note'
             yield CheckResult(SIMULATOR_SUBJECT, GOOD, text)
-        is_simulated = bool(simulators or publisher_names(node, '/clock'))
+        is_simulated = is_time_simulated(node, states, simulators)
         yield from joint_state_checks(node, topic, states, is_simulated=is_simulated)
         yield from stamp_checks(states, is_simulated=is_simulated)
-        nodes = _nodes_with_service(node, _CLEAR_FAULT_SERVICE)
+        nodes = _feedforward_nodes(listener)
         own = filter(None, map(listener.command_topic_of, nodes))
         typed = sorted(set(own)) if command_topic is None else [command_topic]
         _, commands = listener.find_full_names(0.0, topics=typed or [COMMAND_TOPIC])
@@ -129,10 +129,29 @@ def _nodes_with_service(node: Any, ending: str) -> list[str]:
     return sorted(name.removesuffix(ending) for name in offered if name.endswith(ending))
 
 
+def _feedforward_nodes(listener: TopicListener) -> list[str]:
+    """Return the sorted full names of the nodes that clear faults and publish torques."""
+    names = _nodes_with_service(listener.node, _CLEAR_FAULT_SERVICE)
+    return [name for name in names if listener.command_topic_of(name)]
+
+
 def _simulated_arms(node: Any) -> list[str]:
     """Return the sorted full names of the simulated arms, which declare themselves."""
     endings = (service.removeprefix('~') for service in DECLARATION_SERVICES.values())
     return sorted(name for ending in endings for name in _nodes_with_service(node, ending))
+
+
+def is_time_simulated(node: Any, states: StatesSeen, simulators: Sequence[str]) -> bool:
+    """
+    Return whether the arm's time is simulated, so that its stamps need not be those of the clock.
+
+    That is so for a simulated arm of this package, and where somebody publishes /clock and no
+    stamp is a time of day. A clock beside stamps of the day is that of somebody else's simulation.
+    """
+    if simulators:
+        return True
+    has_clock = bool(publisher_names(node, '/clock'))
+    return has_clock and all(stamp < FIRST_WALL_TIME_S for stamp in states.stamps)
 
 
 def joint_state_checks(

@@ -209,7 +209,7 @@ class MotionTolerances(NamedTuple):
                     f'of this arm: it has {errors.list_text(names)}.'
                 )
             given = message.position, message.velocity, message.acceleration
-            if math.isnan(sum(given)):
+            if any(map(math.isnan, given)):
                 raise errors.ReferenceRefusedError(
                     f'The tolerances of {message.name} in position, velocity and acceleration are '
                     f'{given}; give numbers, 0 for the default, -1 for none.'

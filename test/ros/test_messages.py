@@ -208,6 +208,14 @@ def test_a_trajectory_is_taken_point_by_point(joints, count, fields):
             np.testing.assert_array_equal(value, rows)
 
 
+def test_infinite_tolerances_of_both_signs_are_numbers():
+    # Like a JointTolerance, whose package control_msgs need not be installed.
+    given = Mock(position=math.inf, velocity=-math.inf, acceleration=0.0)
+    given.name = 'a'
+    found = trajectory_messages.MotionTolerances.from_messages([given], ['a'])
+    assert found.position[0] == found.velocity[0] == math.inf
+
+
 def test_a_stamp_of_zero_means_on_arrival():
     point = JointTrajectoryPoint(positions=[0.0])
     assert parse_request(JointTrajectory(joint_names=['a'], points=[point])).start_time is None

@@ -3,6 +3,7 @@
 """What a listener finds in a system: `node state`, the live view, and each line of `doctor`."""
 
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from rclpy.node import Node
+from rclpy.serialization import serialize_message
 from rosbags.rosbag2 import Reader
 from sensor_msgs.msg import JointState
 
@@ -26,7 +28,8 @@ from franka_dynamics.ros import machine_checks as machine
 from franka_dynamics.ros import status
 from franka_dynamics.ros import system_checks as system
 from franka_dynamics.ros.machine_checks import GOOD, NOTE, TO_DO
-from franka_dynamics.ros.recording_session import record_bag
+from franka_dynamics.ros.messages import seconds_to_stamp
+from franka_dynamics.ros.recording_session import record_bag, Recorder, RecordingProgress
 from franka_dynamics.ros.status import fault_sentences, NodeSnapshot, NodeStatus
 from franka_dynamics.ros.topic_listener import (
     ArmPositionListener,
@@ -98,6 +101,31 @@ def test_the_json_of_a_view_has_null_for_unknown():
         'left/feedforward: Command: somebody else commands',
         'left/feedforward has been silent for 9.0 s.',
     ]
+
+
+def test_what_another_program_sends_as_a_number_is_read_as_nan():
+    snapshot = NodeSnapshot('driver')
+    snapshot.store_status(NodeStatus('driver', 'Joint states', 'OK', '', {'rate [Hz]': 'fast'}), 0)
+    limits = {'torque limit, j1 [N m]': 'none'}
+    snapshot.store_status(NodeStatus('driver', 'Arm', 'OK', '', limits), 0)
+    assert math.isnan(snapshot.value_of('Joint states', 'rate [Hz]'))
+    assert math.isnan(snapshot.torque_limits['j1'])
+
+
+def test_stamps_that_begin_at_zero_or_anew_span_the_recording():
+    connect = lambda topic, *_, **__: SimpleNamespace(topic=topic)  # noqa: E731
+    writer = SimpleNamespace(add_connection=connect, write=lambda *_: None)
+    progress = RecordingProgress(state_topic='/states')
+    with Recorder(['a'], writer, None) as recorder:
+        recorder.add_topic('/states', JointState)
+        (subscription,) = recorder.node.subscriptions
+        for stamp in (1000.0, 0.0, 0.5, 1.5):
+            message = JointState(name=['a'], position=[0.0], velocity=[0.0])
+            message.header.stamp = seconds_to_stamp(stamp)
+            subscription.callback(serialize_message(message))
+            recorder.write_messages(progress)
+    assert progress.state_count == 4
+    assert progress.stamp_span == 1.5
 
 
 LEFT = '/sim/left/feedforward'
@@ -277,6 +305,21 @@ MINUTE_AGO = time.time() - 60.0
 )
 def test_each_line_about_a_system_has_its_level(found, subject, level, text):
     assert any(line[:2] == (subject, level) and text in line[2] for line in found)
+
+
+@pytest.mark.parametrize(
+    ('start', 'clocks', 'simulators', 'simulated'),
+    [
+        (MINUTE_AGO, ['gazebo'], [], False),  # somebody else's
+        (5.0, ['gazebo'], [], True),
+        (5.0, [], [], False),
+        (MINUTE_AGO, [], ['/simulator'], True),
+    ],
+    ids=('of another', 'Gazebo', 'no clock', 'simulated arm'),
+)
+def test_a_real_arm_beside_a_simulation_is_not_simulated(start, clocks, simulators, simulated):
+    graph = Graph(clock=clocks)
+    assert system.is_time_simulated(graph, heard(start=start), simulators) is simulated
 
 
 def test_a_gripper_on_the_topic_of_the_arm_is_no_second_source():
