@@ -6,7 +6,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-import yaml
 
 from franka_dynamics.arm import load
 from franka_dynamics.errors import SettingsError
@@ -21,6 +20,7 @@ from franka_dynamics.ros.launching import (
 )
 from franka_dynamics.ros.parameter_tables import (
     parameters_of_node,
+    read_parameter_file,
     SIMULATED_MODEL_SOURCE,
 )
 
@@ -88,7 +88,7 @@ def simulation(arguments):
     defaults = {}
     for file in own_file:
         name = f'/{arguments.namespace.strip("/")}/simulator'.replace('//', '/')
-        content = yaml.safe_load(Path(file).read_text(encoding='utf-8'))
+        content = read_parameter_file(Path(file))
         is_ideal = bool(parameters_of_node(content, name).get('ideal'))
     if not (is_ideal or arguments.urdf_file):
         # The node knows the drives of the arm that is simulated beside it: with its friction

@@ -24,12 +24,12 @@ from launch_ros.substitutions import FindPackageShare
 import yaml
 
 from . import SIMULATION_NAMESPACE
-from .parameter_tables import ARM_MODEL_SOURCE, parameters_of_node
+from .parameter_tables import ARM_MODEL_SOURCE, parameters_of_node, read_parameter_file
 from ..arm import ArmDescription
 from ..cpp_package.package import controller_arm_text
 from ..cpp_package.package import CONTROLLER_PACKAGE_NAME as BRAKING_PACKAGE
 from ..errors import SettingsError
-from ..files import expanded_path, read_text, share_directory, write_text
+from ..files import expanded_path, share_directory, write_text
 from ..simulation.gazebo import holding_torque, xacro_numbers
 
 PACKAGE_NAME = 'franka_dynamics'
@@ -365,7 +365,7 @@ def torque_controller(
     )
     of_node: dict[str, Any] = {}
     for file in argument_file_list('params_file', arguments.params_file):
-        of_node |= parameters_of_node(yaml.safe_load(read_text(Path(file))), node_name)
+        of_node |= parameters_of_node(read_parameter_file(Path(file)), node_name)
     values = {
         'type': f'{BRAKING_PACKAGE}/FeedforwardController',
         'target': target,

@@ -34,6 +34,7 @@ _DISCOVERY_OVERRIDE_VARIABLES = (
     'ROS_LOCALHOST_ONLY',
     'ROS_STATIC_PEERS',
     'ROS_DISCOVERY_SERVER',
+    'CYCLONEDDS_URI',  # its interfaces and peers would come on top of those of LOCALHOST
 )
 # The ports of ROS domains 1 to 101 are outside the ephemeral port range of Linux.
 ROS_DOMAIN_IDS = range(1, 102)

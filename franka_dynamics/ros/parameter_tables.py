@@ -7,8 +7,9 @@ The tables are read from config/parameters; no ROS is needed.
 """
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
+from pathlib import Path
 import re
 import textwrap
 from typing import Any, TypeVar
@@ -17,7 +18,8 @@ import yaml
 
 from ..arm import ArmDescription, load
 from ..control.settings import Settings, Terms
-from ..errors import nearest_name, SettingsError, short_text
+from ..errors import list_text, nearest_name, SettingsError, short_text
+from ..files import read_text
 from ..parameter_schema import LIVE_PARAMETER_FILES, ParameterSpec, specs_in_files
 
 DataclassType = TypeVar('DataclassType')
@@ -81,6 +83,8 @@ _FILE_HEADER = """# Copyright 2026 The franka_dynamics authors
   ros__parameters:
 """
 _MAX_LINE_WIDTH = 95
+# A refusal names the parameters of a node that has so few; `node defaults` prints those of others.
+_MAX_LISTED_NAMES = 8
 
 
 def parameter_specs(node_name: str) -> tuple[ParameterSpec, ...]:
@@ -88,7 +92,7 @@ def parameter_specs(node_name: str) -> tuple[ParameterSpec, ...]:
     return specs_in_files(*_PARAMETER_FILES[node_name])
 
 
-def no_such_parameter_sentence(names: Iterable[str], known_names: Iterable[str] = ()) -> str:
+def no_such_parameter_sentence(names: Iterable[str], known_names: Collection[str] = ()) -> str:
     """Return an error text that parameters do not exist, with what takes their place."""
     instead = REMOVED_PARAMETERS | _OF_OTHER_NODES
     hints = {name: instead.get(name) or nearest_name(name, known_names) for name in names}
@@ -96,7 +100,11 @@ def no_such_parameter_sentence(names: Iterable[str], known_names: Iterable[str] 
         f'{short_text(name, 80)}: no such parameter{f", but {hint}" if hint else ""}'
         for name, hint in hints.items()
     )
-    return f'{"; ".join(sentences)}. `franka-dynamics node defaults` prints all of them.'
+    where = '`franka-dynamics node defaults` prints all of them.'
+    known = sorted(known_names)
+    if 0 < len(known) <= _MAX_LISTED_NAMES:
+        where = f'There are {list_text(known)}.'
+    return f'{"; ".join(sentences)}. {where}'
 
 
 def generated_parameter_files() -> dict[str, str]:
@@ -156,6 +164,15 @@ def _flat_parameters(values: Any, prefix: str = '') -> Iterator[tuple[str, Any]]
             yield from _flat_parameters(value, f'{prefix}{name}.')
         else:
             yield f'{prefix}{name}', value
+
+
+def read_parameter_file(path: Path) -> Any:
+    """Return the YAML content of a parameter file; raise SettingsError if it cannot be read."""
+    try:
+        return yaml.safe_load(read_text(path))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        reason = short_text(' '.join(str(error).split()), 200)
+        raise SettingsError(f'The parameter file {path} cannot be read: {reason}.') from error
 
 
 def parameters_of_node(content: Any, node_name: str) -> dict[str, Any]:

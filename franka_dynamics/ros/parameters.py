@@ -15,17 +15,24 @@ from rcl_interfaces.msg import (
 )
 from rclpy.exceptions import InvalidParameterTypeException
 from rclpy.parameter import Parameter
-import yaml
+from rclpy.qos import HistoryPolicy, ReliabilityPolicy
 
 from .parameter_tables import (
     file_sections,
     no_such_parameter_sentence,
+    read_parameter_file,
     REMOVED_PARAMETERS,
     yaml_line,
 )
-from ..errors import list_text, nearest_name, SettingsError
-from ..files import read_text
+from ..errors import list_text, nearest_name, SettingsError, short_text
 from ..parameter_schema import ParameterSpec, require_allowed_value
+
+_QOS_PREFIX = 'qos_overrides.'
+# The policies that `topics.QOS_OVERRIDES` lets users choose by a word, with the words.
+_QOS_POLICY_WORDS = {
+    'history': [name.lower() for name in HistoryPolicy.__members__ if name != 'UNKNOWN'],
+    'reliability': [name.lower() for name in ReliabilityPolicy.__members__ if name != 'UNKNOWN'],
+}
 
 
 class CheckedParameters:
@@ -67,6 +74,7 @@ def declare_parameters(node: Any, specs: Sequence[ParameterSpec]) -> dict[str, A
     belongs to no parameter, but was given to this node by name, or to one of an earlier version.
     Parameters that a file gives to many nodes, and those given to other nodes alone, are logged.
     """
+    _require_valid_ros_parameters(node)
     given = [name for name in node.get_parameters_by_prefix('') if not _is_of_ros(name)]
     for name in given:
         node.undeclare_parameter(name)  # declared below with its type
@@ -113,9 +121,9 @@ def _refuse_unknown_parameters(node: Any, given: Sequence[str], known: set[str])
             owner, _, name = word.partition(':=')[0].rpartition(':')
             sections = [(owner.rpartition('/')[2], {name})]
         elif flag == '--params-file':
-            content = yaml.safe_load(read_text(Path(word)))
             sections = [
-                (one.rpartition('/')[2], {*values}) for one, values in file_sections(content)
+                (section.rpartition('/')[2], {*values})
+                for section, values in file_sections(read_parameter_file(Path(word)))
             ]
         else:
             continue
@@ -135,10 +143,32 @@ def _refuse_unknown_parameters(node: Any, given: Sequence[str], known: set[str])
 
 def _is_of_ros(name: str) -> bool:
     """Return whether rclpy declares a parameter, for every node or for its publishers."""
-    return name.startswith(('use_sim_time', 'start_type_description_service', 'qos_overrides.'))
+    return name.startswith(('use_sim_time', 'start_type_description_service', _QOS_PREFIX))
 
 
 # Values ------------------------------------------------------------------------------------------
+def _require_valid_ros_parameters(node: Any) -> None:
+    """
+    Raise SettingsError for a wrong value of a parameter that rclpy declares.
+
+    With a wrong use_sim_time rclpy would start the node in real time, and of a wrong QoS it says
+    neither the parameter nor what is allowed.
+    """
+    for name, parameter in node.get_parameters_by_prefix('').items():
+        value = parameter.value
+        policy = name.rpartition('.')[2] if name.startswith(_QOS_PREFIX) else ''
+        words = _QOS_POLICY_WORDS.get(policy, [])
+        needed = ''
+        if name == 'use_sim_time' and not isinstance(value, bool):
+            needed = 'true or false'
+        elif words and str(value).lower() not in words:
+            needed = f'one of {", ".join(words)}'
+        elif policy == 'depth' and not (type(value) is int and value >= 0):
+            needed = 'an integer from 0 on'
+        if needed:
+            raise SettingsError(f'{name} is {short_text(str(value), 80)}; it must be {needed}.')
+
+
 def _type_sentence(spec: ParameterSpec, given: str = '') -> str:
     """Return text on the type of a parameter, with its default or an example, and that given."""
     lists = {'double_array': [1.0, 2.0], 'string_array': ['a', 'b']}

@@ -249,11 +249,12 @@ def _simulation_settings(
 
 def _emptied_step_log(path: str) -> Path:
     """Empty a step log and return its path (of '': the null device), or raise SettingsError."""
+    log = expanded_path(path or os.devnull)
     try:
-        Path(path or os.devnull).open('wb').close()
-        return Path(path or os.devnull)
+        log.open('wb').close()
     except OSError as error:
         raise SettingsError(f'step_log {path} cannot be written: {error.strerror}.') from error
+    return log
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -132,6 +132,15 @@ SECTIONS = [
             {'use_sim_time': 'true', 'publish_clock': 'true'},
             ('use_sim_time', 'publish_clock'),
         ),
+        ({'use_sim_time': '5'}, ('use_sim_time', '5', 'true or false')),
+        *(
+            ({f'qos_overrides./joint_states.publisher.{policy}': value}, (policy, value, allowed))
+            for policy, value, allowed in (
+                ('depth', 'x', 'integer'),
+                ('reliability', 'sometimes', 'best_effort'),
+                ('history', 'long', 'keep_last'),
+            )
+        ),
         ({'lockstep_rat': '100.0'}, ('lockstep_rat:', 'but lockstep_rate')),
         ({'robot_description': '<robot/>'}, ('robot_description:', 'model_source')),
         ({'lockstep_rate': 'fast'}, ('lockstep_rate', 'double', '0.0')),
@@ -145,6 +154,20 @@ def test_a_wrong_parameter_is_refused_by_its_name_at_start(given, names, make_no
     words = [word for name, value in given.items() for word in ('-p', f'{name}:={value}')]
     with refuses(FrankaDynamicsError, *names):
         make_node(SimulatorNode, *words, '-r', '__node:=refused')
+
+
+def test_a_step_log_may_lie_in_the_home_folder(make_node, tmp_path, monkeypatch):
+    monkeypatch.setenv('HOME', str(tmp_path))
+    make_node(SimulatorNode, '-p', 'step_log:=~/steps', '-r', '__node:=with_a_log')
+    assert (tmp_path / 'steps').is_file()
+
+
+@pytest.mark.parametrize('content', [b'a: [', b'\xff\xfe\x00', b'a: \xff'])
+def test_a_parameter_file_that_cannot_be_read_is_named(content, tmp_path):
+    path = tmp_path / 'params.yaml'
+    path.write_bytes(content)
+    with refuses(SettingsError, 'params.yaml'):
+        parameter_tables.read_parameter_file(path)
 
 
 @pytest.mark.parametrize(('section', 'is_own'), SECTIONS)

@@ -262,9 +262,11 @@ def test_an_isolated_network_is_of_a_middleware_that_is_there(
         monkeypatch.setenv(name, '')
     monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', '')
     monkeypatch.setenv('RMW_IMPLEMENTATION', named)
+    monkeypatch.setenv('CYCLONEDDS_URI', '<General/>')  # names interfaces and peers
     node_group.use_isolated_network()
     assert os.environ['RMW_IMPLEMENTATION'] == taken
     assert os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] == reach
+    assert 'CYCLONEDDS_URI' not in os.environ
 
 
 def test_a_node_on_the_loopback_network_binds_nothing_else():
