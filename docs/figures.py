@@ -347,19 +347,19 @@ def table_of_thresholds() -> str:
             f'{cross_validation.MIN_HARMFUL_ERROR_RATIO:g} times',
             '',
         ),
-        ("Student's t", f'{cross_validation.CRITICAL_T_VALUE:g}', '95 %'),
+        ('t', f'{cross_validation.CRITICAL_T_VALUE:g}', "95 % of Student's distribution"),
         (
-            'rise of the log evidence',
+            'log evidence',
             f'{least:g}, half or twice that as the text says',
             '5 is very strong for independent samples (Kass and Raftery 1995), but residuals '
             'last for a second; sound logs reach 15',
         ),
         (
-            "a size shows beside the starting set's inertias",
+            'agreement of sizes',
             f'{fixed:g} % and the inverse',
-            'of the size beside free masses',
+            '',
         ),
-        ('log evidence of states that are undone', f'{clear:g}', 'sound logs stay below 0'),
+        ('log evidence of faults without columns', f'{clear:g}', 'sound logs stay below 0'),
         (
             'efforts left unexplained',
             f'{left:g} %; {single:g} % of a single joint',
