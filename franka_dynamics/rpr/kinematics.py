@@ -22,10 +22,16 @@ from ..errors import DescriptionError, UnreachableError
 
 JOINT_SYMBOLS = ('theta1', 'd2', 'theta3')
 _JOINT_KINDS = (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.REVOLUTE)
-# Rounding error that is allowed: in a height relative to a3, in a squared distance relative to
-# a1^2, in a joint position beyond its limit relative to the joint's range.
+# Signs of w = D + a3 C3 and of C3 in the four branches of the inverse kinematics.
+_BRANCH_SIGNS = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+# Rounding error that is allowed beyond the edge of the workspace: in a height relative to a3, in a
+# squared distance relative to a1^2.
 _WORKSPACE_EDGE_TOLERANCE = 1e-12
-_MIN_JOINT_RANGE = 1e-6  # [rad or m], of a joint that is held in one position
+# Rounding error that is allowed beyond a joint limit [rad or m].
+_JOINT_LIMIT_TOLERANCE = 1e-9
+# Smallest range by which distances from joint limits are divided [rad or m]: a joint that is held
+# in one position has no range.
+_MIN_JOINT_RANGE = 1e-6
 
 
 @with_argument_checks
@@ -58,12 +64,13 @@ class RprKinematics:
     @classmethod
     def from_description(cls, description: ArmDescription) -> 'RprKinematics':
         """
-        Return an arm's kinematics; DescriptionError unless it is an RPR arm in Busellato's frames.
+        Return the kinematics of an RPR arm.
 
         Raises
         ------
         DescriptionError
-            If the arm is no RPR manipulator in the frames of Busellato 2023.
+            If the arm is no RPR manipulator, or not in the frames of Busellato 2023. Its rows must
+            have exactly those frames' numbers: an angle of 1.5707963 is not pi/2.
 
         """
         rows = [joint.row for joint in description.joints]
@@ -72,30 +79,31 @@ class RprKinematics:
                 f'{description.name} is no RPR manipulator: its joints are '
                 f'{", ".join(joint.kind for joint in description.joints)}.'
             )
-        quarter = 0.5 * np.pi
-        form = (
-            DHRow(a=rows[0].a, alpha=quarter),
-            DHRow(alpha=-quarter, d=rows[1].d, theta=quarter),
-            DHRow(a=rows[2].a, theta=-quarter),
+        quarter_turn = 0.5 * np.pi
+        busellato_rows = (
+            DHRow(a=rows[0].a, alpha=quarter_turn),
+            DHRow(alpha=-quarter_turn, d=rows[1].d, theta=quarter_turn),
+            DHRow(a=rows[2].a, theta=-quarter_turn),
             DHRow(),
         )
-        height = np.eye(4)
-        height[2, 3] = description.base[2, 3]
+        base_height = description.base[2, 3]
+        upright_base = np.eye(4)
+        upright_base[2, 3] = base_height
         if (
             description.convention is not Convention.STANDARD
-            or (*rows, description.flange) != form
-            or not np.array_equal(description.base, height)
+            or (*rows, description.flange) != busellato_rows
+            or not np.array_equal(description.base, upright_base)
         ):
             raise DescriptionError(
                 f'{description.name} is an RPR arm, but not in the frames of '
                 'Busellato 2023, section 1.1: compare its rows and base with '
                 'config/arms/rpr.yaml.'
             )
-        return cls(height[2, 3], rows[0].a, rows[1].d, rows[2].a)
+        return cls(base_height, rows[0].a, rows[1].d, rows[2].a)
 
     def inverse(self, position: ArrayLike) -> Array:
         """
-        Return solutions (theta1, d2, theta3), (4, 3), for {3}'s origin, or raise UnreachableError.
+        Return the four solutions (theta1, d2, theta3), (4, 3), for a position of {3}'s origin.
 
         Parameters
         ----------
@@ -106,7 +114,7 @@ class RprKinematics:
         -------
         ndarray, shape (4, 3)
             A row (theta1, d2, theta3) for each pair of signs of (w, C3): (+, +), (+, -), (-, +),
-            (-, -); theta1 and theta3 in [-pi, pi]. On the edge of the workspace rows coincide.
+            (-, -); theta1 and theta3 are in [-pi, pi]. On the edge of the workspace rows coincide.
             Joint limits are not checked. The formulas are those of Busellato 2023, section 1.3,
             except theta1 = atan2(w px + a1 py, a1 px - w py): both printed theta1 are wrong.
 
@@ -118,7 +126,8 @@ class RprKinematics:
             If `position` is not three finite numbers.
 
         """
-        x, y, z = target = as_joint_values(position, 'position', 'xyz', allow_stack=False)
+        target = as_joint_values(position, 'position', 'xyz', allow_stack=False)
+        x, y, z = target
         rise = (z - self.d0) / self.a3
         if abs(rise) > 1.0 + _WORKSPACE_EDGE_TOLERANCE:
             raise UnreachableError(
@@ -134,14 +143,16 @@ class RprKinematics:
         sine = min(1.0, max(-1.0, rise))
         cosine = np.sqrt((1.0 - sine) * (1.0 + sine))
         reach = np.sqrt(max(0.0, squared))
-        w = reach * np.array([1.0, 1.0, -1.0, -1.0])
-        c3 = cosine * np.array([1.0, -1.0, 1.0, -1.0])
+        w = reach * _BRANCH_SIGNS[:, 0]
+        c3 = cosine * _BRANCH_SIGNS[:, 1]
         theta1 = np.arctan2(w * x + self.a1 * y, self.a1 * x - w * y)
-        return np.column_stack((theta1, w - self.a3 * c3 - self.d2bar, np.arctan2(sine, c3)))
+        d2 = w - self.a3 * c3 - self.d2bar
+        theta3 = np.arctan2(sine, c3)
+        return np.column_stack((theta1, d2, theta3))
 
     def inverse_within(self, position: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> Array:
         """
-        Return solutions within limits, (k, 3), most central first; UnreachableError if none is.
+        Return the solutions within limits, (k, 3), the most central one first.
 
         Parameters
         ----------
@@ -166,23 +177,22 @@ class RprKinematics:
             If a vector is not three finite numbers.
 
         """
-        low, high = (
-            as_joint_values(values, name, JOINT_SYMBOLS, allow_stack=False)
-            for values, name in ((lower, 'lower'), (upper, 'upper'))
-        )
+        low = as_joint_values(lower, 'lower', JOINT_SYMBOLS, allow_stack=False)
+        high = as_joint_values(upper, 'upper', JOINT_SYMBOLS, allow_stack=False)
         branches = self.inverse(position)
-        turns = 2.0 * np.pi * np.array([1.0, 0.0, 1.0])
-        middle = 0.5 * (low + high)
         # Each angle is turned by whole turns to the value nearest to the middle of its range.
-        branches -= turns * np.round((branches - middle) / (2.0 * np.pi))
-        # A range that is empty, or whose ends are exchanged, has no row within it.
-        margins = np.minimum(branches - low, high - branches)
-        margins /= np.maximum(high - low, _MIN_JOINT_RANGE)
-        worst = margins.min(axis=1)
-        order = np.argsort(-worst, kind='stable')
-        kept = order[worst[order] >= -_WORKSPACE_EDGE_TOLERANCE]
+        middle = 0.5 * (low + high)
+        for angle in (0, 2):
+            turns = np.round((branches[:, angle] - middle[angle]) / (2.0 * np.pi))
+            branches[:, angle] -= 2.0 * np.pi * turns
+        # A range whose ends are exchanged has no position within it.
+        distances = np.minimum(branches - low, high - branches)  # from the nearer limit
+        is_within = (distances >= -_JOINT_LIMIT_TOLERANCE).all(axis=1)
+        margins = distances / np.maximum(high - low, _MIN_JOINT_RANGE)
+        most_central_first = np.argsort(-margins.min(axis=1), kind='stable')
+        kept = most_central_first[is_within[most_central_first]]
         if not kept.size:
-            nearest = int(order[0])
+            nearest = int(most_central_first[0])
             joint = int(margins[nearest].argmin())
             raise UnreachableError(
                 f'{_position_text(np.asarray(position, dtype=float))} is out of reach within the '
