@@ -10,6 +10,7 @@ the report (sections 1.2 to 3), which `python_text` and `latex_text` write.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from ..errors import require_extra
 
@@ -17,16 +18,32 @@ with require_extra('The RPR arm in symbols needs sympy', 'symbolic'):
     import sympy as sp
 
 S1, C1, S3, C3, D = sp.symbols('S1 C1 S3 C3 D', real=True)
+# Height of the shoulder, offset of the slide from the vertical axis, length of the last link [m].
 D0, A1, A3 = sp.symbols('d0 a1 a3', positive=True)
-MASSES = M1, M2, M3 = sp.symbols('m1 m2 m3', positive=True)
-H1, R1, A2, B2, H3, R3 = sp.symbols('h1 r1 a2 b2 h3 r3', positive=True)
-# Link 2, a box, has the central moment of inertia I2x about x2: BOX_INERTIA_ABOUT_X. Busellato
-# 2023 prints BOX_INERTIA_IN_PAPER.
+# Masses of links 1 to 3 [kg].
+M1, M2, M3 = sp.symbols('m1 m2 m3', positive=True)
+MASSES = (M1, M2, M3)
+# Link 1 is a cylinder of height h1 along x1 and radius r1 [m].
+H1, R1 = sp.symbols('h1 r1', positive=True)
+# Link 2 is a box of length a2 along z2 and width b2 along y2 [m].
+A2, B2 = sp.symbols('a2 b2', positive=True)
+# Link 3 is a cylinder of height h3 along y3 and radius r3 [m].
+H3, R3 = sp.symbols('h3 r3', positive=True)
+# Strength of gravity [m/s^2]; g is the vector of the joints' gravity torques.
+G0 = sp.Symbol('g0', positive=True)
+VELOCITIES = sp.Matrix(sp.symbols('v1 v2 v3', real=True))  # of the joints
+# Link 2 has the central moment of inertia I2x about x2: BOX_INERTIA_ABOUT_X. Busellato 2023 prints
+# BOX_INERTIA_IN_PAPER.
 I2X = sp.Symbol('I2x', positive=True)
-G = sp.Symbol('g', positive=True)
-VELOCITIES = sp.Matrix(sp.symbols('v1 v2 v3', real=True))
 BOX_INERTIA_ABOUT_X = M2 * (A2**2 + B2**2) / 12
 BOX_INERTIA_IN_PAPER = M2 * (B2**2 + sp.Symbol('c2', positive=True) ** 2) / 12
+# Centres of mass of links 1 to 3 in the links' own frames. The box has its length a2, and not
+# Busellato's c2, along z2 (docs/theory/errata.md).
+_LOCAL_CENTERS_OF_MASS = (
+    sp.Matrix([H1 / 2, 0, 0]),
+    sp.Matrix([0, 0, A2 / 2]),
+    sp.Matrix([0, -H3 / 2, 0]),
+)
 
 
 def link_transforms() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
@@ -55,13 +72,13 @@ def geometric_jacobian() -> sp.Matrix:
     return v.col_join(omega).applyfunc(sp.factor_terms)
 
 
-_LOCAL_CENTERS_OF_MASS = tuple(map(sp.Matrix, ((H1 / 2, 0, 0), (0, 0, A2 / 2), (0, -H3 / 2, 0))))
-
-
 def centers_of_mass() -> list[sp.Matrix]:
-    """Return the links' centres of mass in {S}, (3, 1) each, with a2/2 for Busellato's c2/2."""
-    pairs = zip(frame_poses()[1:], _LOCAL_CENTERS_OF_MASS)
-    return [(pose[:3, :3] * own + pose[:3, 3]).applyfunc(sp.expand) for pose, own in pairs]
+    """Return the links' centres of mass in {S}, (3, 1) each."""
+    centers = []
+    for pose, local_center in zip(frame_poses()[1:], _LOCAL_CENTERS_OF_MASS):
+        center = pose[:3, :3] * local_center + pose[:3, 3]
+        centers.append(center.applyfunc(sp.expand))
+    return centers
 
 
 def central_inertias() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
@@ -72,10 +89,14 @@ def central_inertias() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
     y3, on which its centre of mass lies, not x3 as in Busellato 2023. Of the moments of the box,
     link 2, only I2x appears in the mass matrix B.
     """
-    first = sp.diag(M1 * R1**2 / 2, *(M1 * (3 * R1**2 + H1**2) / 12,) * 2)
-    across = M3 * (3 * R3**2 + H3**2) / 12
+    along_first = M1 * R1**2 / 2
+    across_first = M1 * (3 * R1**2 + H1**2) / 12
+    first = sp.diag(along_first, across_first, across_first)
     second = sp.diag(I2X, *sp.symbols('I2y I2z', positive=True))
-    return first, second, sp.diag(across, M3 * R3**2 / 2, across)
+    along_third = M3 * R3**2 / 2
+    across_third = M3 * (3 * R3**2 + H3**2) / 12
+    third = sp.diag(across_third, along_third, across_third)
+    return first, second, third
 
 
 def equations_of_motion() -> dict[str, sp.Expr | sp.Matrix]:
@@ -89,25 +110,31 @@ def equations_of_motion() -> dict[str, sp.Expr | sp.Matrix]:
     bodies = zip(MASSES, centers_of_mass(), frame_poses()[1:], central_inertias())
     for mass, center, pose, tensor in bodies:
         v = _d_dt(center)
-        turning = pose[:3, :3].T * _d_dt(pose[:3, :3])  # R' dR/dt = [omega]
-        omega = sp.Matrix([turning[2, 1], turning[0, 2], turning[1, 0]])
+        rotation_rate = pose[:3, :3].T * _d_dt(pose[:3, :3])  # R' dR/dt = [omega]
+        omega = sp.Matrix([rotation_rate[2, 1], rotation_rate[0, 2], rotation_rate[1, 0]])
         omega = omega.applyfunc(_expand_in_sines)
         kinetic += (mass * v.dot(v) + omega.dot(tensor * omega)) / 2
     kinetic = _expand_in_sines(kinetic)
-    potential = G * sp.Add(*(m * center[2] for m, center in zip(MASSES, centers_of_mass())))
+    heights = [center[2] for center in centers_of_mass()]
+    potential = G0 * sp.Add(*(mass * height for mass, height in zip(MASSES, heights)))
     inertia = sp.hessian(kinetic, list(VELOCITIES))
     # C of Christoffel symbols: C_ij = sum over k of (dB_ij/dq_k + dB_ik/dq_j - dB_jk/dq_i) dq_k/2.
-    slopes = [_d_dq(inertia, joint) for joint in range(3)]
+    inertia_slopes = [_d_dq(inertia, joint) for joint in range(3)]
 
     def christoffel_term(i: int, j: int, k: int) -> sp.Expr:
         """Return the part of C_ij that is proportional to dq_k."""
-        return (slopes[k][i, j] + slopes[j][i, k] - slopes[i][j, k]) * VELOCITIES[k] / 2
+        symbol = inertia_slopes[k][i, j] + inertia_slopes[j][i, k] - inertia_slopes[i][j, k]
+        return symbol * VELOCITIES[k] / 2
 
     coriolis = sp.Matrix(3, 3, lambda i, j: sum(christoffel_term(i, j, k) for k in range(3)))
     gravity = sp.Matrix([_d_dq(potential, joint) for joint in range(3)])
-    matrices = {'B': inertia, 'C': coriolis, 'g': gravity}
-    found = {name: matrix.applyfunc(_collect_by_mass) for name, matrix in matrices.items()}
-    return {**found, 'T': _collect_by_mass(kinetic), 'U': _collect_by_mass(potential)}
+    return {
+        'B': inertia.applyfunc(_collect_by_mass),
+        'C': coriolis.applyfunc(_collect_by_mass),
+        'g': gravity.applyfunc(_collect_by_mass),
+        'T': _collect_by_mass(kinetic),
+        'U': _collect_by_mass(potential),
+    }
 
 
 def _d_dq(value: sp.Expr | sp.Matrix, joint: int) -> sp.Expr | sp.Matrix:
@@ -136,8 +163,12 @@ def _collect_by_mass(value: sp.Expr) -> sp.Expr:
     return sp.collect(_expand_in_sines(value), MASSES, sp.factor_terms)
 
 
-# A section of the report, with its title, an explanation and named formulas.
-ReportSection = tuple[str, str, Mapping[str, sp.Expr | sp.Matrix]]
+class ReportSection(NamedTuple):
+    """A section of the report with named formulas, in the order in which they are computed."""
+
+    title: str
+    explanation: str
+    formulas: Mapping[str, sp.Expr | sp.Matrix]
 
 
 def rpr_report_sections() -> list[ReportSection]:
@@ -150,20 +181,25 @@ def _kinematics_sections() -> list[ReportSection]:
     px, py, pz, w, c = sp.symbols('px py pz w c', real=True)
     q1, q2, q3, d2bar = sp.symbols('q1 q2 q3 d2bar', real=True)
     height = (pz - D0) / A3
+    _, first, second, third = frame_poses()
     jacobian = geometric_jacobian()
     return [
-        (
+        ReportSection(
             '1.2 direct kinematics',
             'S_i, C_i are the sine and cosine of theta_i = q_i, D = d2bar + d2, d2 = q2.',
             {
-                **{str(S1): sp.sin(q1), str(C1): sp.cos(q1)},
-                **{str(S3): sp.sin(q3), str(C3): sp.cos(q3)},
+                str(S1): sp.sin(q1),
+                str(C1): sp.cos(q1),
+                str(S3): sp.sin(q3),
+                str(C3): sp.cos(q3),
                 str(D): d2bar + q2,
-                **{f'T_b{i}': pose for i, pose in enumerate(frame_poses()) if i},
-                'p_3': frame_poses()[3][:3, 3],
+                'T_b1': first,
+                'T_b2': second,
+                'T_b3': third,
+                'p_3': third[:3, 3],
             },
         ),
-        (
+        ReportSection(
             '1.3 inverse kinematics',
             'Exactly four branches: the roots w = D + a3 C3 and c = C3 take either sign. Out of '
             'reach if px^2 + py^2 < a1^2 or |pz - d0| > a3.',
@@ -175,7 +211,7 @@ def _kinematics_sections() -> list[ReportSection]:
                 'd2': w - A3 * c - d2bar,
             },
         ),
-        (
+        ReportSection(
             '1.4 and 1.5 Jacobians',
             'Rows of J_G are (v, omega).',
             {'J_A': jacobian[:3, :], 'J_G': jacobian},
@@ -185,36 +221,42 @@ def _kinematics_sections() -> list[ReportSection]:
 
 def _dynamics_sections() -> list[ReportSection]:
     """Return the RPR report's sections on centres of mass, energies and equations of motion."""
-    forms = equations_of_motion()
-    centers = centers_of_mass()
-    tensors = central_inertias()
+    motion = equations_of_motion()
+    first_center, second_center, third_center = centers_of_mass()
+    first_tensor, second_tensor, third_tensor = central_inertias()
+    upper_triangle = [(i, j) for i in range(3) for j in range(i, 3)]
     return [
-        (
+        ReportSection(
             '2 centres of mass and tensors about them',
             'I2x is the box about x2: the first form with its length a2 along z2, where p_l2 puts '
             'it (config/arms/rpr.yaml), the second with the tensor as the report prints it. I2y '
             'and I2z do not act.',
             {
-                **{f'p_l{i}': center for i, center in enumerate(centers, 1)},
+                'p_l1': first_center,
+                'p_l2': second_center,
+                'p_l3': third_center,
                 'I2x': BOX_INERTIA_ABOUT_X,
-                **{f'I_l{i}': tensor for i, tensor in enumerate(tensors, 1)},
+                'I_l1': first_tensor,
+                'I_l2': second_tensor,
+                'I_l3': third_tensor,
                 'I2x_printed': BOX_INERTIA_IN_PAPER,
             },
         ),
-        (
+        ReportSection(
             '2.1 and 2.2 energies',
-            'v_i are the joint velocities dq_i.',
+            'v_i are the joint velocities dq_i, g0 is the strength of gravity.',
             {
                 **{str(v): sp.Symbol(f'dq{i}') for i, v in enumerate(VELOCITIES, 1)},
-                **{f'B{i + 1}{j + 1}': forms['B'][i, j] for i in range(3) for j in range(i, 3)},
-                **{name: forms[name] for name in 'TU'},
+                **{f'B{i + 1}{j + 1}': motion['B'][i, j] for i, j in upper_triangle},
+                'T': motion['T'],
+                'U': motion['U'],
             },
         ),
-        (
-            '3 equations of motion: B ddq + C dq + g = tau + J_G^T w',
-            'w is the wrench (force, moment) that the surroundings exert on the end effector, at '
-            'the origin of {3}, in {S}: -h_e of the report. No friction.',
-            {name: forms[name] for name in 'Cg'},
+        ReportSection(
+            '3 equations of motion: B ddq + C dq + g = tau - J_G^T h_e',
+            'h_e is the wrench (force, moment) that the end effector exerts on its surroundings, '
+            'at the origin of {3}, in {S}. No friction.',
+            {'C': motion['C'], 'g': motion['g']},
         ),
     ]
 
@@ -222,20 +264,20 @@ def _dynamics_sections() -> list[ReportSection]:
 def python_text(sections: Sequence[ReportSection]) -> str:
     """Return Python statements that compute formulas once q1, dq1, ..., lengths have values."""
     lines = ['from math import atan2, cos, sin, sqrt']
-    for title, sentence, formulas in sections:
-        lines += ['', f'# {title}', f'# {sentence}']
-        for name, value in formulas.items():
-            matrix = isinstance(value, sp.MatrixBase)
-            lines.append(f'{name} = {value.tolist() if matrix else value}')
+    for section in sections:
+        lines += ['', f'# {section.title}', f'# {section.explanation}']
+        for name, value in section.formulas.items():
+            is_matrix = isinstance(value, sp.MatrixBase)
+            lines.append(f'{name} = {value.tolist() if is_matrix else value}')
     return '\n'.join([*lines, ''])
 
 
 def latex_text(sections: Sequence[ReportSection]) -> str:
     """Return the formulas as LaTeX equations, with section titles as comments."""
     lines = []
-    for title, _, formulas in sections:
-        lines.append(f'% {title}')
-        for name, value in formulas.items():
+    for section in sections:
+        lines.append(f'% {section.title}')
+        for name, value in section.formulas.items():
             written = sp.latex(value, mat_delim='', mat_str='bmatrix')
             lines.append(rf'\[ {sp.latex(sp.Symbol(name))} = {written} \]')
     return '\n'.join([*lines, ''])
