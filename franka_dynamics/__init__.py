@@ -46,8 +46,8 @@ _NAMES_BY_MODULE = {
     'identification.laws': 'tracking_law TrackingLaw',
     'identification.tracking': 'predict_tracking',
     'identification.payload': 'identify_payload',
-    'mesh.mesh': 'inertia_motion_derivative load_mesh mesh_inertia TriangleMesh '
-    'vertex_derivatives',
+    'mesh.mesh': 'inertia_motion_derivative mesh_inertia TriangleMesh vertex_derivatives',
+    'mesh.mesh_file': 'load_mesh',
     'recordings.log_import': 'import_log recording_from_arrays',
     'recordings.options': 'ColumnMap',
     'recordings.recording': 'read_recording write_recording',

@@ -51,10 +51,10 @@ from .identification.laws import TrackingLaw as TrackingLaw
 from .identification.payload import identify_payload as identify_payload
 from .identification.tracking import predict_tracking as predict_tracking
 from .mesh.mesh import inertia_motion_derivative as inertia_motion_derivative
-from .mesh.mesh import load_mesh as load_mesh
 from .mesh.mesh import mesh_inertia as mesh_inertia
 from .mesh.mesh import TriangleMesh as TriangleMesh
 from .mesh.mesh import vertex_derivatives as vertex_derivatives
+from .mesh.mesh_file import load_mesh as load_mesh
 from .recordings.log_import import import_log as import_log
 from .recordings.log_import import recording_from_arrays as recording_from_arrays
 from .recordings.options import ColumnMap as ColumnMap

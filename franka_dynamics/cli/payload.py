@@ -39,7 +39,8 @@ from ..files import write_text
 from ..identification.options import ExcitationLimits
 from ..identification.payload import identify_payload
 from ..identification.rest_poses import plan_rest_poses
-from ..mesh.mesh import load_mesh, mesh_inertia, mesh_volume
+from ..mesh.mesh import mesh_inertia, mesh_volume
+from ..mesh.mesh_file import load_mesh
 from ..recordings.plausibility import plausibility_warnings
 from ..recordings.preprocessing import Motion, to_motion
 from ..recordings.recording import effort_scales
