@@ -187,7 +187,7 @@ class RprKinematics:
             branches[:, angle] -= 2.0 * np.pi * turns
         # A range whose ends are exchanged has no position within it.
         distances = np.minimum(branches - low, high - branches)  # from the nearer limit
-        is_within = (distances >= -_JOINT_LIMIT_TOLERANCE).all(axis=1)
+        is_within = np.all(distances >= -_JOINT_LIMIT_TOLERANCE, axis=1)
         margins = distances / np.maximum(high - low, _MIN_JOINT_RANGE)
         most_central_first = np.argsort(-margins.min(axis=1), kind='stable')
         kept = most_central_first[is_within[most_central_first]]
