@@ -57,16 +57,16 @@ def _mismatch(node: Any, topic: str) -> str:
     return ''
 
 
-def matching_subscriptions(node: Any, topic: str) -> list[Any]:
+def matching_subscriptions(node: Any, topic: str, subscriptions: Sequence[Any]) -> list[Any]:
     """
-    Return the listed subscriptions to which the middleware delivers a node's torques.
+    Return those listed subscriptions to which the middleware delivers a node's torques.
 
     Those to another type of message are left out, and those of an incompatible QoS.
     """
     publisher = _own_publisher(node, topic)
     return [
         subscription
-        for subscription in node.get_subscriptions_info_by_topic(topic)
+        for subscription in subscriptions
         if subscription.topic_type == TORQUE_TYPE and not _qos_mismatch(publisher, subscription)
     ]
 

@@ -15,6 +15,7 @@ from rclpy.node import NodeNameNonExistentError
 
 from franka_dynamics.ros import (
     controller_managers,
+    receiver_finder,
     receivers,
     state_sources,
     torque_delivery,
@@ -171,7 +172,7 @@ class Graph:
 @pytest.fixture
 def graph(monkeypatch):
     made = Graph()
-    for module in (receivers, controller_managers, state_sources):
+    for module in (receivers, receiver_finder, controller_managers, state_sources):
         monkeypatch.setattr(module, 'time', SimpleNamespace(monotonic=lambda: made.now))
     asked = SimpleNamespace(Request=lambda: None)
     monkeypatch.setattr(controller_managers, 'ListControllers', asked)

@@ -18,7 +18,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.control.settings import RECEIVER_PROFILES
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros import receivers
+from franka_dynamics.ros import receiver_finder, receivers
 from franka_dynamics.ros.receivers import (
     all_idle_reason,
     Receiver,
@@ -218,7 +218,7 @@ def test_a_node_not_yet_in_the_graph_looks_for_receivers(probe, monkeypatch):
         monkeypatch.setattr(probe, 'get_publishers_info_by_topic', lambda _: [])
         monkeypatch.setattr(receivers, 'MIN_LISTENING_TIME_S', 0.0)
         monkeypatch.setattr(receivers, 'MIN_HEARD_STATE_COUNT', 0)
-        monkeypatch.setattr(receivers, 'WATCHING_TIME_S', 0.0)
+        monkeypatch.setattr(receiver_finder, 'WATCHING_TIME_S', 0.0)
         with closing(looking):
             looking.on_activation('fci', FER.joint_names)
             looking.count_state()
@@ -238,9 +238,10 @@ def judged(probe, name, target='mujoco'):
     publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
     looking = ReceiverCheck(probe, publisher)
     with closing(looking), pytest.MonkeyPatch.context() as patch:
-        delays = 'MIN_LISTENING_TIME_S', 'REFUSAL_DELAY_AT_START_S', 'WATCHING_TIME_S'
+        delays = 'MIN_LISTENING_TIME_S', 'REFUSAL_DELAY_AT_START_S'
         for one in (*delays, 'MIN_HEARD_STATE_COUNT'):
             patch.setattr(receivers, one, 0)
+        patch.setattr(receiver_finder, 'WATCHING_TIME_S', 0)
         patch.setattr(probe, 'get_subscriptions_info_by_topic', lambda _, **options: there)
         looking.on_activation(target, FER.joint_names)
         looking.count_state()
