@@ -51,9 +51,11 @@ NOT_READ = 'error'
 @dataclass(frozen=True)
 class CheckedArm:
     """
-    An arm, what its comparison has found, and the doubts about its file, if it has one.
+    An arm with what `arm check` found.
 
-    `source` names the document that was judged, `unread` is what in it no model has.
+    `document` is the file whose numbers were judged, None for an arm without one; `source` is
+    its name in messages, and `doubts` are the judgements. `unread` are sentences on what the file
+    has and the models have not.
     """
 
     choice: ArmChoice

@@ -201,7 +201,8 @@ class FitsNearMasses:
             if reach > 0.5 * _MIN_MENTIONED_RANGE:
                 low = min(error - reach, 0.0)
                 high = max(error + reach, 0.0)
-                # A gain is told as a ratio, which is 1 without a fault.
+                # The size of a fault is 0 without one. A gain is given as effort / torque, which
+                # is then 1.
                 faultless = float(fault.kind == EffortGain.kind)
                 yield JointFaultRange(
                     fault.kind, fault.joints[0], low + faultless, high + faultless
