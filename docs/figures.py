@@ -173,12 +173,12 @@ def table_of_parameters() -> str:
     """Return the rows of the feedforward node's parameters."""
     rows = []
     for spec in parameter_specs('feedforward'):
-        when = 'while running'
+        when = 'may change while running'
         if spec.read_only:
-            when = 'at the start'
+            when = 'set at the start'
         elif spec.only_while_inactive:
-            when = 'while inactive'
-        rows.append((f'`{spec.name}`', _default(spec), when, _meaning(spec)))
+            when = 'may change while inactive'
+        rows.append((f'`{spec.name}`', _default(spec), _meaning(spec, when)))
     return _rows(*rows)
 
 
@@ -198,10 +198,10 @@ def _default(spec: ParameterSpec) -> str:
     return f'`{json.dumps(value)}`'
 
 
-def _meaning(spec: ParameterSpec) -> str:
-    """Return a parameter's description with its type, and its range or choices."""
-    allowed = f'; {spec.constraint_text}' if spec.constraint_text else ''
-    return f'{spec.description} ({spec.type_name}{allowed})'
+def _meaning(spec: ParameterSpec, when: str = '') -> str:
+    """Return a parameter's description with its type, its range, and when it may change."""
+    facts = [spec.type_name, spec.constraint_text, when]
+    return f'{spec.description} ({"; ".join(fact for fact in facts if fact)})'
 
 
 def table_of_references() -> str:
@@ -427,7 +427,7 @@ TABLES = {
     },
     'docs/reference/receivers.md': {'| receivers of this package | value |': table_of_receivers},
     'docs/reference/node.md': {
-        '| parameter | default | may change | meaning |': table_of_parameters,
+        '| parameter of the node | default | meaning |': table_of_parameters,
         '| parameter of the simulator | default | meaning |': table_of_simulator_parameters,
         '| bound of references | value |': table_of_references,
         '| of the external torque | value |': table_of_external_torque,
