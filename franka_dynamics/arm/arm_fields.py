@@ -102,10 +102,16 @@ class UrdfProvenance:
         return MJCF_WORDS if self.mjcf_text else URDF_WORDS
 
 
+# Limits of absolute values.
+_MAGNITUDE_LIMITS = ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate')
+
+
 @dataclass(frozen=True)
 class JointLimits:
     """
-    Limits of one joint; an unknown limit is infinite, of the last two fields None.
+    Limits of one joint.
+
+    An unknown limit is infinite; an unknown `velocity_offset` and its deceleration are None.
 
     `lower` and `upper` bound the position [rad]. `velocity` [rad/s], `acceleration` [rad/s^2],
     `jerk` [rad/s^3], `effort` [N m] and `effort_rate` [N m/s] are limits of absolute values. For a
@@ -131,11 +137,18 @@ class JointLimits:
             raise DescriptionError(
                 f'The lower limit {self.lower} of a joint is not below the upper, {self.upper}.'
             )
-        for name in 'velocity acceleration jerk effort effort_rate velocity_deceleration'.split():
-            if not (value := getattr(self, name) or 0.0) >= 0.0:
+        for name in _MAGNITUDE_LIMITS:
+            value = getattr(self, name)
+            if not value >= 0.0:  # NaN is not
                 raise DescriptionError(f'The {name} limit {value} of a joint cannot be negative.')
         if (self.velocity_offset is None) != (self.velocity_deceleration is None):
             raise DescriptionError('Give velocity_offset and velocity_deceleration, or neither.')
+        for name in ('velocity_offset', 'velocity_deceleration'):
+            value = getattr(self, name)
+            if value is not None and not 0.0 <= value < math.inf:
+                raise DescriptionError(
+                    f'{name} of a joint is {value}; it must be a finite number, 0 or more.'
+                )
 
 
 @dataclass(frozen=True)

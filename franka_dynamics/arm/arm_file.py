@@ -230,24 +230,45 @@ def with_hand(description: ArmDescription, hand: str) -> ArmDescription:
     """
     Return the arm with the hand `hand` (name or file), none ('none') or its own (AS_LISTED).
 
-    Raises InertiaError if the hand is heavier than the arm's rated load.
+    Raises InertiaError if hand and payload are heavier than the arm's rated load.
     """
     # The path becomes absolute, so that an arm file with this hand can be read from any folder.
     hand = str(hand_file_path(hand).resolve()) if is_file_path(hand) else hand
     if hand in (AS_LISTED, description.hand):
         return description
-    names = {frame.name for frame in hand_frames(description.hand)}
-    kept = tuple(one for one in description.fixed_frames if one.name not in names)
-    hands = (description.hand, hand)
+    frames_of_old_hand = {frame.name for frame in hand_frames(description.hand)}
+    kept = [frame for frame in description.fixed_frames if frame.name not in frames_of_old_hand]
+    old_hand = _hand_inertia(description.hand)
+    new_hand = _hand_inertia(hand)
     payload = description.payload
-    listed, body = (LinkInertia.zero() if one == NO_HAND else load_hand(one) for one in hands)
-    if description.rated_load is not None and body.mass > description.rated_load:
-        raise InertiaError(
-            f'The hand {hand_name(hand)} weighs {body.mass:g} kg, more than the rated load of '
-            f'{description.name} ({description.rated_load:g} kg).'
-        )
-    arm = replace(description.with_payload(body - listed), hand=hand, fixed_frames=kept)
-    return _with_hand_frames(replace(arm, payload=payload, carried_mass=body.mass + payload.mass))
+    _require_hand_within_rated_load(description, hand, new_hand.mass)
+    # with_payload counts what it adds as payload: hand and payload are told apart again here.
+    changed = replace(
+        description.with_payload(new_hand - old_hand),
+        hand=hand,
+        fixed_frames=tuple(kept),
+        payload=payload,
+        carried_mass=new_hand.mass + payload.mass,
+    )
+    return _with_hand_frames(changed)
+
+
+def _hand_inertia(hand: str) -> LinkInertia:
+    """Return a hand's inertia about the flange's origin; zeros for none."""
+    return LinkInertia.zero() if hand == NO_HAND else load_hand(hand)
+
+
+def _require_hand_within_rated_load(description: ArmDescription, hand: str, mass: float) -> None:
+    """Raise InertiaError if a hand of this mass [kg], with the payload, exceeds the rated load."""
+    rated = description.rated_load
+    payload = description.payload.mass
+    if rated is None or mass + payload <= rated:
+        return
+    beside = f', beside a payload of {payload:g} kg' if payload else ''
+    raise InertiaError(
+        f'The hand {hand_name(hand)} weighs {mass:g} kg{beside}, more than the rated load of '
+        f'{description.name} ({rated:g} kg).'
+    )
 
 
 def _with_hand_frames(description: ArmDescription) -> ArmDescription:

@@ -257,7 +257,9 @@ def load_hand(name: str | Path) -> LinkInertia:
         If the numbers of a Desk file are physically impossible, or its mass is 0.
 
     """
-    name = f'{name}'
+    name = str(name)
+    if name == NO_HAND:
+        raise UnknownArmError(f'{name!r} is no hand, but says that an arm has none.')
     path = hand_file_path(name)
     if not os.path.isfile(path):
         hands = ', '.join(available_hands())

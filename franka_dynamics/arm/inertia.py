@@ -282,6 +282,8 @@ def repaired_link(link: LinkInertia, rounding: float, *, name: str = 'the link')
     """
     if link.is_physical():
         return link
+    if not rounding > 0.0:
+        raise InertiaError(f'The rounding of {name} is {rounding}; it must be above zero.')
     # The unknowns are changes of the ten parameters, in units of the rounding.
     units = [LinkInertia.from_parameters(unit).pseudo_inertia() for unit in np.eye(10)]
     least = link.pseudo_inertia() / rounding - _MIN_EIGENVALUE_TO_ROUNDING * np.eye(4)

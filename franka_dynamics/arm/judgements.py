@@ -393,7 +393,9 @@ def _large_effort_limits(arm: ArmDescription) -> Iterator[Found]:
         doubted = {name: one for name, one in efforts.items() if most < one < math.inf}
         if doubted:
             stated = list_text([f'{effort:g}' for effort in doubted.values()])
-            values = {'efforts': stated, 'unit': kind.effort_unit, 'why': why}
+            unit = kind.effort_unit
+            thousandths = 'N mm' if kind is JointKind.REVOLUTE else 'mN'
+            values = {'efforts': stated, 'unit': unit, 'thousandths': thousandths, 'why': why}
             yield _found_at_joints(dict.fromkeys(doubted, ('effort',)), values)
 
 
@@ -507,7 +509,7 @@ JUDGEMENTS = (
         f'it is more than {_MIN_QUESTIONED_EFFORT_NM:g} N m, and more than '
         f'{_MAX_EFFORT_TO_WEIGHT_TORQUE:g} times the weight torque of the stretched arm (if no '
         f'weight is known, or the joint slides: more than {MAX_EFFORT_NM:g} N m or N)',
-        '{efforts} {unit}, and {why}; is this in N mm, or are the masses too small?',
+        '{efforts} {unit}, and {why}; is this in {thousandths}, or are the masses too small?',
         ArmDescription,
         _large_effort_limits,
     ),

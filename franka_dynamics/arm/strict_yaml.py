@@ -23,6 +23,11 @@ _FLOAT_PATTERN = re.compile(
     r'(?:[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?'
     r'|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z'
 )
+# Two escapes for one character beyond U+FFFF in JSON, its surrogates in UTF-16, and the escaped
+# backslashes before them, which are no part of an escape.
+_ESCAPED_SURROGATE_PAIR = re.compile(
+    r'((?<!\\)(?:\\\\)*)(\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2})', re.IGNORECASE
+)
 
 
 class _StrictLoader(getattr(yaml, 'CSafeLoader', yaml.SafeLoader)):  # type: ignore[misc]
@@ -90,7 +95,7 @@ def read_mapping(path: Path, *, format_hint: str) -> dict[str, Any]:
 
     """
     try:
-        loader = _StrictLoader(_text_without_json_tabs(path))
+        loader = _StrictLoader(_text_for_yaml(path))
         loader.name = str(path)
         content = loader.get_single_data()
     except DescriptionError:
@@ -109,17 +114,29 @@ def read_mapping(path: Path, *, format_hint: str) -> dict[str, Any]:
     return content
 
 
-def _text_without_json_tabs(path: Path) -> str:
-    """Return a file's text, of a checked JSON file with blanks for tabs, which YAML forbids."""
+def _text_for_yaml(path: Path) -> str:
+    """
+    Return a file's text; a JSON file is checked, and changed where YAML is stricter than JSON.
+
+    YAML forbids tabs, and a character that is written as two escapes.
+    """
     text = read_text(path)
-    if path.suffix == '.json':
-        json.loads(text)  # YAML is more lenient
-    return text.expandtabs() if path.suffix == '.json' else text
+    if path.suffix != '.json':
+        return text
+    json.loads(text)  # in all else YAML is more lenient
+
+    def with_character(match: re.Match[str]) -> str:
+        """Return the character that a pair of escapes stands for, behind what precedes them."""
+        backslashes, escapes = match.groups()
+        character = json.loads(f'"{escapes}"')
+        return f'{backslashes}{character}'
+
+    return _ESCAPED_SURROGATE_PAIR.sub(with_character, text).expandtabs()
 
 
 def line_number_of(path: Path, keys: Sequence[str | int]) -> int:
     """Return the line number of a YAML file's entry under nested `keys`, else of its parent."""
-    node: Any = yaml.compose(_text_without_json_tabs(path), _StrictLoader)
+    node: Any = yaml.compose(_text_for_yaml(path), _StrictLoader)
     for key in keys:
         if isinstance(node, yaml.MappingNode):
             inner = next((value for name, value in node.value if name.value == key), None)

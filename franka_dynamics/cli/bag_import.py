@@ -45,7 +45,8 @@ def run(arm: ArmChoice, reader: BagReader, columns: ColumnMap, options: Options)
         bar.add_task(f'reading {options.log[0]}', total=None)
         names = reader.joint_names_in_bag(description)
         topic = reader.topic or DEFAULT_JOINT_STATE_TOPIC
-        recording = import_log(options.log, columns, names, topic=topic)
+        kinds = [joint.kind for joint in description.joints]
+        recording = import_log(options.log, columns, names, topic=topic, joint_kinds=kinds)
         require_plausible_units(recording, description)
         warnings = plausibility_warnings(recording, description)
         bar.add_task(f'writing {bag}', total=None)

@@ -26,7 +26,7 @@ from .trajectory import (
     Trajectory,
 )
 from .. import errors
-from ..arm import ArmDescription
+from ..arm import ArmDescription, JointKind
 from ..arrays import Array, as_array
 
 # Transport delays a request by less than MAX_LATENESS_S [s]; a request whose start lies further
@@ -256,12 +256,15 @@ class MotionPlanner:
         distance = np.abs(q - other)
         i = int(distance.argmax())
         if not distance[i] <= MAX_START_DISTANCE_RAD:
-            hint = ' (are these degrees?)' if distance[i] > MAX_PLAUSIBLE_POSITION_RAD else ''
+            joint = self.arm.joints[i]
+            unit = joint.kind.position_unit
+            degrees = joint.kind is JointKind.REVOLUTE and distance[i] > MAX_PLAUSIBLE_POSITION_RAD
+            hint = ' (are these degrees?)' if degrees else ''
             away, most = errors.distinct_texts(distance[i], MAX_START_DISTANCE_RAD)
             where = 'is not desired' if measured is None else 'neither is nor is desired'
             raise errors.StartTooFarError(
-                f'{text} where the arm {where}: {self.arm.joint_names[i]} is {away} rad '
-                f'away ({q[i]:.4g} instead of {other[i]:.4g}), more than {most} rad{hint}; '
+                f'{text} where the arm {where}: {joint.name} is {away} {unit} '
+                f'away ({q[i]:.4g} instead of {other[i]:.4g}), more than {most} {unit}{hint}; '
                 'give the first point a time by which the arm can move there.'
             )
 

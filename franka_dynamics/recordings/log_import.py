@@ -23,6 +23,7 @@ from .recording import effort_scales, Recording, require_valid_rows
 from .rosbag import DEFAULT_JOINT_STATE_TOPIC
 from ..arrays import Array, ArrayLike, as_array, NDArray
 from ..errors import list_text, RecordingError
+from ..spatial import JointKind
 
 # Names that logs often give the first joint's column, without its number, and the time.
 _COMMON_COLUMN_NAMES = {
@@ -137,14 +138,23 @@ def import_log(
     joint_names: Sequence[str],
     *,
     topic: str = DEFAULT_JOINT_STATE_TOPIC,
+    joint_kinds: Sequence[JointKind] | None = None,
 ) -> Recording:
     """
     Read a log file, or several files with the same rows, as one `Recording`.
 
     Position, effort and a velocity that is not derived have a column for each joint, base to tip.
-    A bag written from the recording has its messages on `topic`. Raises RecordingError if the file
-    or a column is missing or not usable, MissingDependencyError if a library for this kind of file
-    is not installed.
+    A bag written from the recording has its messages on `topic`. Units of angles are those of the
+    joints that turn: of joints that slide, which `joint_kinds` says (all turn if it is not given),
+    positions are in m and velocities in m/s.
+
+    Raises
+    ------
+    RecordingError
+        If the file or a column is missing or not usable.
+    MissingDependencyError
+        If a library for this kind of file is not installed.
+
     """
     paths = (path,) if isinstance(path, (str, Path)) else tuple(path)
     whole = read_log(*paths)
@@ -155,10 +165,13 @@ def import_log(
     _require_columns(log, columns)
     named = {what: vars(columns)[what] for what in ('position', 'velocity', 'effort')}
     given = {k: log.select(text, n, k) for k, text in named.items() if text != DERIVED_VELOCITY}
-    given['position'] *= POSITION_UNITS[columns.position_unit]
+    turns = np.ones(n, dtype=bool)
+    if joint_kinds is not None:
+        turns = np.array([kind is JointKind.REVOLUTE for kind in joint_kinds])
+    given['position'] *= np.where(turns, POSITION_UNITS[columns.position_unit], 1.0)
     given['effort'] *= effort_scales(columns.effort_scale, n)
     if 'velocity' in given:
-        given['velocity'] *= VELOCITY_UNITS[columns.velocity_unit]
+        given['velocity'] *= np.where(turns, VELOCITY_UNITS[columns.velocity_unit], 1.0)
     if columns.stamp is not None:
         given = {'stamp': _stamp_column(log, columns), **given}
     remarks = [*log.remarks, *_column_warnings(log, named, n)]

@@ -60,17 +60,14 @@ class LogTable:
                 f'{zeroth}; begin there by {column_text.replace("{}", "{0}")!r}, or name each.'
             )
         found = []
-        for one in _column_names(column_text, count):
-            array = self._column_named(one)
+        for name in _column_names(column_text, count, f'{self.source}: {quantity}'):
+            array = self._column_named(name)
             if array is None:
-                raise RecordingError(
-                    f'{self.source}: no column {one!r} for {quantity}; it has {self.names_text()}.'
-                    + self._part_hint(one)
-                    + (f' {episode_hint(own)}' if (own := self._episode_numbers()) else '')
-                )
-            # Some files have one row per joint.
-            turned = array.ndim == 2 and array.shape[1] != count == array.shape[0]
-            found.append(array.T if turned else array.reshape(len(array), -1))
+                raise self._missing_column_error(name, quantity)
+            if array.ndim == 2 and array.shape[0] == count and array.shape[1] != count:
+                found.append(array.T)  # some files have one row per joint
+            else:
+                found.append(array.reshape(len(array), -1))
         lengths = sorted({len(array) for array in found})
         total = sum(array.shape[1] for array in found)
         if len(lengths) > 1 or total != count:
@@ -81,6 +78,13 @@ class LogTable:
             )
         return np.column_stack(found)
 
+    def _missing_column_error(self, name: str, quantity: str) -> RecordingError:
+        """Return the RecordingError to raise for a column that the log does not have."""
+        problem = f'no column {name!r} for {quantity}; it has {self.names_text()}.'
+        episodes = self._episode_numbers()
+        hint = f' {episode_hint(episodes)}' if episodes else ''
+        return RecordingError(f'{self.source}: {problem}{self._part_hint(name)}{hint}')
+
     def _part_hint(self, column_name: str) -> str:
         """Return how columns of an array are named if `column_name` was meant as some, or ''."""
         array_name, _, part = column_name.rpartition('/')
@@ -89,7 +93,8 @@ class LogTable:
 
     def _episode_numbers(self) -> list[int]:
         """Return the sorted numbers of the episodes that have a group of columns each."""
-        return sorted({int(one[1]) for one in map(_EPISODE_PATH.match, self.columns) if one})
+        groups = map(_EPISODE_PATH.match, self.columns)
+        return sorted({int(group[1]) for group in groups if group is not None})
 
     def episode_log(self, episode: int | None) -> 'LogTable':
         """
@@ -98,7 +103,8 @@ class LogTable:
         Without a number the file must not have a column that numbers several episodes. Raises
         RecordingError that lists the episodes if there is no such episode.
         """
-        column = next((self.columns[one] for one in _EPISODE_COLUMNS if one in self.columns), None)
+        known = (self.columns[name] for name in _EPISODE_COLUMNS if name in self.columns)
+        column = next(known, None)
         if episode is None:
             if column is not None and len(np.unique(column)) > 1:
                 raise RecordingError(f'{self.source}: {episode_hint(np.unique(column))}')
@@ -116,6 +122,7 @@ class LogTable:
             there = groups if column is None else np.unique(column)
             if len(there):
                 raise RecordingError(f'{self.source}: no episode {episode}; {episode_hint(there)}')
+            # Nothing numbers the episodes: whoever imports the log finds them by their stamps.
             return self
         rows = column.reshape(len(column), -1)[:, 0] == episode
         kept = {k: v[rows] if len(v) == len(rows) else v for k, v in self.columns.items()}
@@ -155,11 +162,20 @@ def episode_hint(episode_numbers: Sequence[float] | Array) -> str:
     return f'the episodes are {first}{several}; they are not joined: choose one by --episode N.'
 
 
-def _column_names(column_text: str, column_count: int) -> Iterator[str]:
-    """Yield the column names or numbers that text such as `2-8`, `q{}` or `a,b` selects."""
-    for entry in (one.strip() for one in column_text.split(',')):
+def _column_names(column_text: str, column_count: int, owner: str) -> Iterator[str]:
+    """
+    Yield the column names or numbers that text such as `2-8`, `q{}` or `a,b` selects.
+
+    Raises RecordingError, which begins with `owner`, for a range that runs downwards.
+    """
+    for entry in map(str.strip, column_text.split(',')):
         first, _, last = entry.partition('-')
         if first.isdecimal() and last.isdecimal():
+            if int(first) > int(last):
+                raise RecordingError(
+                    f'{owner} {column_text!r} has the range {entry}, which runs downwards; write '
+                    f'{last}-{first}, or name each column.'
+                )
             yield from map(str, range(int(first), int(last) + 1))
         elif '{}' in entry or '{0}' in entry:
             begin = 0 if '{0}' in entry else 1

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from .recording import Recording, require_effort
-from ..arm import ArmDescription
+from ..arm import ArmDescription, JointKind
 from ..arrays import Array, NDArray
 from ..errors import RecordingError
 
@@ -84,8 +84,9 @@ def minor_faults(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     row, joint = np.unravel_index(int(np.argmax(part)), part.shape)
     if part[row, joint] > _MIN_JUMP_SPEED_TO_LIMIT:
         change = recording.q[row + 1, joint] - recording.q[row, joint]
+        unit = arm.joints[joint].kind.position_unit
         yield (
-            f'the position of {recording.joint_names[joint]} jumps by {change:.3g} rad at '
+            f'the position of {recording.joint_names[joint]} jumps by {change:.3g} {unit} at '
             f'{recording.time[row + 1]:.2f} s, {part[row, joint]:.3g} times as fast as it can '
             f'move ({np.count_nonzero(part > _MIN_JUMP_SPEED_TO_LIMIT)} such steps): values that '
             'were not measured, or recordings put together; cut them out'
@@ -204,14 +205,17 @@ def _position_faults(recording: Recording, arm: ArmDescription) -> Iterator[str]
     if len(beyond):
         joint = int(beyond[np.argmax(reach[beyond])])
         cause = "its zero is off, or the column is another joint's; correct the column"
+        kind = arm.joints[joint].kind
         if np.ptp(recording.q[:, joint]) > bound[joint]:
-            cause = (
-                'they look like degrees, not radians; correct what publishes them and record '
-                'again, or import a log with --position-unit deg (and --velocity-unit deg/s)'
-            )
+            cause = 'they look like millimetres, not metres; correct what publishes them'
+            if kind is JointKind.REVOLUTE:
+                cause = (
+                    'they look like degrees, not radians; correct what publishes them and record '
+                    'again, or import a log with --position-unit deg (and --velocity-unit deg/s)'
+                )
         yield (
             f'positions reach {reach[joint]:.4g} on {recording.joint_names[joint]}, whose '
-            f'limit is {arm.limit("upper")[joint]:g} rad: {cause}'
+            f'limit is {arm.limit("upper")[joint]:g} {kind.position_unit}: {cause}'
         )
 
 

@@ -168,7 +168,13 @@ def to_motion(recording: Recording, options: SignalOptions | None = None) -> Mot
     """
     chosen = SignalOptions() if options is None else options
     first_ns = recording.stamp_ns[0]
-    recording = with_interpolated_effort(without_idle_effort(recording))
+    recording = without_idle_effort(recording)
+    if len(recording) < 2:
+        raise RecordingError(
+            f'{recording.source} has a single message whose efforts are not all zero; a motion '
+            'needs many.'
+        )
+    recording = with_interpolated_effort(recording)
     begin = float(recording.stamp_ns[0] - first_ns) * 1e-9
     period = float(np.median(np.diff(recording.time)))
     if period * 2.0 * chosen.cutoff > 1.0:

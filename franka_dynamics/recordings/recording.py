@@ -105,7 +105,7 @@ def effort_scales(scale: ArrayLike, n: int) -> Array:
     if scale.shape not in ((), (1,), (n,)) or not finite.all():
         raise RecordingError(
             f'The effort scale is {scale.tolist()}; give one number that is not zero for each '
-            f'of the {n} joints, from base to tip, or one for all [N m per unit].'
+            f'of the {n} joints, from base to tip, or one for all [N m or N per unit].'
         )
     return np.broadcast_to(scale, n)
 

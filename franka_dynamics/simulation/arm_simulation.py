@@ -15,7 +15,7 @@ from ..arm import ArmDescription, LinkInertia
 from ..arm.friction import FrictionState, SigmoidFriction
 from ..arrays import Array
 from ..dynamics.model import GRAVITY
-from ..errors import RecordingError, SettingsError
+from ..errors import RecordingError, SettingsError, unreadable_file_message
 from ..recordings.recording import Recording
 
 _ELASTIC_SUBSTEP_COUNT = 2  # substeps of a time step, for resonances of up to 200 Hz
@@ -125,10 +125,13 @@ def read_steps(path: Path, joint_names: tuple[str, ...]) -> Recording:
     """
     Return the simulation steps in a step log as a recording of joint states.
 
-    Raises RecordingError if the file holds no whole step.
+    Raises RecordingError if the file cannot be read, or holds no whole step.
     """
     width = 1 + 3 * len(joint_names)
-    values = np.fromfile(path)
+    try:
+        values = np.fromfile(path)
+    except OSError as error:
+        raise RecordingError(unreadable_file_message(path, error)) from error
     rows = values[: len(values) // width * width].reshape(-1, width)
     if not len(rows):
         raise RecordingError(f'{path} holds no step of the simulated arm.')

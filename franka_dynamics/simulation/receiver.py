@@ -96,8 +96,11 @@ class TorqueReceiver:
         *,
         holding: Array | None = None,
     ) -> None:
-        if not timeout > 0.0:
-            raise SettingsError(f'A receiver needs a time-out above zero; got {timeout} s.')
+        if not timeout >= MIN_STATE_PERIOD_S:
+            raise SettingsError(
+                f'The time-out of a receiver is {timeout} s; it must be {MIN_STATE_PERIOD_S:g} s '
+                'or more, the shortest time between two torques.'
+            )
         self._timeout = timeout
         self._holding = holding
         self.timeout_count = 0  # how often a followed sender was silent for the time-out

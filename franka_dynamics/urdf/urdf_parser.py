@@ -45,8 +45,8 @@ def parse_urdf_text(text: str, source_name: str) -> UrdfDocument:
     rubbing = [
         name
         for name, joint in elements.items()
-        for one in joint.element.findall('dynamics')
-        if any(one.get(key, '0').strip('0.') for key in ('damping', 'friction'))
+        for dynamics in joint.element.findall('dynamics')
+        if any(not _is_zero(dynamics.get(key, '0')) for key in ('damping', 'friction'))
     ]
     if rubbing:
         notes.append(f'{list_text(rubbing)}: damping and friction of <dynamics> are in no model.')
@@ -55,6 +55,14 @@ def parse_urdf_text(text: str, source_name: str) -> UrdfDocument:
     name = robot.element.get('name', '')
     said = (tuple(notes), tuple(robot.notes.torque_notes))
     return UrdfDocument(name, source_name, text, links, joints, order, *said)
+
+
+def _is_zero(text: str) -> bool:
+    """Return whether text is the number zero."""
+    try:
+        return parse_float(text) == 0.0
+    except ValueError:
+        return False
 
 
 def _rotor_inertia_notes(robot: ElementTree.Element) -> Iterator[str]:

@@ -137,9 +137,13 @@ def urdf_text(
 
 def _rotor_inertia_comment(description: ArmDescription) -> str:
     """Return an XML comment's text on rotor inertias, which URDF lacks; '' if all are 0."""
-    geared = (joint for joint in description.joints if joint.rotor_inertia)
+    geared = [joint for joint in description.joints if joint.rotor_inertia]
+    if not geared:
+        return ''
     rotors = ', '.join(f'{joint.name} {number_text(joint.rotor_inertia)}' for joint in geared)
-    return rotors and f' Left out, as URDF has no rotor inertias [kg m^2]: {rotors} '
+    slides = any(joint.kind is JointKind.PRISMATIC for joint in geared)
+    units = 'kg m^2, of sliding joints kg' if slides else 'kg m^2'
+    return f' Left out, as URDF has no rotor inertias [{units}]: {rotors} '
 
 
 def xml_text(root_element: Element) -> str:
@@ -252,7 +256,7 @@ def sliding_friction(friction: Friction | None, n: int) -> tuple[Sequence[tuple[
     left_out = ''
     if friction.offset.any() or friction.slip.any():
         offsets = number_text(*friction.offset)
-        left_out = f' Left out of friction: presliding, and offsets of efforts [N m]: {offsets} '
+        left_out = f' Left out of friction: presliding, and offsets of efforts: {offsets} '
     if friction.load_dependent is not None and friction.load_dependent.any():
         shares = number_text(*friction.load_dependent)
         left_out += (

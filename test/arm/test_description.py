@@ -11,7 +11,7 @@ import pytest
 
 import franka_dynamics as fd
 from franka_dynamics.arm import Convention, JointLimits, MaxwellSlipFriction, payload
-from franka_dynamics.arm.arm_file import arm_file_text, repaired_arm
+from franka_dynamics.arm.arm_file import arm_file_text, repaired_arm, with_hand
 from franka_dynamics.arm.bodies import Box, Cylinder, FixedFrame
 from franka_dynamics.arm.frames import to_modified_convention
 from franka_dynamics.arm.friction import (
@@ -22,7 +22,12 @@ from franka_dynamics.arm.friction import (
 )
 from franka_dynamics.arm.inertia import elements_from_tensor, repaired_link
 from franka_dynamics.constants import REPAIR_TO_NEAREST
-from franka_dynamics.errors import InertiaError, UrdfWarning
+from franka_dynamics.errors import (
+    DescriptionError,
+    InertiaError,
+    UnknownArmError,
+    UrdfWarning,
+)
 from franka_dynamics.spatial import pose_from_xyz_rpy
 from franka_dynamics.urdf.generated_files import robot_file_text
 
@@ -545,3 +550,42 @@ def test_tensors_in_space_and_twists_are_the_published_ones():
     signs = np.array([1, -1, 1, -1, 1, -1, 1])[:, None]
     twists = fd.ExponentialsModel(fd.load('fer')).space_twists
     np.testing.assert_allclose(signs * twists, TWISTS, rtol=0.0, atol=1e-14)
+
+
+@pytest.mark.parametrize('name', ['Greifer \U0001f600', 'back\\slash \U0001f600\U0001f601'])
+def test_a_desk_file_with_any_character_in_its_name_is_read(name, tmp_path):
+    path = tmp_path / 'gripper.json'
+    path.write_text(payload.desk_json([1.0, 0.0, 0.0, 0.05], name), encoding='utf-8')
+    assert fd.load_hand(path).mass == 1.0
+    assert fd.arm.bodies.hand_title(str(path)) == name
+
+
+def test_a_hand_beside_a_payload_counts_for_the_rated_load():
+    loaded = fd.load('fr3', hand='none').with_payload([2.9, 0.0, 0.0, 0.05])
+    with refuses(InertiaError, 'franka_hand', '2.9 kg', '(3 kg)'):
+        with_hand(loaded, 'franka_hand')
+
+
+def test_no_hand_is_no_hand_to_load():
+    with refuses(UnknownArmError, "'none' is no hand"):
+        fd.load_hand('none')
+
+
+@pytest.mark.parametrize('rounding', [0.0, -1.0, np.nan])
+def test_a_repair_without_a_rounding_is_refused(rounding):
+    link = fd.LinkInertia.from_center_of_mass(1.0, np.zeros(3), np.diag([1.0, 1.0, 3.0]))
+    with refuses(InertiaError, 'rounding of the link'):
+        repaired_link(link, rounding)
+
+
+@pytest.mark.parametrize(
+    'limits',
+    [
+        {'velocity_offset': np.nan, 'velocity_deceleration': 1.0},
+        {'velocity_offset': -0.1, 'velocity_deceleration': 1.0},
+        {'velocity_offset': 0.1, 'velocity_deceleration': np.inf},
+    ],
+)
+def test_offsets_of_a_velocity_limit_are_finite_and_positive(limits):
+    with refuses(DescriptionError, 'velocity_'):
+        JointLimits(velocity=2.0, **limits)

@@ -18,6 +18,7 @@ from franka_dynamics.recordings.log_import import (
     recording_from_arrays,
 )
 from franka_dynamics.recordings.recording import effort_scales
+from franka_dynamics.spatial import JointKind
 
 from ..agreement import refuses
 
@@ -503,3 +504,28 @@ def test_how_some_columns_of_an_array_are_named_is_said(tmp_path):
     np.savez(path, **DATA)
     with pytest.raises(RecordingError, match=r'q\[1-7\]'):
         import_log(path, replace(ARRAYS, position='q/1-7'), NAMES)
+
+
+def test_degrees_are_those_of_joints_that_turn(tmp_path):
+    rows = [[0.01 * k, 10.0, 0.3 + 0.01 * k, 60.0, 1.0, 2.0, 3.0] for k in range(5)]
+    path = tmp_path / 'log.csv'
+    path.write_text('\n'.join(','.join(map(str, row)) for row in rows) + '\n')
+    columns = ColumnMap(
+        position='2-3',
+        velocity='4-5',
+        effort='6-7',
+        stamp='1',
+        position_unit='deg',
+        velocity_unit='rpm',
+    )
+    kinds = (JointKind.REVOLUTE, JointKind.PRISMATIC)
+    found = import_log(path, columns, ('turn', 'slide'), joint_kinds=kinds)
+    np.testing.assert_allclose(found.q[0], [np.radians(10.0), 0.3], rtol=1e-15, atol=0.0)
+    np.testing.assert_allclose(found.dq[0], [2.0 * np.pi, 1.0], rtol=1e-15, atol=0.0)
+
+
+def test_a_range_of_columns_that_runs_downwards_is_refused(tmp_path):
+    path = tmp_path / 'log.csv'
+    path.write_text('1,2,3\n4,5,6\n')
+    with refuses(RecordingError, str(path), 'position', '3-2', '2-3'):
+        read_log(path).select('3-2', 2, 'position')

@@ -441,3 +441,10 @@ def test_a_resting_arms_noisy_velocity_is_not_suspected(simulate):
 def test_effort_of_zero_is_refused(sound):
     with refuses(RecordingError, 'effort'):
         plausibility_warnings(replace(sound, effort=np.zeros_like(sound.effort)), FER)
+
+
+def test_a_single_message_with_effort_is_no_motion(sound):
+    effort = np.zeros_like(sound.effort)
+    effort[100] = sound.effort[100]
+    with refuses(RecordingError, 'single message', 'not all zero'):
+        to_motion(replace(sound, effort=effort))
