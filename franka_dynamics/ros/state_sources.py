@@ -34,7 +34,7 @@ class SecondPublisherDetector:
     def __init__(self) -> None:
         """Begin with no sequence number received."""
         self._last_number = 0
-        self._count_since_drop = _MAX_MESSAGES_BETWEEN_DROPS
+        self._count_since_drop = _MAX_MESSAGES_BETWEEN_DROPS  # of messages
         self.has_dropped = False
 
     def add_sequence_number(self, sequence_number: int) -> bool:
@@ -44,12 +44,12 @@ class SecondPublisherDetector:
         self._count_since_drop += 1
         if not self.has_dropped:
             return False
-        since = self._count_since_drop
+        message_count = self._count_since_drop
         self._count_since_drop = 0
-        return since <= _MAX_MESSAGES_BETWEEN_DROPS
+        return message_count <= _MAX_MESSAGES_BETWEEN_DROPS
 
 
-# While torques flow, a publisher that is new shows within it which joints it has: as long as an
+# While torques flow, a new publisher has this time to show which joints it has: as long as an
 # unknown receiver may stay.
 _SHOW_JOINTS_TIME_S = 2.0
 MAX_JOINT_SETS = 100  # that are remembered, so that no publisher fills the memory
@@ -68,35 +68,39 @@ class StatePublisherCounter:
 
     def __init__(self) -> None:
         """Begin with one publisher, the arm's."""
-        self._count = 1  # of publishers
-        self._since = -math.inf  # when the count began to hold [s]
-        # When a message of each group of joints came last [s].
-        self._heard = dict[frozenset[str], float]()
+        self._publisher_count = 1
+        self._count_since = -math.inf  # since when there are so many publishers [s]
+        # When a message of each group of joints that are not the arm's came last [s].
+        self._heard_at = dict[frozenset[str], float]()
 
     def add_other_joints(self, joint_names: Sequence[str], now: float) -> None:
         """Add a message at the time `now` [s] that has none of the arm's joints."""
         group = frozenset(joint_names)
-        for other in [one for one in self._heard if one & group and one != group]:
+        overlapping = [other for other in self._heard_at if other & group and other != group]
+        for other in overlapping:
             group |= other  # of one publisher, which does not send all of its joints each time
-            del self._heard[other]
-        if group in self._heard or len(self._heard) < MAX_JOINT_SETS:
-            self._heard[group] = now
+            del self._heard_at[other]
+        if group in self._heard_at or len(self._heard_at) < MAX_JOINT_SETS:
+            self._heard_at[group] = now
 
     def has_second_source(self, publisher_count: int, now: float, *, acts: bool) -> bool:
         """
         Return whether, of so many publishers at the time `now` [s], two may be the arm's.
 
-        Before torques flow (`acts`) one whose joints are not known counts at once, later after
-        _SHOW_JOINTS_TIME_S.
+        `acts` says whether torques flow. Before they do, a publisher whose joints are not known
+        counts at once. While they flow, it counts after _SHOW_JOINTS_TIME_S.
         """
-        if publisher_count != self._count:
-            self._count = publisher_count
-            self._since = now
-        is_settled = now >= self._since + _SHOW_JOINTS_TIME_S
+        if publisher_count != self._publisher_count:
+            self._publisher_count = publisher_count
+            self._count_since = now
+        is_settled = now >= self._count_since + _SHOW_JOINTS_TIME_S
         if is_settled:
-            # Whoever was heard before may have left.
-            self._heard = {one: at for one, at in self._heard.items() if at >= self._since}
-        return self._count - len(self._heard) > 1 and (is_settled or not acts)
+            # Joints heard before the count changed may be those of a publisher that has left.
+            self._heard_at = {
+                group: time for group, time in self._heard_at.items() if time >= self._count_since
+            }
+        arm_publisher_count = self._publisher_count - len(self._heard_at)
+        return arm_publisher_count > 1 and (is_settled or not acts)
 
 
 class StateSources:
@@ -129,11 +133,12 @@ class StateSources:
 
     def check_sequence_number(self, sequence_number: int | None, *, acts: bool = False) -> str:
         """
-        Return an error text if a joint state's sequence number shows a second source, else ''.
+        Return an error text if a joint state shows a second source, else ''.
 
-        The number is None if the middleware does not number messages, as Cyclone DDS: then the
-        publishers that it has connected are counted, without those of other joints. A killed one
-        counts for some seconds. `acts` says whether torques flow.
+        The sequence number of its message shows it. The number is None if the middleware, such as
+        Cyclone DDS, numbers no messages: then the publishers that it has connected are counted,
+        without those of other joints. A killed one counts for some seconds. `acts` says whether
+        torques flow.
         """
         if sequence_number is None:
             count = self.subscription.get_publisher_count()
