@@ -11,9 +11,10 @@ take any time to arrive.
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from enum import Enum
 import inspect
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 from action_msgs.msg import GoalStatus
 import numpy as np
@@ -38,20 +39,34 @@ ACTION_NAME = '~/follow_joint_trajectory'
 # Problems of joint states that come too rarely for torques.
 _RARE_STATE_CODES = ReasonCode.RARE_STATES, ReasonCode.COARSE_STAMPS
 _MAX_GOAL_ID_LENGTH = 64  # largest number of characters of a reference's frame id in reports
-# Methods of goal handles.
-_SUCCEED_METHOD = 'succeed'
-_CANCEL_METHOD = 'canceled'
-_ABORT_METHOD = 'abort'
-_END_TEXTS = {
-    _SUCCEED_METHOD: 'succeeded',
-    _CANCEL_METHOD: 'was cancelled',
-    _ABORT_METHOD: 'was aborted',
-}
 # Below it a joint rests at the end of a goal, as joint_trajectory_controller's parameter
 # constraints.stopped_velocity_tolerance has it [rad/s or m/s].
 _STOPPED_VELOCITY_TOLERANCE = 0.01
 _RESULT_DELIVERY_TIMEOUT_S = 0.3  # to send results before the node ends [s]
 _FEEDBACK_PERIOD_S = 0.05  # by the stamps of joint states, as of joint_trajectory_controller
+
+
+class _Ending(Enum):
+    """How a goal ends: the method of rclpy's goal handle that says it to the client."""
+
+    SUCCEEDED = 'succeed'
+    CANCELLED = 'canceled'
+    ABORTED = 'abort'
+
+
+_ENDING_TEXTS = {
+    _Ending.SUCCEEDED: 'succeeded',
+    _Ending.CANCELLED: 'was cancelled',
+    _Ending.ABORTED: 'was aborted',
+}
+
+
+class _Outcome(NamedTuple):
+    """The outcome of a goal: how it ends, its error code for the client, and why."""
+
+    ending: _Ending
+    error_code: int
+    text: str = ''
 
 
 @dataclass
@@ -110,7 +125,11 @@ class MotionServer:
 
     @contextmanager
     def _report_refusals(self, motion_id: str) -> Iterator[None]:
-        """Record a block's ReferenceRefusedError under `motion_id`; raise it, maybe reworded."""
+        """
+        Record a block's ReferenceRefusedError under `motion_id`, and raise it.
+
+        A NotActiveError is raised with the node's status in place of its own text.
+        """
         self._diagnostics.refusal_text = ''
         try:
             yield
@@ -127,32 +146,52 @@ class MotionServer:
         self, request: TrajectoryRequest, motion_id: str, *, allow_setpoint: bool = True
     ) -> Trajectory:
         """
-        Follow (or, for rare states, only plan) a motion; return it or raise ReferenceRefusedError.
+        Begin to follow a motion and return it, or raise ReferenceRefusedError.
 
-        The motion is published, with torques, if anybody subscribes; it is only planned if joint
-        states come too rarely for torques. Reports repeat `motion_id`.
+        The motion is published, with torques, if anybody subscribes. Reports repeat `motion_id`.
         """
         controller: Feedforward = self._node.controller
         arm = controller.description
-        reference = controller.reference
-        latest = controller.latest
         motion = request.follow_kwargs(arm, allow_setpoint=allow_setpoint)
-        if others := request.extra_joint_names(arm):
-            sentence = f"references also name {', '.join(others)}, not the arm's: ignored"
+        if extra := request.extra_joint_names(arm):
+            sentence = f"references also name {', '.join(extra)}, not the arm's: ignored"
             self._node.get_logger().info(sentence, once=True)
-        has_times = motion['times'] is not None
-        problem = controller.states.problem
-        is_rare = problem is not None and problem.code in _RARE_STATE_CODES
-        if latest is not None and is_rare and has_times and reference.motion is None:
-            planned = reference.follow(**motion, goal_id=motion_id, measured_q=latest.q)
-            reference.clear(f'torques were added to it, but it is not followed here: {problem}')
+        is_trajectory = motion['times'] is not None
+        if is_trajectory and self._only_adds_torques():
+            planned = self._plan_motion(motion, motion_id)
         else:
             planned = controller.follow(**motion, goal_id=motion_id)
-        if has_times and self._motion_publisher.get_subscription_count():
+        if is_trajectory and self._has_trajectory_receiver():
             filled, efforts = motion_with_efforts(controller.requested_law, planned)
             message = conversion.motion_message(controller.joint_names, filled, efforts)
             self._motion_publisher.publish(message)
         return planned
+
+    def _only_adds_torques(self) -> bool:
+        """
+        Return whether a trajectory is planned for its torques alone, and not followed.
+
+        That is so where joint states come too rarely for torques from here: a trajectory
+        controller with a cycle of its own may still move the arm by the published motion.
+        """
+        controller = self._node.controller
+        problem = controller.states.problem
+        is_rare = problem is not None and problem.code in _RARE_STATE_CODES
+        return is_rare and controller.latest is not None and controller.reference.motion is None
+
+    def _plan_motion(self, motion: dict[str, Any], motion_id: str) -> Trajectory:
+        """Return a motion as it would be followed from where the arm is, and end it at once."""
+        controller = self._node.controller
+        reference = controller.reference
+        measured_q = controller.latest.q
+        planned: Trajectory = reference.follow(**motion, goal_id=motion_id, measured_q=measured_q)
+        problem = controller.states.problem
+        reference.clear(f'torques were added to it, but it is not followed here: {problem}')
+        return planned
+
+    def _has_trajectory_receiver(self) -> bool:
+        """Return whether somebody, such as a trajectory controller, takes the whole motions."""
+        return self._motion_publisher.get_subscription_count() > 0
 
     def _log_ignored_efforts(self, message: JointTrajectory) -> None:
         """Log once, if a reference message has efforts, that these are ignored."""
@@ -165,6 +204,7 @@ class MotionServer:
         if self._node.controller is None:
             return
         with suppress(ReferenceRefusedError):
+            # Twice, because the motion's identifier is known once the message is read.
             with self._report_refusals(''):
                 message = parse_message(JointTrajectory, data, 'reference', ReferenceRefusedError)
             self._log_ignored_efforts(message)
@@ -196,28 +236,28 @@ class MotionServer:
                     MAX_START_DISTANCE_RAD,
                     _STOPPED_VELOCITY_TOLERANCE,
                 )
-                if any(one.acceleration for one in (*goal.path_tolerance, *goal.goal_tolerance)):
+                tolerances = (*goal.path_tolerance, *goal.goal_tolerance)
+                if any(tolerance.acceleration for tolerance in tolerances):
                     sentence = 'tolerances of accelerations are not checked: nobody measures them'
                     self._node.get_logger().info(sentence, once=True)
                 request = self._request_from_goal(goal)
                 motion = self._follow_motion(request, goal_id, allow_setpoint=False)
         except ReferenceRefusedError as error:
-            self._end_goal(goal_handle, _ABORT_METHOD, error.code, str(error))
+            self._end_goal(goal_handle, _Outcome(_Ending.ABORTED, error.code, str(error)))
             return
         time_tolerance = stamp_to_seconds(goal.goal_time_tolerance)
         self._goals[goal_id] = _Goal(goal_handle, motion, path, end, time_tolerance)
 
     def _request_from_goal(self, goal: Any) -> TrajectoryRequest:
         """Return a goal's trajectory; raise ReferenceRefusedError if the arm cannot follow it."""
-        node = self._node
         controller = self._node.controller
         if goal.multi_dof_trajectory.points:
             raise ReferenceRefusedError('The goal has a multi_dof_trajectory; use `trajectory`.')
         request = conversion.parse_request(goal.trajectory)
         self._log_ignored_efforts(goal.trajectory)
-        if self._motion_publisher.get_subscription_count():  # a trajectory controller moves it
+        if self._has_trajectory_receiver():  # it moves the arm, by its own gains
             return request
-        if not node.receivers.has_receiver and controller.state is State.RUNNING:
+        if not self._node.receivers.has_receiver and controller.state is State.RUNNING:
             raise NotActiveError('Nobody receives the torques.')  # as the status says, too
         request.require_arm_joints(controller.description)
         for name, kp in zip(controller.joint_names, controller.requested_law.kp):
@@ -230,43 +270,45 @@ class MotionServer:
 
     def _on_reference_event(self, event: ReferenceEvent) -> None:
         """End goals whose motion was interrupted or replaced; mark a goal's finished motion."""
-        ended = {}
         if event.state is ReferenceState.ACCEPTED:
             why = 'Not reached when another reference took its place.'
-            ended = {goal_id: why for goal_id, one in self._goals.items() if one.is_motion_over}
+            for goal_id, other in list(self._goals.items()):
+                if other.is_motion_over and goal_id != event.goal_id:
+                    self._abort_goal(goal_id, why)
         if goal := self._goals.get(event.goal_id):
-            ended.pop(event.goal_id, None)
             goal.is_motion_over = event.state is ReferenceState.FINISHED
             if event.state is ReferenceState.INTERRUPTED:
-                ended[event.goal_id] = f'The motion was interrupted: {event.reason}.'
-        for goal_id, why in ended.items():
-            handle = self._goals.pop(goal_id).handle
-            code = self._action_type.Result.INVALID_GOAL
-            self._end_goal(handle, _ABORT_METHOD, code, why)
+                self._abort_goal(event.goal_id, f'The motion was interrupted: {event.reason}.')
+
+    def _abort_goal(self, goal_id: str, why: str) -> None:
+        """Remove and abort a goal whose motion is not followed any more."""
+        outcome = _Outcome(_Ending.ABORTED, self._action_type.Result.INVALID_GOAL, why)
+        self._end_goal(self._goals.pop(goal_id).handle, outcome)
 
     def update_goals(self) -> None:
         """Publish feedback of all goals; end those reached, cancelled or out of tolerance."""
         for goal_id, goal in list(self._goals.items()):
-            if (end := self._goal_outcome(goal)) is None:
+            outcome = self._goal_outcome(goal)
+            if outcome is None:
                 continue
             del self._goals[goal_id]
-            ending, _, why = end
-            if ending != _SUCCEED_METHOD:
+            if outcome.ending is not _Ending.SUCCEEDED:
                 # A motion that is not over yet is reported as interrupted.
-                self._node.controller.end_motion(f'its goal was given up: {why.removesuffix(".")}')
-            self._end_goal(goal.handle, *end)
+                why = outcome.text.removesuffix('.')
+                self._node.controller.end_motion(f'its goal was given up: {why}')
+            self._end_goal(goal.handle, outcome)
 
-    def _goal_outcome(self, goal: _Goal) -> tuple[str, int, str] | None:
-        """Return how a goal ends now (method, error code, text), or None; publish its feedback."""
+    def _goal_outcome(self, goal: _Goal) -> _Outcome | None:
+        """Return the outcome of a goal that ends now, or None; publish the feedback of others."""
         controller = self._node.controller
-        result = self._action_type.Result
+        codes = self._action_type.Result
         state = controller.latest
         motion = goal.motion
         if goal.handle.is_cancel_requested:
-            return _CANCEL_METHOD, result.SUCCESSFUL, 'Cancelled.'
+            return _Outcome(_Ending.CANCELLED, codes.SUCCESSFUL, 'Cancelled.')
         if goal.is_motion_over and controller.state is not State.RUNNING:
             why = f'The arm had not reached its goal: {self._diagnostics.status_log.status()}.'
-            return _ABORT_METHOD, result.GOAL_TOLERANCE_VIOLATED, why
+            return _Outcome(_Ending.ABORTED, codes.GOAL_TOLERANCE_VIOLATED, why)
         if state is None or state.stamp < motion.begin:
             return None
         desired = motion.at(state.stamp)
@@ -274,13 +316,14 @@ class MotionServer:
         wrong = tolerances.violation(state.q, state.dq, desired, controller.description)
         if not goal.is_motion_over:
             if wrong:
-                return _ABORT_METHOD, result.PATH_TOLERANCE_VIOLATED, f'{wrong}.'
+                return _Outcome(_Ending.ABORTED, codes.PATH_TOLERANCE_VIOLATED, f'{wrong}.')
             self._publish_feedback(goal, state, desired)
-        elif not wrong:
-            return _SUCCEED_METHOD, result.SUCCESSFUL, ''
-        elif goal.time_tolerance > 0.0 and state.stamp >= motion.end + goal.time_tolerance:
-            late = f'{wrong} {goal.time_tolerance:g} s after its end.'
-            return _ABORT_METHOD, result.GOAL_TOLERANCE_VIOLATED, late
+            return None
+        if not wrong:
+            return _Outcome(_Ending.SUCCEEDED, codes.SUCCESSFUL)
+        if goal.time_tolerance > 0.0 and state.stamp >= motion.end + goal.time_tolerance:
+            why = f'{wrong} {goal.time_tolerance:g} s after its end.'
+            return _Outcome(_Ending.ABORTED, codes.GOAL_TOLERANCE_VIOLATED, why)
         return None
 
     def _publish_feedback(self, goal: _Goal, state: StateTerms, desired: ReferencePoint) -> None:
@@ -297,23 +340,29 @@ class MotionServer:
         feedback.error = conversion.trajectory_point(since, *errors)
         goal.handle.publish_feedback(feedback)
 
-    def _end_goal(self, goal_handle: Any, method: str, error_code: int, error_text: str) -> None:
-        """End a goal by a method of the goal's handle, with an error code and a text."""
+    def _end_goal(self, goal_handle: Any, outcome: _Outcome) -> None:
+        """Log a goal's outcome, and let the action server send it to the client."""
         goal_id = bytes(goal_handle.goal_id.uuid)
         self._unsent_goal_ids.add(goal_id)
-        sentence = f'goal {goal_id.hex()[:8]} {_END_TEXTS[method]}'
-        sentence += f': {error_text}' if error_text else ''
-        if method == _ABORT_METHOD:
+        sentence = f'goal {goal_id.hex()[:8]} {_ENDING_TEXTS[outcome.ending]}'
+        if outcome.text:
+            sentence += f': {outcome.text}'
+        if outcome.ending is _Ending.ABORTED:
             self._node.get_logger().warning(sentence)
         else:
             self._node.get_logger().info(sentence)
 
         def finish(_: Any) -> Any:
             """Set the goal's final status, and return its result."""
-            result = self._action_type.Result(error_code=error_code, error_string=error_text)
-            end = getattr(goal_handle, method)
-            # Where rclpy takes the result here, as from 7.1.9 on, it sends it at once.
-            end(*[result] * len(inspect.signature(end).parameters))
+            result = self._action_type.Result(
+                error_code=outcome.error_code, error_string=outcome.text
+            )
+            set_status = getattr(goal_handle, outcome.ending.value)
+            # From 7.1.9 on rclpy takes the result here, and sends it at once.
+            if inspect.signature(set_status).parameters:
+                set_status(result)
+            else:
+                set_status()
             self._unsent_goal_ids.discard(goal_id)
             return result
 
@@ -323,11 +372,16 @@ class MotionServer:
             self._action_server.notify_execute(goal_handle, finish)
 
     def deliver_results(self) -> None:
-        """For 0.3 s, if needed, let the node's own executor send the results of ended goals."""
-        executor = self._node.service_entities.executor  # None if another one serves the node
-        timeout = _RESULT_DELIVERY_TIMEOUT_S if self._unsent_goal_ids and executor else 0.0
-        until = time.monotonic() + timeout
-        while time.monotonic() < until:
+        """
+        Let the node's own executor send the results of ended goals, for 0.3 s.
+
+        Nothing is done if none is left to be sent, or if another executor serves the node.
+        """
+        executor = self._node.service_entities.executor
+        if executor is None or not self._unsent_goal_ids:
+            return
+        end = time.monotonic() + _RESULT_DELIVERY_TIMEOUT_S
+        while time.monotonic() < end:
             executor.spin_once(timeout_sec=_RESULT_DELIVERY_TIMEOUT_S)
 
     def destroy_server(self) -> None:
