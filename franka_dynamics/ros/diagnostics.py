@@ -1,18 +1,15 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Diagnostics, ~/status and the log of status changes of a feedforward node."""
+"""Diagnostics and ~/status of a feedforward node."""
 
 from collections.abc import Callable
 import math
-import re
 import time
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 from diagnostic_msgs.msg import DiagnosticStatus
 import numpy as np
 
-from .messages import FIRST_WALL_TIME_S
-from .receivers import ReceiverCheck
 from .status import (
     DiagnosticSubject,
     DurationWindow,
@@ -21,198 +18,38 @@ from .status import (
     StatusPublisher,
     StatusRow,
 )
+from .status_log import MIN_REASON_DURATION_S, StatusLog
 from .term_publishers import TermPublishers
 from .topics import DESCRIPTION_QOS, publisher_names
 from ..control.core_state import Status
-from ..control.ending import (
-    Cause,
-    CAUSE_OF_STATE_PROBLEM,
-    Ending,
-    PYTHON_LOOP_ADVICE,
-    Reason,
-    ReasonCode,
-)
-from ..control.feedforward import Feedforward, Remedy, State
+from ..control.feedforward import Feedforward, State
 from ..motion.planning import MAX_START_DISTANCE_RAD
 from ..motion.reference import ReferenceEvent, ReferenceState, REPLACED_REASON
 
 _WARNING_FRACTION_OF_BOUND = 0.8  # share of a bound above which diagnostics warn
-MIN_REASON_DURATION_S = 1.0  # of a reason for silence, until it is logged
-_REPEATED_LOG_PERIOD_S = 10.0  # of the same reason for silence
-_MIN_LOG_PERIOD_S = 1.0  # of any other sentence, whatever its figures
-_MISSING_STATE_TIMEOUT_S = 1.0  # after which missing joint states are a reason for silence
-MIN_CLOCK_RATE_HZ = 20.0  # below it the steps of a clock make joint states too old or too new
-
-# How a node's user makes it command again, where the core's own words do not say it.
-_REMEDY_TEXTS = {
-    Remedy.START: 'activate the node (`franka-dynamics node state activate`); if active, wait',
-    Remedy.CLEAR: 'remove the cause, then clear the fault (`franka-dynamics node clear`)',
-}
-_RATE_ADVICE = (
-    'joint_state_publisher and broadcasters with a rate of their own are too slow: take the '
-    "driver's own topic (franka/joint_states with franka_ros2), or raise the parameter period"
-)
+_WRENCH_KEYS = ('fx [N]', 'fy [N]', 'fz [N]', 'mx [N m]', 'my [N m]', 'mz [N m]')
+# Events after which a motion's distance from its end is told.
+_END_EVENTS = (ReferenceState.FINISHED, ReferenceState.INTERRUPTED)
 
 
-class StatusLog:
-    """
-    A log of changes of a feedforward node's status, in words for the node's user.
+class _PublishedStatus(NamedTuple):
+    """What ~/status says of a node: a change of `why` alone is published with a delay."""
 
-    The log says why torques end, wait or are not received. `controller` is set when the node is
-    configured. `state_arrival_time` is that of the latest joint state [s], `is_shut_down` says
-    that the node never commands again.
-    """
+    state: State
+    is_faulty: bool
+    node_waits: bool
+    why: str
 
-    controller: Feedforward
+    def has_same_state(self, other: Self | None) -> bool:
+        """Return whether another status differs from this one in its reason at most."""
+        return other is not None and self[:-1] == other[:-1]
 
-    def __init__(self, node: Any, state_topic: str, receiver_check: ReceiverCheck) -> None:
-        """Make an empty log for a node, its topic of joint states and its receiver check."""
-        self._node = node
-        self._state_topic = state_topic
-        self._receivers = receiver_check
-        self.is_shut_down = False
-        self.reset()
 
-    def status(self) -> Status:
-        """Return the controller's status with remedy and reason worded for the node's user."""
-        controller = self.controller
-        status = controller.status
-        remedy = Remedy(status.remedy)
-        words = '' if self.is_shut_down else _REMEDY_TEXTS.get(remedy, remedy.value)
-        why = self.reason_text(controller.ending) or status.why
-        if status.state is State.RUNNING:
-            why = self._receivers.delivery_problem or why
-        elif self._node.active and status.state is State.SILENT and controller.enabled:
-            why = self.missing_state_text() or why
-        if sources := self._sources_of_impossible_states():
-            why = f'{why}; {sources}'
-        return status._replace(remedy=words, why=why)
+class _EndError(NamedTuple):
+    """The joint that is furthest from the end of a motion, and how far [rad or m]."""
 
-    def _sources_of_impossible_states(self) -> str:
-        """
-        Return that two sources send joint states, if impossible ones ended torques; else ''.
-
-        Where messages have no numbers, a second source's first states end torques before the
-        publishers that are connected show that there are two.
-        """
-        first = self.controller.ending.first_reason
-        cause = None if first is None else CAUSE_OF_STATE_PROBLEM.get(first.code)
-        if not self.controller.faulty or cause is not Cause.STATE_IMPOSSIBLE:
-            self._sources = ''
-        elif not self._sources:
-            self._sources = self._node.state_sources.problem
-        return self._sources
-
-    def reason_text(self, why: object) -> str:
-        """Return a Reason or Ending as text with advice for the user; else a str, '' of None."""
-        return why.text(self._advice_for) if isinstance(why, (Reason, Ending)) else str(why or '')
-
-    def _advice_for(self, code: ReasonCode) -> str | None:
-        """Return advice on the reason code of missing torques, or None if there is no advice."""
-        if code is ReasonCode.RARE_STATES:
-            return _RATE_ADVICE
-        old = code in (
-            ReasonCode.STALE,
-            ReasonCode.STAMP_AHEAD,
-            ReasonCode.STALE_AT_START,
-        )
-        return self._clock_advice() if old else PYTHON_LOOP_ADVICE.get(code)
-
-    def _clock_advice(self) -> str:
-        """Return advice about joint states with stamps that do not match the node's clock."""
-        publishers = publisher_names(self._node, '/clock')
-        cycle = self._node.cycle
-        clocks = ', '.join(publishers)
-        is_simulated = cycle.last_stamp < FIRST_WALL_TIME_S  # the stamps of joint states
-        if self._node.get_parameter('use_sim_time').value:
-            if not clocks:
-                return 'use_sim_time is true, and nobody publishes /clock: start it, or set false'
-            if len(publishers) > 1:
-                return f'{clocks} all publish /clock, which goes to and fro: stop all but one'
-            rate = cycle.clock_rate_hz
-            if rate < MIN_CLOCK_RATE_HZ:
-                return f'/clock has {rate:.2g} Hz ({clocks}): it needs {MIN_CLOCK_RATE_HZ:g} Hz'
-            if not is_simulated and cycle.arrival_clock_time < FIRST_WALL_TIME_S:
-                return f'/clock is from {clocks}: set use_sim_time where states are made too'
-            return f'/clock is from {clocks}: take joint states of the same simulation'
-        if clocks and is_simulated:
-            return f'/clock comes from {clocks}: set use_sim_time true on this node'
-        return 'synchronise clocks (chrony), or set max_state_age to 0 for stamps from elsewhere'
-
-    def missing_state_text(self) -> str:
-        """Return text on missing joint states; '' if a joint state came in the last second."""
-        silence = time.monotonic() - self.state_arrival_time
-        if silence < _MISSING_STATE_TIMEOUT_S:
-            return ''
-        said = f'no joint state on {self._state_topic} for {silence:.0f} s'
-        if problem := self._receivers.broadcaster_problem:
-            return f'{said}: {problem}'
-        return (
-            f'{said}, where '
-            f'{self._node.count_publishers(self._state_topic)} publish; `franka-dynamics doctor` '
-            'lists what there is: start the driver or the simulator in this ROS_DOMAIN_ID, let a '
-            'paused simulation go on, or remap joint_states to its topic'
-        )
-
-    def reset(self) -> None:
-        """Begin the log anew, for a new activation, as if nothing had been logged before."""
-        self.state_arrival_time = time.monotonic()
-        self._log_times: dict[str, float] = {}  # when what was logged [s]
-        self._last_status: tuple[State, bool, bool] | None = None
-        # What says, since states were impossible, that two sources send them.
-        self._sources = ''
-        self._last_reason = ''
-        self._has_run = False
-        self._change_time = time.monotonic()
-
-    def log_status_changes(self, status: Status, *, node_waits: bool) -> None:
-        """Log ended torques, changes of status, delivery problems, and why the node waits."""
-        controller = self.controller
-        now = time.monotonic()
-        while controller.unreported_endings:
-            ending = controller.unreported_endings.popleft()
-            self._has_run = True
-            if not ending.is_latched:  # a fault is logged below
-                self._last_reason = self.reason_text(ending)
-                self.log_if_due(f'torques ended: {self._last_reason}')
-        seen = status.state, status.faulty, node_waits
-        if seen != self._last_status:
-            self._last_status = seen
-            self._change_time = now
-            self._log_change(status, node_waits)
-        if status.state is State.RUNNING and self._receivers.delivery_problem:
-            self.log_if_due(self._receivers.delivery_problem, _REPEATED_LOG_PERIOD_S)
-        if node_waits and now >= self._change_time + MIN_REASON_DURATION_S:
-            yet = '' if self._has_run else ' yet'
-            self.log_if_due(f'no torque{yet}: {status.why}', _REPEATED_LOG_PERIOD_S)
-
-    def _log_change(self, status: Status, node_waits: bool) -> None:
-        """Log a changed status, unless its reason was logged or a silent node just waits."""
-        logger = self._node.get_logger()
-        if status.state is State.RUNNING:
-            self._last_reason = ''
-            self._has_run = True
-            logger.info(f'commanding (target {self.controller.settings.target})')
-        elif status.why == self._last_reason:  # of the same stop
-            return
-        elif status.faulty:
-            logger.error(f'fault: {status}')
-        elif status.state is not State.SILENT:
-            logger.warning(f'{status}')
-        elif not node_waits:
-            logger.info(f'{status}')
-        self._last_reason = '' if status.state is State.RUNNING else status.why
-
-    def log_if_due(self, text: str, gap: float = _MIN_LOG_PERIOD_S, *, warn: bool = True) -> None:
-        """Log a text (as warning if `warn`), at most once per `gap` [s] whatever its numbers."""
-        what = re.sub(r'[\d.]+', '', text)
-        now = time.monotonic()
-        if now >= self._log_times.get(what, -math.inf) + gap:
-            self._log_times[what] = now
-            if warn:
-                self._node.get_logger().warning(text)
-            else:
-                self._node.get_logger().info(text)
+    joint: int
+    distance: float
 
 
 class FeedforwardDiagnostics(StatusPublisher):
@@ -223,6 +60,8 @@ class FeedforwardDiagnostics(StatusPublisher):
     old values do no harm, and the control cycle must not wait. `status_log` has the status in
     words, and logs it.
     """
+
+    _published_status: _PublishedStatus | None
 
     def __init__(self, node: Any, state_topic: str, terms: TermPublishers) -> None:
         """Make the publishers on a node; `set_controller` must be called before any report."""
@@ -244,11 +83,11 @@ class FeedforwardDiagnostics(StatusPublisher):
         self._arm_name = controller.description.name
         self.model_difference = model_difference
         self.refusal_text = ''
-        # What ~/status says (state, whether a fault is latched, whether the node waits; the
-        # reason), since when [s], and the torques published up to the last diagnostics.
-        self._published_state: tuple[Any, str] = None, ''
-        self._published_at = -math.inf
-        self._last_count = (time.monotonic(), self.published_count)
+        self._published_status = None
+        self._published_at = -math.inf  # since when ~/status says that [s]
+        # When the last diagnostics were made [s], and how many torques were published until then.
+        self._last_count_time = time.monotonic()
+        self._last_count = self.published_count
         self.status_log.reset()
 
     def report_status_changes(self) -> None:
@@ -263,37 +102,51 @@ class FeedforwardDiagnostics(StatusPublisher):
         while controller.reference.events:
             self._report_event(controller.reference.events.popleft())
         status = self.status_log.status()
-        waits = status.state is State.SILENT and controller.enabled
-        self.status_log.log_status_changes(status, node_waits=waits)
-        state = (status.state, status.faulty, waits), status.why
-        if state[0] != self._published_state[0]:
-            self._published_at = -math.inf
-        if state != self._published_state and now >= self._published_at + MIN_REASON_DURATION_S:
-            self._published_state = state
+        node_waits = status.state is State.SILENT and controller.enabled
+        self.status_log.log_status_changes(status, node_waits=node_waits)
+        shown = _PublishedStatus(status.state, status.faulty, node_waits, status.why)
+        if not shown.has_same_state(self._published_status):
+            self._published_at = -math.inf  # a change of state is published at once
+        is_due = now >= self._published_at + MIN_REASON_DURATION_S
+        if shown != self._published_status and is_due:
+            self._published_status = shown
             self._published_at = now
             self.next_publication_time = now
         if now >= self.next_publication_time:
-            # The largest since the last report, so that a short peak near the bound is reported.
-            shares = controller.disturbances.max_bound_ratios.tolist()
-            controller.disturbances.max_bound_ratios[:] = 0.0
-            level, message, values = self._status_row(status, shares)
-            self._status_pub.publish(self.own_status_message(level, message, values))
-            figures = values | self._command_values(np.array(shares))
-            command = DiagnosticSubject.COMMAND, level, message, figures
-            rows = (
-                self._joint_state_row(),
-                command,
-                *self._motion_row,
-                self._wrench_row(),
-            )
-            self.publish_rows(*rows, self._arm_row())
+            self._publish_status(status)
+
+    def _publish_status(self, status: Status) -> None:
+        """Publish a status on ~/status, and all diagnostics."""
+        bound_ratios = self._take_bound_ratios()
+        level, message, values = self._status_row(status, bound_ratios)
+        self._status_pub.publish(self.own_status_message(level, message, values))
+        figures = values | self._command_values(np.array(bound_ratios))
+        self.publish_rows(
+            self._joint_state_row(),
+            (DiagnosticSubject.COMMAND, level, message, figures),
+            *self._motion_row,
+            self._wrench_row(),
+            self._arm_row(),
+        )
+
+    def _take_bound_ratios(self) -> list[float]:
+        """
+        Return the largest disturbances over bounds since the last report, and begin anew.
+
+        A short peak near the bound is reported so. The control thread may write one between both
+        steps, which is then lost.
+        """
+        peaks = self.controller.disturbances.max_bound_ratios
+        bound_ratios: list[float] = peaks.tolist()
+        peaks[:] = 0.0
+        return bound_ratios
 
     def _report_event(self, event: ReferenceEvent) -> None:
         """Publish, log and store a reference motion's event; call `on_reference_event`."""
-        controller = self.controller
         refusal = type(event.reason).__name__
         event = event._replace(reason=self.status_log.reason_text(event.reason))
-        pairs: dict[str, Any] = {
+        end_error = self._end_error(event)
+        values: dict[str, Any] = {
             'state': event.state.value,
             'number': event.number,
             'frame_id': event.goal_id,
@@ -302,31 +155,38 @@ class FeedforwardDiagnostics(StatusPublisher):
             'remaining [s]': event.remaining_time,
             StatusKey.REMEDY: self.status_log.status().remedy,
         }
+        if end_error is not None:
+            values['error to its end [rad]'] = end_error.distance
+            values['joint'] = self.controller.joint_names[end_error.joint]
+        text = self._event_text(event, end_error)
+        is_bad = _is_bad_event(event, end_error)
+        # All events are published, and the latest one again.
+        level = 'WARN' if is_bad else 'OK'
+        self._motion_row = ((DiagnosticSubject.REFERENCE, level, text, values),)
+        self.publish_rows(*self._motion_row, is_event=True)
+        # Of the references of a stream, which end within a second, the first one is logged.
+        self.status_log.log_if_due(text, warn=is_bad)
+        self.on_reference_event(event)
+
+    def _end_error(self, event: ReferenceEvent) -> _EndError | None:
+        """Return the distance from a motion's end, or None before a state, or without an end."""
+        latest = self.controller.latest
+        if event.goal_position is None or latest is None:
+            return None
+        distances = np.abs(latest.q - event.goal_position)
+        joint = int(np.argmax(distances))
+        return _EndError(joint, float(distances[joint]))
+
+    def _event_text(self, event: ReferenceEvent, end_error: _EndError | None) -> str:
+        """Return an event of a reference as text."""
         text = f'reference {event.number} {event.state.value}'
-        is_far = False
-        if event.goal_position is not None and controller.latest is not None:
-            error = np.abs(controller.latest.q - event.goal_position)
-            joint = int(np.argmax(error))
-            is_far = error[joint] > MAX_START_DISTANCE_RAD  # the next motion could not begin here
-            name = controller.joint_names[joint]
-            pairs |= {'error to its end [rad]': float(error[joint]), 'joint': name}
-            if event.state in (ReferenceState.FINISHED, ReferenceState.INTERRUPTED):
-                unit = controller.description.joints[joint].kind.position_unit
-                text += f', {error[joint]:.3g} {unit} from its end at {name}'
+        if end_error is not None and event.state in _END_EVENTS:
+            unit = self.controller.description.joints[end_error.joint].kind.position_unit
+            name = self.controller.joint_names[end_error.joint]
+            text += f', {end_error.distance:.3g} {unit} from its end at {name}'
         if event.state is ReferenceState.INTERRUPTED:
             text += f', {event.remaining_time:.3g} s before it'
-        text += f': {event.reason}' if event.reason else ''
-        is_bad_by_state = {
-            ReferenceState.REFUSED: True,
-            ReferenceState.INTERRUPTED: event.reason != REPLACED_REASON,
-            ReferenceState.FINISHED: is_far,
-        }
-        bad = is_bad_by_state.get(event.state, False)
-        # All events are published, and the latest one again.
-        self._motion_row = ((DiagnosticSubject.REFERENCE, 'WARN' if bad else 'OK', text, pairs),)
-        self.publish_rows(*self._motion_row, is_event=True)
-        self.status_log.log_if_due(text, warn=bad)
-        self.on_reference_event(event)
+        return f'{text}: {event.reason}' if event.reason else text
 
     def _joint_state_row(self) -> StatusRow:
         """Return the diagnostic row with rate, age and problem, if any, of joint states."""
@@ -364,38 +224,38 @@ class FeedforwardDiagnostics(StatusPublisher):
         The level is STALE while the node waits, OK while it commands torques and nothing is wrong,
         ERROR while a fault is latched, else WARN. `bound_ratios` are disturbances over bounds.
         """
-        level = 'ERROR' if status.faulty else 'STALE' if status.state is State.SILENT else 'WARN'
-        message = status.why
+        values = {'state': status.state.value, StatusKey.REMEDY: status.remedy}
+        if status.state is not State.RUNNING:
+            level = 'STALE' if status.state is State.SILENT else 'WARN'
+            return 'ERROR' if status.faulty else level, status.why, values
+        level = 'ERROR' if status.faulty else 'WARN'
+        if self._receivers.delivery_problem:
+            return level, status.why, values  # the reason names the problem
+        if self.refusal_text:
+            return level, f'reference refused: {self.refusal_text}', values
         largest = max(bound_ratios)
-        if status.state is State.RUNNING:
-            if self._receivers.delivery_problem:
-                pass  # the reason names it
-            elif self.refusal_text:
-                message = f'reference refused: {self.refusal_text}'
-            elif largest > _WARNING_FRACTION_OF_BOUND:
-                joint = self.controller.joint_names[bound_ratios.index(largest)]
-                message = f'{joint} came near its disturbance bound ({largest:.0%} of it)'
-            else:
-                level = 'OK'
-        return (
-            level,
-            message,
-            {'state': status.state.value, StatusKey.REMEDY: status.remedy},
-        )
+        if largest > _WARNING_FRACTION_OF_BOUND:
+            joint = self.controller.joint_names[bound_ratios.index(largest)]
+            message = f'{joint} came near its disturbance bound ({largest:.0%} of it)'
+            return level, message, values
+        return 'OK', status.why, values
 
     def _command_values(self, bound_ratios: Any) -> dict[str, Any]:
         """Return the values of the diagnostic row Command that ~/status does not have."""
         controller = self.controller
         receivers = self._receivers
-        since, before = self._last_count
-        self._last_count = now, published = time.monotonic(), self.published_count
+        now = time.monotonic()
+        published = self.published_count
+        rate = max(0, published - self._last_count) / (now - self._last_count_time)
+        self._last_count = published
+        self._last_count_time = now
         others = ', '.join(publisher_names(self._node, receivers.topic)) or 'none'
         references = controller.reference.counts.items()
         largest = controller.output.peak_to_limit
         return {
             'target': controller.settings.target,
             'published': published,
-            StatusKey.RATE: max(0, published - before) / (now - since),
+            StatusKey.RATE: rate,
             'cut by torque or rate limit': controller.counts['limited'],
             StatusKey.STOP_COUNT: controller.counts['stops'],
             'faults latched': controller.counts['faults'],
@@ -418,13 +278,10 @@ class FeedforwardDiagnostics(StatusPublisher):
         if wrench is None:
             unknown = 'unknown: effort is not measured, or too few states came'
             return DiagnosticSubject.EXTERNAL_WRENCH, 'OK', unknown, {}
-        rows = ('fx [N]', 'fy [N]', 'fz [N]', 'mx [N m]', 'my [N m]', 'mz [N m]')
-        forces = dict(zip(rows, wrench.wrench.tolist()))
-        left = wrench.unexplained_torque
         values = {
             'singular': wrench.is_singular,
-            **forces,
-            'not explained by it [N m]': left,
+            **dict(zip(_WRENCH_KEYS, wrench.wrench.tolist())),
+            'not explained by it [N m]': wrench.unexplained_torque,
         }
         level = 'WARN' if wrench.is_singular else 'OK'
         return DiagnosticSubject.EXTERNAL_WRENCH, level, wrench.accuracy_text(), values
@@ -434,15 +291,25 @@ class FeedforwardDiagnostics(StatusPublisher):
         arm = self.controller.description
         mass = self.controller.settings.payload[0]
         payload = f', payload {mass:g} kg' if mass else ''
-        name = f'{arm.name} ({arm.inertial_set}, hand {arm.hand}{payload})'
+        message = f'{arm.name} ({arm.inertial_set}, hand {arm.hand}{payload})'
         values = {
             StatusKey.MODEL_DIFFERENCE.value: self.model_difference,
             FORMER_MODEL_DIFFERENCE: self.model_difference,
         }
-        names = self.controller.joint_names
-        for joint, name, limit in zip(arm.joints, names, arm.limit('effort').tolist()):
-            unit = joint.kind.effort_unit
+        joint_names = self.controller.joint_names
+        for joint, name, limit in zip(arm.joints, joint_names, arm.limit('effort').tolist()):
             # Of a joint that slides the unit in the key was N m, and stays beside N until 0.3.
-            for each in dict.fromkeys(('N m', unit)):
-                values[StatusKey.TORQUE_LIMIT.format(name, each)] = limit
-        return DiagnosticSubject.ARM, 'OK', name, values
+            for unit in dict.fromkeys(('N m', joint.kind.effort_unit)):
+                values[StatusKey.TORQUE_LIMIT.format(name, unit)] = limit
+        return DiagnosticSubject.ARM, 'OK', message, values
+
+
+def _is_bad_event(event: ReferenceEvent, end_error: _EndError | None) -> bool:
+    """Return whether an event of a reference is a warning."""
+    if event.state is ReferenceState.REFUSED:
+        return True
+    if event.state is ReferenceState.INTERRUPTED:
+        return bool(event.reason != REPLACED_REASON)
+    # The next motion could not begin where this one has left the arm.
+    is_far = end_error is not None and end_error.distance > MAX_START_DISTANCE_RAD
+    return event.state is ReferenceState.FINISHED and is_far

@@ -29,7 +29,7 @@ from franka_dynamics.dynamics.external_torque import WrenchEstimator
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.motion.planning import MAX_POINT_COUNT
 from franka_dynamics.motion.reference import ReferenceEvent, ReferenceState, REPLACED_REASON
-from franka_dynamics.ros import diagnostics, messages, status, trajectory_messages
+from franka_dynamics.ros import messages, status, status_log, trajectory_messages
 from franka_dynamics.ros.controller_factory import arm_and_urdf_from_parameters
 from franka_dynamics.ros.diagnostics import FeedforwardDiagnostics
 from franka_dynamics.ros.parameter_tables import parameter_specs
@@ -599,7 +599,7 @@ def test_a_term_that_fails_is_given_up_and_the_others_come(told, monkeypatch):
 def test_replaced_points_are_published_and_logged_once_a_second(told, monkeypatch):
     clock = Mock()
     log = told.node.get_logger()
-    monkeypatch.setattr(diagnostics, 'time', clock)
+    monkeypatch.setattr(status_log, 'time', clock)
     told.diagnostics.next_publication_time = math.inf
     count = 50 * len(ReferenceState)
     for second in (1, 2):
