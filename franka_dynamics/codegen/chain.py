@@ -10,10 +10,10 @@ integral of r r' dm, h the first moment, m the mass; the inertia tensor is tr(S)
 
 Base parameters: mass on the axis of revolute joint j moves in the same way whether it is part of
 link j or of link j - 1. Therefore the mass m, the first moment hz and the second moment Szz of
-link j are moved to link j - 1: the regrouping of Gautier and Khalil 1990, eq. (20), which
-eliminates m, mZ and YY; here Szz becomes zero in place of YY. The whole second moment of a
-prismatic joint's link is moved to the previous link (their eq. (21), corrected:
-S_{j-1} + R S_j R').
+link j are moved to link j - 1. This is the regrouping of Gautier and Khalil 1990, eq. (20), which
+eliminates m, mZ and YY; here Szz becomes zero in place of YY. A prismatic joint does not turn its
+link, so that the link's whole second moment is moved to the previous link, as S_{j-1} + R S_j R';
+their eq. (21) for it has errors (docs/theory/errata.md).
 """
 
 from collections.abc import Mapping
@@ -68,7 +68,9 @@ class SymbolicJoint:
             angle = angle + self.theta_offset
             quarters = 0
         s, c = graph.sin_cos(angle)
-        return rotation_about_z(*((c, s), (-s, c), (-c, -s), (s, -c))[quarters])
+        # Cosine and sine of the angle plus 0, 1, 2 and 3 quarter turns.
+        cosine, sine = ((c, s), (-s, c), (-c, -s), (s, -c))[quarters]
+        return rotation_about_z(cosine, sine)
 
     def frame_origin(self, q: Scalar) -> ScalarArray:
         """Return the origin (3,) of the link's frame in the antecedent's frame."""
@@ -156,30 +158,50 @@ def build_chain(
 
     """
     tree, tip_body, tip = tree_and_frame(description, tip_frame)
-    moves = np.array([_joint_axis_frame(twist) for twist in tree.twists])
-    backs = np.array([*map(inverse_transform, moves), np.eye(4)])  # the last of BASE_BODY
-    placements = backs[list(tree.parents)] @ tree.placements @ moves
+    # Poses, in the bodies' own frames, of the frames whose z is the joint's axis, and their
+    # inverses. The identity at the end is that of the base: BASE_BODY, -1, is the last index.
+    axis_frames = np.array([_joint_axis_frame(twist) for twist in tree.twists])
+    to_axis_frames = np.array([*map(inverse_transform, axis_frames), np.eye(4)])
+    placements = to_axis_frames[list(tree.parents)] @ tree.placements @ axis_frames
     reach = float(np.abs(placements[:, :3, 3]).max(initial=0.0))
     joints: list[SymbolicJoint] = []
-    gravity_at: dict[int, ScalarArray] = {}
-    roots: dict[int, ScalarArray] = {}
+    root_gravity: dict[int, ScalarArray] = {}
+    root_poses: dict[int, ScalarArray] = {}
     bodies = zip(tree.parents, placements, tree.inertias)
     for i, (parent, placement, link) in enumerate(bodies):
         axes, theta = _split_off_z_rotation(placement[:3, :3])
         origin = np.where(np.abs(placement[:3, 3]) > _MAX_ROUNDOFF * reach, placement[:3, 3], 0.0)
-        J = _symbolic_pseudo_inertia(graph, i + 1) if graph else link.pseudo_inertia().astype('O')
-        J = moved_pseudo_inertia(J, backs[i, :3, :3], backs[i, :3, 3])
-        rotor = graph.parameter(f'X{i + 1}_rotor') if graph else float(tree.rotor_inertias[i])
+        own_inertia = link.pseudo_inertia().astype('O')
+        rotor_inertia: Scalar = float(tree.rotor_inertias[i])
+        if graph:
+            own_inertia = _symbolic_pseudo_inertia(graph, i + 1)
+        to_axis_frame = to_axis_frames[i]
+        inertia = moved_pseudo_inertia(own_inertia, to_axis_frame[:3, :3], to_axis_frame[:3, 3])
+        if graph:
+            rotor_inertia = graph.parameter(f'X{i + 1}_rotor')
         if parent == BASE_BODY:
-            gravity_at[i] = _gravity_along_axes(axes, gravity)
-            roots[i] = np.block([[axes, origin[:, None]], [np.zeros(3), 1.0]])
+            root_gravity[i] = _gravity_along_axes(axes, gravity)
+            root_poses[i] = np.block([[axes, origin[:, None]], [np.zeros(3), 1.0]])
             axes = np.eye(3)
             origin = np.zeros(3)
-        revolute = bool(tree.twists[i, 3:].any())
-        joints.append(SymbolicJoint(revolute, axes, origin, theta, J, rotor))
-    tip_pose = backs[tip_body] @ tip
-    motion = tuple(joints), gravity_at, roots, tip_pose, tree.parents, tip_body
-    return SymbolicChain(*motion, tree.joint_names)
+        joint = SymbolicJoint(
+            is_revolute=bool(tree.twists[i, 3:].any()),
+            fixed_rotation=axes,
+            origin=origin,
+            theta_offset=theta,
+            pseudo_inertia=inertia,
+            rotor_inertia=rotor_inertia,
+        )
+        joints.append(joint)
+    return SymbolicChain(
+        joints=tuple(joints),
+        root_gravity=root_gravity,
+        root_poses=root_poses,
+        tip_pose=to_axis_frames[tip_body] @ tip,
+        parents=tree.parents,
+        tip_body=tip_body,
+        joint_names=tree.joint_names,
+    )
 
 
 def tree_and_frame(
@@ -214,19 +236,21 @@ def tree_and_frame(
 
 
 def moved_pseudo_inertia(J: ScalarArray, R: ScalarArray, p: ScalarArray) -> ScalarArray:
-    """Return a pseudo-inertia (4, 4) transformed from a frame B to A, by B's pose in A."""
+    """Return a pseudo-inertia J (4, 4) of frame B in frame A, where B has the pose (R, p)."""
     S = J[:3, :3]
     h = R @ J[:3, 3]
     m = J[3, 3]
-    # In the new frame the second moment is R S R' + k p' + p k' with R the rotation, p the origin
-    # and k = R h + m p / 2.
+    # In the new frame the second moment is R S R' + k p' + p k' with k = R h + m p / 2.
     shifted = np.outer(h + p * (0.5 * m), p)
     return pseudo_inertia(R @ S @ R.T + shifted + shifted.T, h + p * m, m)
 
 
 def pseudo_inertia(second_moment: ScalarArray, h: ScalarArray, mass: Scalar) -> ScalarArray:
-    """Return the pseudo-inertia (4, 4) of second moment (3, 3), first moment (3,) and mass."""
-    # Of the second moment only the upper triangle is read.
+    """
+    Return the pseudo-inertia (4, 4) of second moment (3, 3), first moment (3,) and mass.
+
+    Of the second moment only the upper triangle is read.
+    """
     out = np.empty((4, 4), dtype=object)
     out[:3, :3] = second_moment
     out[:3, 3] = h
@@ -239,8 +263,12 @@ def pseudo_inertia(second_moment: ScalarArray, h: ScalarArray, mass: Scalar) -> 
 def _symbolic_pseudo_inertia(graph: Graph, link: int) -> ScalarArray:
     """Return a link's pseudo-inertia from symbols of its tensor, first moment and mass."""
     xx, xy, xz, yy, yz, zz, *first, mass = map(graph.parameter, link_parameter_names(link))
-    half = 0.5 * (xx + yy + zz)
-    second = [[half - xx, -xy, -xz], [0.0, half - yy, -yz], [0.0, 0.0, half - zz]]
+    half_trace = 0.5 * (xx + yy + zz)
+    second = [
+        [half_trace - xx, -xy, -xz],
+        [0.0, half_trace - yy, -yz],
+        [0.0, 0.0, half_trace - zz],
+    ]
     return pseudo_inertia(np.array(second, dtype=object), np.array(first), mass)
 
 
@@ -267,10 +295,11 @@ def _split_off_z_rotation(rotation: ScalarArray) -> tuple[ScalarArray, float]:
 
 def _gravity_along_axes(axes: ScalarArray, gravity: ScalarArray) -> ScalarArray:
     """Return gravity's components along the columns of `axes` (3, 3); both are in space axes."""
-    found = axes.T @ gravity
-    if found.dtype == object:
-        return found
-    return np.where(np.abs(found) > _MAX_ROUNDOFF * np.linalg.norm(found), found, 0.0)
+    components = axes.T @ gravity
+    if components.dtype == object:
+        return components
+    is_rounding = np.abs(components) <= _MAX_ROUNDOFF * np.linalg.norm(components)
+    return np.where(is_rounding, 0.0, components)
 
 
 # Tolerance for rounding errors in the entries of the unit twist of a joint along z.
@@ -281,9 +310,8 @@ def _joint_axis_frame(twist: Array) -> Array:
     """
     Return the pose, in the body's frame, of a frame whose z is the joint's axis, (4, 4).
 
-    For a revolute joint, the returned frame's origin is the point of the joint's axis nearest to
-    the origin of the body's frame. For a body's frame whose z is already the joint's axis, the
-    pose is the identity.
+    Of a revolute joint its origin is the point of the axis nearest to the origin of the body's
+    frame. If z of the body's frame is the joint's axis already, the pose is the identity.
     """
     v = twist[:3]
     omega = twist[3:]
@@ -293,8 +321,8 @@ def _joint_axis_frame(twist: Array) -> Array:
     if np.abs(twist - along_z).max() <= _ALONG_Z_TOLERANCE:
         return pose
     pose[:3, 3] = np.cross(omega, v)
-    # x is the body-frame axis nearest to a right angle with the joint's axis, made orthogonal to
-    # the joint's axis.
+    # x is the axis of the body's frame nearest to a right angle with the joint's axis, turned to
+    # a right angle.
     x = np.eye(3)[int(np.argmin(np.abs(axis)))]
     x = x - (x @ axis) * axis
     x = x / np.linalg.norm(x)
@@ -302,7 +330,8 @@ def _joint_axis_frame(twist: Array) -> Array:
     return pose
 
 
-# The elements of a pseudo-inertia that belong to the antecedent as well.
+# The elements of a pseudo-inertia [[S, h], [h', m]] that are moved to the antecedent: Szz, hz and
+# m of a revolute joint's link, the whole of S of a prismatic joint's link.
 _REVOLUTE_REGROUPED_MASK = np.zeros((4, 4), dtype=bool)
 _REVOLUTE_REGROUPED_MASK[2:, 2:] = True
 _PRISMATIC_REGROUPED_MASK = np.zeros((4, 4), dtype=bool)
@@ -311,7 +340,7 @@ _PRISMATIC_REGROUPED_MASK[:3, :3] = True
 
 def with_origins_nearest_parent(chain: SymbolicChain) -> SymbolicChain:
     """
-    Return the chain with revolute frames' origins, but of roots, nearest the parents' on the axes.
+    Return the chain with each revolute frame's origin moved along its axis, nearest the parent's.
 
     Frames of prismatic joints and of roots keep their origins. The origin of a Franka's frame 3 is
     moved to that of frame 2 in the shoulder, so that no torque needs the force at joint 3.
@@ -340,15 +369,15 @@ def regroup_parameters(chain: SymbolicChain) -> SymbolicChain:
     for j in reversed(range(chain.n)):
         joint = joints[j]
         parent = chain.parents[j]
-        shared = _REVOLUTE_REGROUPED_MASK if joint.is_revolute else _PRISMATIC_REGROUPED_MASK
+        is_moved = _REVOLUTE_REGROUPED_MASK if joint.is_revolute else _PRISMATIC_REGROUPED_MASK
         if parent != BASE_BODY:
-            arrived = np.where(shared, joint.pseudo_inertia, 0.0)
+            moved = np.where(is_moved, joint.pseudo_inertia, 0.0)
             if joint.is_revolute:
-                arrived = moved_pseudo_inertia(arrived, joint.fixed_rotation, joint.origin)
+                moved = moved_pseudo_inertia(moved, joint.fixed_rotation, joint.origin)
             else:
                 rotation = joint.fixed_rotation @ rotation_about_z(*cos_sin(joint.theta_offset))
-                arrived = moved_pseudo_inertia(arrived, rotation, np.zeros(3))
+                moved = moved_pseudo_inertia(moved, rotation, np.zeros(3))
             carrier = joints[parent]
-            joints[parent] = replace(carrier, pseudo_inertia=carrier.pseudo_inertia + arrived)
-        joints[j] = replace(joint, pseudo_inertia=np.where(shared, 0.0, joint.pseudo_inertia))
+            joints[parent] = replace(carrier, pseudo_inertia=carrier.pseudo_inertia + moved)
+        joints[j] = replace(joint, pseudo_inertia=np.where(is_moved, 0.0, joint.pseudo_inertia))
     return replace(chain, joints=tuple(joints))

@@ -38,7 +38,8 @@ class Node:
 
     index: int
     kind: str
-    operands: 'tuple[Node, ...]' = field(default=(), repr=False)  # shared by many: no end of text
+    # Left out of the node's text: operands are shared, so that the text would have no end.
+    operands: 'tuple[Node, ...]' = field(default=(), repr=False)
     name: str = ''
     value: float = 0.0
     is_const: bool = False
@@ -126,9 +127,10 @@ class Graph:
         If the value is the negative of its node, the node's name is m_ and the name.
         """
         value = self.expression(value)
-        number = value.node.index
-        if value.node.operands and number not in self._names and name not in self._used_names:
-            self._names[number] = name if value.sign > 0 else f'm_{name}'
+        index = value.node.index
+        is_computed = bool(value.node.operands)
+        if is_computed and index not in self._names and name not in self._used_names:
+            self._names[index] = name if value.sign > 0 else f'm_{name}'
             self._used_names.add(name)
 
     def set_component_names(self, name: str, vector: Iterable[Scalar]) -> None:
@@ -216,20 +218,22 @@ class Graph:
         if b.node.kind not in (NodeKind.ADD, NodeKind.SUBTRACT):
             return None
         first, second = b.node.operands
-        signs = (b.sign, b.sign if b.node.kind == NodeKind.ADD else -b.sign)
-        if first is a.node and signs[0] == -a.sign:
-            return Expression(self, signs[1], second)
-        if second is a.node and signs[1] == -a.sign:
-            return Expression(self, signs[0], first)
+        sign_of_first = b.sign
+        sign_of_second = b.sign if b.node.kind == NodeKind.ADD else -b.sign
+        if first is a.node and sign_of_first == -a.sign:
+            return Expression(self, sign_of_second, second)
+        if second is a.node and sign_of_second == -a.sign:
+            return Expression(self, sign_of_first, first)
         return None
 
     def _factored_sum(self, a: Expression, b: Expression) -> Expression | None:
-        """Return (c + k) x if a = c x, b = k x, c and k constant, not both +-1; otherwise None."""
+        """Return (c + k) x for a = c x and b = k x with constants c and k; None for other sums."""
         if a.node.is_const or b.node.is_const:
             return None
         c, x = self._split_coefficient(a)
         k, y = self._split_coefficient(b)
-        if x is not y or (c.node is k.node and c.node.value == 1.0):
+        both_are_one = c.node is k.node and c.node.value == 1.0
+        if x is not y or both_are_one:
             return None
         return (c + k) * Expression(self, 1, x)
 
@@ -249,13 +253,17 @@ class Graph:
         value: float = 0.0,
         is_const: bool = False,
     ) -> Node:
-        """Return the node of an operation, constant or input, one object for all equal nodes."""
+        """
+        Return the node of an operation, constant or input, one object for all equal nodes.
+
+        `is_const` is that of a number or an input. An operation is constant if its operands are.
+        """
         key = (kind, name, value, *(operand.index for operand in operands))
         node = self._nodes.get(key)
         if node is None:
-            of_constants = bool(operands) and all(one.is_const for one in operands)
-            constant = is_const or of_constants
-            node = Node(len(self._nodes), kind, operands, name, value, constant)
+            if operands:
+                is_const = all(operand.is_const for operand in operands)
+            node = Node(len(self._nodes), kind, operands, name, value, is_const)
             self._nodes[key] = node
         return node
 
@@ -289,17 +297,20 @@ def gradient(graph: Graph, value: Expression, variables: Sequence[Expression]) -
             add_term(first, adjoint * Expression(graph, 1, last))
             add_term(last, adjoint * Expression(graph, 1, first))
         elif node.kind == NodeKind.RECIPROCAL:
-            value = Expression(graph, 1, node)
-            add_term(first, -(adjoint * (value * value)))
+            reciprocal = Expression(graph, 1, node)
+            add_term(first, -(adjoint * (reciprocal * reciprocal)))
         elif node.kind == NodeKind.SQRT:
-            add_term(first, adjoint * (0.5 * graph.reciprocal(Expression(graph, 1, node))))
+            root = Expression(graph, 1, node)
+            add_term(first, adjoint * (0.5 * graph.reciprocal(root)))
         else:
             sine, cosine = graph.sin_cos(Expression(graph, 1, first))
-            add_term(
-                first,
-                adjoint * cosine if node.kind == NodeKind.SIN else -(adjoint * sine),
-            )
-    return [one.sign * adjoints.get(one.node.index, graph.zero) for one in variables]
+            if node.kind == NodeKind.SIN:
+                add_term(first, adjoint * cosine)
+            else:
+                add_term(first, -(adjoint * sine))
+    return [
+        variable.sign * adjoints.get(variable.node.index, graph.zero) for variable in variables
+    ]
 
 
 def reachable_nodes(outputs: Iterable[Expression], *, into_constants: bool = True) -> list[Node]:

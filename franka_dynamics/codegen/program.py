@@ -18,7 +18,9 @@ from typing import NamedTuple
 from .expression import Expression, Graph, Node, NodeKind, reachable_nodes
 
 _SUM_KINDS = (NodeKind.ADD, NodeKind.SUBTRACT)
-_INPUT_PATTERN = re.compile(r'([a-z]+)(\d+)')
+_INPUT_KINDS = (NodeKind.VARIABLE, NodeKind.PARAMETER)
+_COSTLY_KINDS = (NodeKind.SIN, NodeKind.COS, NodeKind.SQRT, NodeKind.RECIPROCAL)
+_ELEMENT_PATTERN = re.compile(r'(?P<array>[a-z]+)(?P<number>\d+)')  # such as q3
 
 
 class OutputValue(NamedTuple):
@@ -49,56 +51,56 @@ class Program:
         equations read them or not.
         """
         self._graph = graph
-        results = [output.value.node for output in outputs]
+        result_nodes = [output.value.node for output in outputs]
         nodes = reachable_nodes(output.value for output in outputs)
-        self._result_indices = {node.index for node in results}
-        operands = [operand.index for node in nodes for operand in node.operands]
-        self._use_counts = Counter([*operands, *(node.index for node in results)])
-        reads = [operand for node in nodes if not node.is_const for operand in node.operands]
-        # Parameters and prepared values that statements or outputs read, in their order.
-        constant = [node for node in (*reads, *results) if node.is_const]
-        self._prepared_indices = sorted({n.index for n in constant if n.kind != NodeKind.CONSTANT})
-        inputs = (NodeKind.VARIABLE, NodeKind.PARAMETER)
-        # Names of variables, by the number of the node whose value they hold.
-        self._variable_names = {node.index: node.name for node in nodes if node.kind in inputs}
+        self._result_indices = {node.index for node in result_nodes}
+        self._use_counts = _use_counts(nodes, result_nodes)
+        self._prepared_indices = _prepared_indices(nodes, result_nodes)
+        # Names of variables, by the index of the node whose value they hold.
+        self._variable_names = {
+            node.index: node.name for node in nodes if node.kind in _INPUT_KINDS
+        }
         self.statements: list[str] = []
         self.preparation: list[str] = []
-        found: dict[str, list[int]] = {array: [] for array in input_names}
         for node in nodes:
-            place = _INPUT_PATTERN.fullmatch(node.name)
-            if node.kind == NodeKind.VARIABLE and place:
-                found[place[1]].append(int(place[2]))
-            elif node.operands and self._needs_variable(node):
+            if node.operands and self._needs_variable(node):
                 lines = self.preparation if node.is_const else self.statements
                 lines.append(self._statement(node))
-        self.inputs = {array: sorted(elements) for array, elements in found.items()}
-        self.results = [(one.element_indices, self._signed_text(one.value)) for one in outputs]
-        self.prepared_names = [self._variable_names[number] for number in self._prepared_indices]
+        self.inputs = _input_elements(nodes, input_names)
+        self.results = [
+            (output.element_indices, self._signed_text(output.value)) for output in outputs
+        ]
+        self.prepared_names = [self._variable_names[index] for index in self._prepared_indices]
 
     def body_lines(self, prepared_array: str) -> list[str]:
         """Return lines that read inputs and the array `prepared_array`, and the statements."""
-        inputs = [(array, i) for array, elements in self.inputs.items() for i in elements]
-        read = [f'{array}{i} = {array}[{i - 1}]' for array, i in inputs]
-        read += [f'{name} = {prepared_array}[{k}]' for k, name in enumerate(self.prepared_names)]
-        return [*read, *self.statements]
+        lines = [
+            f'{array}{number} = {array}[{number - 1}]'
+            for array, numbers in self.inputs.items()
+            for number in numbers
+        ]
+        lines += [f'{name} = {prepared_array}[{k}]' for k, name in enumerate(self.prepared_names)]
+        return [*lines, *self.statements]
 
     def preparation_lines(self, names: Sequence[str]) -> list[str]:
         """Return lines that read run-time parameters and compute values from these alone."""
-        words = {*self.prepared_names, *re.findall(r'\w+', ' '.join(self.preparation))}
-        read = [f'{name} = X[{k}]' for k, name in enumerate(names) if name in words]
-        return [*read, *self.preparation]
+        used_names = {*self.prepared_names, *re.findall(r'\w+', ' '.join(self.preparation))}
+        lines = [f'{name} = X[{k}]' for k, name in enumerate(names) if name in used_names]
+        return [*lines, *self.preparation]
 
     def result_lines(self, output: str, separator: str) -> list[str]:
         """Return lines such as M[0][1] = M[1][0] = t9, where `separator` separates indices."""
-        return [
-            ' = '.join((*(f'{output}[{separator.join(map(str, at))}]' for at in places), value))
-            for places, value in self.results
-        ]
+        lines = []
+        for element_indices, value in self.results:
+            elements = [
+                f'{output}[{separator.join(map(str, place))}]' for place in element_indices
+            ]
+            lines.append(' = '.join([*elements, value]))
+        return lines
 
     def _needs_variable(self, node: Node) -> bool:
         """Return whether generated code stores a node's value in a variable."""
-        costly = (NodeKind.SIN, NodeKind.COS, NodeKind.SQRT, NodeKind.RECIPROCAL)
-        if node.kind in costly or self._use_counts[node.index] > 1:
+        if node.kind in _COSTLY_KINDS or self._use_counts[node.index] > 1:
             return True
         if node.is_const:
             return node.index in self._prepared_indices
@@ -137,14 +139,18 @@ class Program:
             return f'sqrt({self._node_text(node.operands[0])})'
         first, second = node.operands
         if node.kind == NodeKind.MULTIPLY:
-            return '*'.join(self._operand_text(one, *_SUM_KINDS) for one in (first, second))
-        inner = _SUM_KINDS if node.kind == NodeKind.SUBTRACT else ()
-        return f'{self._node_text(first)} {node.kind} {self._operand_text(second, *inner)}'
+            factors = (self._operand_text(factor, *_SUM_KINDS) for factor in (first, second))
+            return '*'.join(factors)
+        if node.kind == NodeKind.SUBTRACT:
+            return f'{self._node_text(first)} - {self._operand_text(second, *_SUM_KINDS)}'
+        return f'{self._node_text(first)} + {self._node_text(second)}'
 
     def _operand_text(self, node: Node, *parenthesized_kinds: str) -> str:
-        """Return an operand's text, in parentheses if no variable and of an enclosed kind."""
-        inline = node.index not in self._variable_names and node.kind in parenthesized_kinds
-        return f'({self._node_text(node)})' if inline else self._node_text(node)
+        """Return an operand's text, in parentheses if it is an operation of one of those kinds."""
+        has_variable = node.index in self._variable_names
+        if not has_variable and node.kind in parenthesized_kinds:
+            return f'({self._node_text(node)})'
+        return self._node_text(node)
 
     def _signed_text(self, value: Expression) -> str:
         """Return the text of an expression with its sign."""
@@ -153,7 +159,12 @@ class Program:
         return self._negated_text(value.node) or f'-{self._operand_text(value.node, *_SUM_KINDS)}'
 
     def _negated_text(self, node: Node) -> str:
-        """Return the text of -node if negation takes no further operation, else ''."""
+        """
+        Return the text of -node if negation takes no further operation, else ''.
+
+        A product with a number negates the number, -(a - b) is b - a, and a sum is negated if one
+        of its terms can be: -(a + b) is (-a) - b.
+        """
         if node.index in self._variable_names or not node.operands:
             return ''
         first = node.operands[0]
@@ -163,13 +174,37 @@ class Program:
         if node.kind == NodeKind.SUBTRACT:
             return f'{self._node_text(second)} - {self._operand_text(first, *_SUM_KINDS)}'
         if node.kind == NodeKind.ADD:
-            for one, other in ((first, second), (second, first)):
-                if text := self._negated_text(one):
-                    return f'{text} - {self._operand_text(other, *_SUM_KINDS)}'
+            for negated, subtracted in ((first, second), (second, first)):
+                text = self._negated_text(negated)
+                if text:
+                    return f'{text} - {self._operand_text(subtracted, *_SUM_KINDS)}'
         return ''
 
 
+def _use_counts(nodes: Sequence[Node], result_nodes: Sequence[Node]) -> Counter[int]:
+    """Return how often each node is an operand or a result, by its index."""
+    operands = [operand.index for node in nodes for operand in node.operands]
+    return Counter([*operands, *(node.index for node in result_nodes)])
+
+
+def _prepared_indices(nodes: Sequence[Node], result_nodes: Sequence[Node]) -> list[int]:
+    """Return the indices of parameters and prepared values that statements or results read."""
+    operands = [operand for node in nodes if not node.is_const for operand in node.operands]
+    constants = [node for node in (*operands, *result_nodes) if node.is_const]
+    return sorted({node.index for node in constants if node.kind != NodeKind.CONSTANT})
+
+
+def _input_elements(nodes: Sequence[Node], input_names: Sequence[str]) -> dict[str, list[int]]:
+    """Return, by input array, the sorted numbers of the elements among some nodes."""
+    elements: dict[str, list[int]] = {array: [] for array in input_names}
+    for node in nodes:
+        element = _ELEMENT_PATTERN.fullmatch(node.name)
+        if node.kind == NodeKind.VARIABLE and element:
+            elements[element['array']].append(int(element['number']))
+    return {array: sorted(numbers) for array, numbers in elements.items()}
+
+
 def _angle_name(angle_text: str) -> str:
-    """Return an angle as part of a name, q2_q3 for q2 + q3 and q7_offset for q7 + 0.36."""
+    """Return an angle as part of a name: q7 for q7, and q7_offset for q7 + 0.36."""
     parts = [part if part[0].isalpha() else 'offset' for part in re.split(r' [+-] ', angle_text)]
     return '_'.join(parts)

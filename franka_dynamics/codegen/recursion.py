@@ -3,15 +3,27 @@
 """
 Recursions for torques, mass matrix, and pose, Jacobian and acceleration of a chain's tip.
 
-With the matrix U = [domega] + [omega][omega], the point r of a link has the acceleration a + U r,
-where a is the acceleration of the origin of the link's frame (Khalil & Kleinfinger 1987). Behind a
-revolute joint whose alpha is a multiple of a quarter turn, only a part of the link's U is computed
-anew. U's third column, the second time derivative of the link's z axis, does not depend on the
-joint's own motion, so it is the previous link's U times the axis (one column of that U if gamma is
-0), rotated. Elements zx and zy of U follow from the third column and the products omega_i omega_j,
-elements xy and yx from omega_x omega_y and domega_z. Because omega_x^2 + omega_y^2 = -Uzz, Uzz and
-two squares give the diagonal of U. Compared with the recursion of omega and domega, the recursion
-of U saves three multiplications and two additions per joint.
+The point r of a link has the acceleration a + U r, where a is the acceleration of the origin of
+the link's frame and w its angular velocity (Khalil & Kleinfinger 1987):
+
+    U = [dw] + [w][w]
+
+          -(wy^2 + wz^2)    wx wy - dwz       wx wz + dwy
+      =   wx wy + dwz       -(wx^2 + wz^2)    wy wz - dwx
+          wx wz - dwy       wy wz + dwx       -(wx^2 + wy^2)
+
+Behind a revolute joint whose alpha is a multiple of a quarter turn, only a part of U is computed
+anew. The third column is the second time derivative of the link's z axis. This does not depend on
+the joint's own motion: it is the previous link's U times the axis, rotated. From it and from w and
+dwz follow
+
+    dwx = wy wz - Uyz                  Uxx = Uzz + wx^2 - wz^2
+    dwy = Uxz - wx wz                  Uyy = -(wx^2 + wz^2)
+    Uzx = wx wz - dwy                  Uxy = wx wy - dwz
+    Uzy = wy wz + dwx                  Uyx = wx wy + dwz
+
+Compared with the recursion of w and dw, this saves three multiplications and two additions per
+joint.
 """
 
 from collections.abc import Iterable, Sequence
@@ -70,15 +82,15 @@ def link_motions(graph: Graph, chain: SymbolicChain, inputs: JointInputs) -> lis
     motions: list[SymbolicMotion] = []
     for j, (joint, parent) in enumerate(zip(chain.joints, chain.parents)):
         if parent == BASE_BODY:
-            up = still if inputs.weightless else still - chain.root_gravity[j]
-            last = SymbolicMotion(still, still, np.array([still] * 3), up)
+            base_acceleration = still if inputs.weightless else still - chain.root_gravity[j]
+            before = SymbolicMotion(still, still, np.array([still] * 3), base_acceleration)
         else:
-            last = motions[parent]
-        turn, _ = _rotation_and_inertia(graph, chain, inputs, j)
-        at_joint = last.origin_acceleration + last.U_matrix @ joint.frame_origin(inputs.q[j])
+            before = motions[parent]
+        rotation, _ = _rotation_and_inertia(graph, chain, inputs, j)
+        at_joint = before.origin_acceleration + before.U_matrix @ joint.frame_origin(inputs.q[j])
         graph.set_component_names(f'aP{j + 1}', at_joint)
-        acceleration = turn.T @ (joint.fixed_rotation.T @ at_joint)
-        motion = _link_motion(joint, turn, last, acceleration, inputs.dq[j], inputs.ddq[j])
+        acceleration = rotation.T @ (joint.fixed_rotation.T @ at_joint)
+        motion = _link_motion(joint, rotation, before, acceleration, inputs.dq[j], inputs.ddq[j])
         graph.set_component_names(f'w{j + 1}', motion.omega)
         graph.set_component_names(f'dw{j + 1}', motion.domega)
         for row, axis in zip(motion.U_matrix, 'xyz'):
@@ -96,7 +108,11 @@ def _link_motion(
     dq: Scalar,
     ddq: Scalar,
 ) -> SymbolicMotion:
-    """Return a link's motion from its antecedent's, dq and ddq, and its joint's `acceleration`."""
+    """
+    Return a link's motion from that of its antecedent, `parent`, by the module's equations.
+
+    `acceleration` is that of the link's origin, in the link's axes, without the joint's sliding.
+    """
 
     def in_link_axes(values: ScalarArray) -> ScalarArray:
         """Return vectors given in the antecedent's axes, rotated into the link's axes."""
@@ -105,8 +121,10 @@ def _link_motion(
     omega = in_link_axes(parent.omega)
     domega = in_link_axes(parent.domega)
     if not joint.is_revolute:  # omega does not change
-        exact = _is_axis_permutation(joint.fixed_rotation) and _is_axis_permutation(rotation)
-        U = in_link_axes(in_link_axes(parent.U_matrix).T).T if exact else _U_matrix(omega, domega)
+        if _is_axis_permutation(joint.fixed_rotation) and _is_axis_permutation(rotation):
+            U = in_link_axes(in_link_axes(parent.U_matrix).T).T  # costs nothing
+        else:
+            U = _U_matrix(omega, domega)
         twice = 2.0 * dq
         sliding = np.array([twice * omega[1], -(twice * omega[0]), ddq])
         return SymbolicMotion(omega, domega, U, acceleration + sliding)
@@ -117,23 +135,23 @@ def _link_motion(
         domega = domega + np.array([y * dq, -(x * dq), ddq])
         U = _U_matrix((x, y, z), domega)
         return SymbolicMotion(np.array([x, y, z]), domega, U, acceleration)
-    xz_axis, yz_axis, zz_axis = in_link_axes(parent.U_matrix @ joint.fixed_rotation[:, 2])
+    U_xz, U_yz, U_zz = in_link_axes(parent.U_matrix @ joint.fixed_rotation[:, 2])
     xy = x * y
     xz = x * z
     yz = y * z
     xx = x * x
     zz = z * z
-    spin_x = yz - yz_axis
-    spin_y = xz_axis - xz
-    spin_z = domega[2] + ddq
+    dx = yz - U_yz
+    dy = U_xz - xz
+    dz = domega[2] + ddq
     U = np.array(
         [
-            [zz_axis + (xx - zz), xy - spin_z, xz_axis],
-            [xy + spin_z, -(xx + zz), yz_axis],
-            [xz - spin_y, yz + spin_x, zz_axis],
+            [U_zz + (xx - zz), xy - dz, U_xz],
+            [xy + dz, -(xx + zz), U_yz],
+            [xz - dy, yz + dx, U_zz],
         ]
     )
-    return SymbolicMotion(np.array([x, y, z]), np.array([spin_x, spin_y, spin_z]), U, acceleration)
+    return SymbolicMotion(np.array([x, y, z]), np.array([dx, dy, dz]), U, acceleration)
 
 
 def _is_axis_permutation(rotation: ScalarArray) -> bool:
@@ -166,41 +184,49 @@ def _rotation_and_inertia(
     """
     Return the rotation of the axes in which link j is described, and its pseudo-inertia in them.
 
-    The axes of a link that carries nothing, also no wrench, stay as before its joint's turn: it
-    takes fewer operations to rotate its pseudo-inertia than its motion, which no other link needs.
+    A link that carries neither another link nor a wrench is described in the axes before its
+    joint's turn: it takes fewer operations to rotate its pseudo-inertia than its motion, which no
+    other link needs.
     """
     joint = chain.joints[j]
-    turn = chain.joints[j].rotation(graph, inputs.q[j])
-    alone = j not in chain.parents and (j != chain.tip_body or inputs.tip_wrench is None)
-    if joint.is_revolute and alone and chain.parents[j] != BASE_BODY:
-        return np.eye(3), _rotated_pseudo_inertia(joint.pseudo_inertia, turn)
-    return turn, joint.pseudo_inertia
+    rotation = joint.rotation(graph, inputs.q[j])
+    carries_link = j in chain.parents
+    carries_wrench = j == chain.tip_body and inputs.tip_wrench is not None
+    is_last = not (carries_link or carries_wrench)
+    if is_last and joint.is_revolute and chain.parents[j] != BASE_BODY:
+        return np.eye(3), _rotated_pseudo_inertia(joint.pseudo_inertia, rotation)
+    return rotation, joint.pseudo_inertia
 
 
 def inverse_dynamics(graph: Graph, chain: SymbolicChain, inputs: JointInputs) -> list[Expression]:
     """Return the expression of every joint's torque (or force), by the Newton-Euler recursion."""
     motions = link_motions(graph, chain, inputs)
-    none = np.array([graph.zero] * 3)
-    # The wrench that each link exerts on the bodies beyond the link and, at the tip, on the
+    no_force = np.array([graph.zero] * 3)
+    # Force and moment that each link exerts on the links beyond it and, at the tip, on the
     # surroundings.
-    beyond = [(none, none)] * chain.n
+    forces_beyond = [no_force] * chain.n
+    moments_beyond = [no_force] * chain.n
     if inputs.tip_wrench is not None:
-        force, moment = inputs.tip_wrench
-        beyond[chain.tip_body] = -force, -moment
+        tip_force, tip_moment = inputs.tip_wrench
+        forces_beyond[chain.tip_body] = -tip_force
+        moments_beyond[chain.tip_body] = -tip_moment
     torques = [graph.zero] * chain.n
     for j in reversed(range(chain.n)):
         joint = chain.joints[j]
         parent = chain.parents[j]
-        turn, body = _rotation_and_inertia(graph, chain, inputs, j)
-        force, moment = (a + b for a, b in zip(_inertial_wrench(body, motions[j]), beyond[j]))
+        rotation, inertia = _rotation_and_inertia(graph, chain, inputs, j)
+        own_force, own_moment = _inertial_wrench(inertia, motions[j])
+        force = own_force + forces_beyond[j]
+        moment = own_moment + moments_beyond[j]
         graph.set_component_names(f'f{j + 1}', force)
         graph.set_component_names(f'n{j + 1}', moment)
-        own = moment[2] if joint.is_revolute else force[2]
-        torques[j] = own + joint.rotor_inertia * inputs.ddq[j]
+        about_axis = moment[2] if joint.is_revolute else force[2]
+        torques[j] = about_axis + joint.rotor_inertia * inputs.ddq[j]
         if parent != BASE_BODY:
-            offset = joint.frame_origin(inputs.q[j])
-            force, moment = _wrench_on_parent(joint, turn, offset, (force, moment))
-            beyond[parent] = beyond[parent][0] + force, beyond[parent][1] + moment
+            origin = joint.frame_origin(inputs.q[j])
+            force, moment = _wrench_on_parent(joint, rotation, origin, (force, moment))
+            forces_beyond[parent] = forces_beyond[parent] + force
+            moments_beyond[parent] = moments_beyond[parent] + moment
     return torques
 
 
@@ -236,29 +262,30 @@ def mass_matrix(
     """Return expressions of the mass matrix's elements (i, j), i <= j, by composite bodies."""
     joints = chain.joints
     parents = chain.parents
-    turns = [joint.rotation(graph, position) for joint, position in zip(joints, q)]
-    offsets = [joint.frame_origin(position) for joint, position in zip(joints, q)]
+    rotations = [joint.rotation(graph, position) for joint, position in zip(joints, q)]
+    origins = [joint.frame_origin(position) for joint, position in zip(joints, q)]
     composites = [joint.pseudo_inertia for joint in joints]
     elements: dict[tuple[int, int], Expression] = {}
     for j in reversed(range(chain.n)):
         joint = joints[j]
         composite = composites[j]
         force, moment = _unit_ddq_wrench(joint, composite)
-        needed = (moment if joint.is_revolute else force)[2] + joint.rotor_inertia
-        elements[j, j] = graph.expression(needed)
+        about_axis = moment[2] if joint.is_revolute else force[2]
+        elements[j, j] = graph.expression(about_axis + joint.rotor_inertia)
         # Element (i, j) stays zero if joints i and j are on different branches.
         elements |= {(i, j): graph.zero for i in range(j)}
         k = j
         i = parents[j]
         while i != BASE_BODY:
             wrench = force, moment
-            force, moment = _wrench_on_parent(joints[k], turns[k], offsets[k], wrench)
-            elements[i, j] = graph.expression((moment if joints[i].is_revolute else force)[2])
+            force, moment = _wrench_on_parent(joints[k], rotations[k], origins[k], wrench)
+            about_axis = moment[2] if joints[i].is_revolute else force[2]
+            elements[i, j] = graph.expression(about_axis)
             k = i
             i = parents[i]
         if parents[j] != BASE_BODY:
-            turned = _rotated_pseudo_inertia(composite, turns[j])
-            added = moved_pseudo_inertia(turned, joint.fixed_rotation, offsets[j])
+            turned = _rotated_pseudo_inertia(composite, rotations[j])
+            added = moved_pseudo_inertia(turned, joint.fixed_rotation, origins[j])
             composites[parents[j]] = composites[parents[j]] + added
     return elements
 
@@ -276,20 +303,22 @@ def _rotated_pseudo_inertia(inertia: ScalarArray, rotation: ScalarArray) -> Scal
     """
     Return a pseudo-inertia, given in a joint's rotated axes, in the axes before the rotation.
 
-    With sine s, cosine c and k = s (Sxx - Syy) + 2 c Sxy, the elements xx, xy and yy become Sxx -
-    s k, c k - Sxy and Syy + s k, which takes four products, and a fifth for 2 Sxy if Sxy varies.
+    With sine s, cosine c and the shear k = s (Sxx - Syy) + 2 c Sxy, the elements xx, xy and yy
+    become Sxx - s k, c k - Sxy and Syy + s k. This takes four products, and a fifth for 2 Sxy if
+    Sxy varies.
     """
     c = rotation[0, 0]
     s = rotation[1, 0]
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia[:3, :3]
     shear = s * (xx - yy) + c * (2.0 * xy)
-    lean_x, lean_y, _ = rotation @ np.array([xz, yz, zz])
-    second = [
-        [xx - s * shear, c * shear - xy, lean_x],
-        [0.0, yy + s * shear, lean_y],
+    turned_xz, turned_yz, _ = rotation @ np.array([xz, yz, zz])
+    second_moment = [
+        [xx - s * shear, c * shear - xy, turned_xz],
+        [0.0, yy + s * shear, turned_yz],
         [0.0, 0.0, zz],
     ]
-    return pseudo_inertia(np.array(second, dtype=object), rotation @ inertia[:3, 3], inertia[3, 3])
+    first_moment = rotation @ inertia[:3, 3]
+    return pseudo_inertia(np.array(second_moment, dtype=object), first_moment, inertia[3, 3])
 
 
 def tip_pose(graph: Graph, chain: SymbolicChain, q: Sequence[Expression]) -> ScalarArray:
@@ -312,17 +341,21 @@ def jacobian(
     """
     frames = _frames_to_tip(graph, chain, q)
     rotation, origin = frames[chain.tip_body]
-    tip = chain.tip_pose
-    point = origin + rotation @ tip[:3, 3] if reference_frame != 'WORLD' else np.zeros(3)
-    into = (rotation @ tip[:3, :3]).T if reference_frame == 'LOCAL' else np.eye(3)
+    point = np.zeros(3)
+    if reference_frame != 'WORLD':
+        point = origin + rotation @ chain.tip_pose[:3, 3]
+    into_axes = np.eye(3)
+    if reference_frame == 'LOCAL':
+        into_axes = (rotation @ chain.tip_pose[:3, :3]).T
     columns = np.zeros((6, chain.n)).astype(object)
     for j in chain.joints_to_tip():
         rotation, origin = frames[j]
         axis = rotation[:, 2]
         if chain.joints[j].is_revolute:
-            columns[:, j] = [*into @ np.cross(axis, point - origin), *into @ axis]
+            columns[:3, j] = into_axes @ np.cross(axis, point - origin)
+            columns[3:, j] = into_axes @ axis
         else:
-            columns[:3, j] = into @ axis
+            columns[:3, j] = into_axes @ axis
     return columns
 
 
@@ -346,18 +379,21 @@ def bias_acceleration(
 def first_moment(graph: Graph, chain: SymbolicChain, q: Sequence[Expression]) -> ScalarArray:
     """Return the first moment (3,) of all bodies about the origin and in the axes of {S}."""
     total = np.array([graph.zero] * 3)
-    held = [joint.pseudo_inertia[:, 3] for joint in chain.joints]  # first moment and mass
+    # First moments and masses of each link and all that it carries.
+    moments = [joint.pseudo_inertia[:3, 3] for joint in chain.joints]
+    masses = [joint.pseudo_inertia[3, 3] for joint in chain.joints]
     for j in reversed(range(chain.n)):
         joint = chain.joints[j]
         parent = chain.parents[j]
-        mass = held[j][3]
-        moment = joint.fixed_rotation @ (joint.rotation(graph, q[j]) @ held[j][:3])
+        mass = masses[j]
+        moment = joint.fixed_rotation @ (joint.rotation(graph, q[j]) @ moments[j])
         moment = moment + joint.frame_origin(q[j]) * mass
         if parent == BASE_BODY:
             root = chain.root_poses[j]
             total = total + root[:3, :3] @ moment + root[:3, 3] * mass
         else:
-            held[parent] = held[parent] + np.array([*moment, mass])
+            moments[parent] = moments[parent] + moment
+            masses[parent] = masses[parent] + mass
     return total
 
 
@@ -371,11 +407,14 @@ def wrench_in_tip_frame(
     the returned force and moment are about the origin of the tip body's frame.
     """
     path = chain.joints_to_tip()
-    force, moment = (chain.root_poses[path[0]][:3, :3].T @ part for part in np.split(wrench, 2))
+    into_root_axes = chain.root_poses[path[0]][:3, :3].T
+    force = into_root_axes @ wrench[:3]
+    moment = into_root_axes @ wrench[3:]
     for j in path:
         joint = chain.joints[j]
         back = joint.rotation(graph, q[j]).T
-        force, moment = (back @ (joint.fixed_rotation.T @ part) for part in (force, moment))
+        force = back @ (joint.fixed_rotation.T @ force)
+        moment = back @ (joint.fixed_rotation.T @ moment)
     return force, moment + np.cross(chain.tip_pose[:3, 3], force)
 
 
