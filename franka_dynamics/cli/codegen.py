@@ -11,6 +11,7 @@ from rich.progress import track
 
 from .choices import ArmChoice, forbid_options, forbid_without, Options
 from .console import echo, echo_each, make_console, print_or_write, print_rich
+from ..arm.frames import FLANGE
 from ..codegen.c_code import c_header, cuda_source
 from ..codegen.equations import customised_equations
 from ..codegen.file_comments import (
@@ -66,8 +67,11 @@ def run(arm: ArmChoice, options: Options) -> int:
         echo_each(description.inconsistencies(), 'warning')
     place = int(options.frame) if options.frame.isdecimal() else options.frame
     mode = ParameterMode(options.parameters)
+    frames = {kind: place if kind in _OF_A_FRAME else FLANGE for kind in kinds}
     listed = [
-        customised_equations(description, kind, options.gravity, parameters=mode, frame=place)
+        customised_equations(
+            description, kind, options.gravity, parameters=mode, frame=frames[kind]
+        )
         for kind in track(kinds, 'writing equations', console=make_console(), transient=True)
     ]
     if options.output is not None:

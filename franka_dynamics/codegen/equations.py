@@ -33,7 +33,8 @@ class Equations:
     `outputs` are expressions of `graph` in the elements of the `input_names`; `shape` is the
     output array's. `run_time_parameters` are the names of the parameters that a caller sets at run
     time; if there are any, gravity is one of them, and `gravity` in the space frame [m/s^2] is not
-    used. Pose, Jacobian and wrench are those of `frame`.
+    used. Pose, Jacobian and wrench are those of `frame`; a Jacobian has the axes and the point of
+    `reference_frame`. `columns` are those of a regressor that has not all of them.
     """
 
     description: ArmDescription | BodyTree
@@ -45,6 +46,8 @@ class Equations:
     shape: tuple[int, ...]
     run_time_parameters: tuple[str, ...]
     frame: Frame = FLANGE
+    reference_frame: str = model.ALIGNED_FRAME
+    columns: tuple[int, ...] | None = None
 
     @property
     def n(self) -> int:
@@ -133,9 +136,9 @@ def customised_equations(
     Raises
     ------
     SettingsError
-        If `quantity` or `parameters` is none of the allowed values, if a regressor is to have
-        parameters at run time, another quantity columns, or one other than inverse dynamics a
-        wrench.
+        If `quantity` or `parameters` is none of the allowed values, a regressor is to have
+        parameters at run time, or the quantity has no such option: only a regressor has columns,
+        inverse dynamics a wrench, and only what belongs to a frame can have another one.
     FrameError
         If there is no such frame or reference frame.
     BaseParameterError
@@ -147,54 +150,88 @@ def customised_equations(
     """
     if not isinstance(description, BodyTree):
         description = as_description(description)
+    n = description.n
     quantity = as_enum(Quantity, quantity, 'quantity', SettingsError)
-    if columns is not None and quantity is not Quantity.REGRESSOR:
-        raise SettingsError(f'columns are those of a regressor; {quantity.value} has none.')
-    columns = as_column_indices(columns, N_LINK_PARAMETERS * description.n)
     parameters = as_enum(ParameterMode, parameters, 'parameters', SettingsError)
     at_run_time = parameters is ParameterMode.RUN_TIME
-    _require_supported_options(quantity, at_run_time, wrench)
-    graph = Graph(parameters_vary=quantity is Quantity.REGRESSOR)
-    symbols = graph if at_run_time or quantity is Quantity.REGRESSOR else None
-    numbers = model.as_gravity_vector(gravity)
-    values = np.array([graph.parameter(f'g{axis}') for axis in 'xyz']) if at_run_time else numbers
-    tips = range(1, description.n + 2) if quantity is Quantity.FRAMES else (frame,)
-    chains = tuple(build_chain(description, values, symbols, one) for one in tips)
-    own_parameters = classical or quantity is Quantity.REGRESSOR
     axes = model.require_reference_frame(reference_frame)
-    writer = quantities.QuantityWriter(graph, chains, wrench, own_parameters, columns, axes)
-    outputs = quantities.outputs_of(quantity, writer, derivatives=derivatives)
-    arrays = quantities.INPUT_NAMES[quantity]
-    if quantity is Quantity.FORWARD_DYNAMICS and not at_run_time:
-        # A mass matrix that is singular but for rounding errors is an InertiaError, too;
-        # `ldl_factors` notices only a pivot that is exactly zero.
-        still = np.zeros(description.n)
-        motion = dynamics_derivatives(description, np.arange(description.n), still, still)
-        model.solve_acceleration(motion.tau.by_ddq, still)
-    return Equations(
-        description,
-        tuple(numbers.tolist()),
-        quantity,
+    _require_options(quantity, at_run_time, columns, wrench, frame, axes)
+    columns = as_column_indices(columns, N_LINK_PARAMETERS * n)
+    is_regressor = quantity is Quantity.REGRESSOR
+    graph = Graph(parameters_vary=is_regressor)
+    # The graph in which inertial parameters are symbols, None if they are numbers.
+    parameter_graph = graph if at_run_time or is_regressor else None
+    stated_gravity = model.as_gravity_vector(gravity)
+    gravity_values = stated_gravity
+    if at_run_time:
+        gravity_values = np.array([graph.parameter(f'g{axis}') for axis in 'xyz'])
+    tips = range(1, n + 2) if quantity is Quantity.FRAMES else (frame,)
+    chains = tuple(build_chain(description, gravity_values, parameter_graph, tip) for tip in tips)
+    writer = quantities.QuantityWriter(
         graph,
-        tuple(outputs),
-        (*arrays, 'wrench') if wrench else arrays,
-        quantities.output_shape(quantity, description.n, columns, derivatives=derivatives),
-        run_time_parameter_names(description.n) if at_run_time else (),
-        frame,
+        chains,
+        with_wrench=wrench,
+        keeps_standard_parameters=classical or is_regressor,
+        regressor_columns=columns,
+        reference_frame=axes,
+    )
+    outputs = quantities.outputs_of(quantity, writer, derivatives=derivatives)
+    if quantity is Quantity.FORWARD_DYNAMICS and not at_run_time:
+        _require_regular_mass_matrix(description)
+    input_names = quantities.INPUT_NAMES[quantity]
+    return Equations(
+        description=description,
+        gravity=tuple(stated_gravity.tolist()),
+        quantity=quantity,
+        graph=graph,
+        outputs=tuple(outputs),
+        input_names=(*input_names, 'wrench') if wrench else input_names,
+        shape=quantities.output_shape(quantity, n, columns, derivatives=derivatives),
+        run_time_parameters=run_time_parameter_names(n) if at_run_time else (),
+        frame=frame,
+        reference_frame=axes,
+        columns=columns,
     )
 
 
-def _require_supported_options(quantity: Quantity, at_run_time: bool, with_wrench: bool) -> None:
-    """Raise SettingsError for run-time parameters or a wrench that the quantity cannot have."""
+def _require_options(
+    quantity: Quantity,
+    at_run_time: bool,
+    columns: Sequence[int] | None,
+    wrench: bool,
+    frame: Frame,
+    reference_frame: str,
+) -> None:
+    """Raise SettingsError for an option, or for run-time parameters, that a quantity lacks."""
     if quantity is Quantity.REGRESSOR and at_run_time:
         raise SettingsError(
             'A regressor has no inertial parameters to set at run time; leave them baked in.'
         )
-    if with_wrench and quantity is not Quantity.INVERSE_DYNAMICS:
-        raise SettingsError(
-            f'Only inverse dynamics have a wrench as input: {quantity.value} has none; leave '
-            'wrench out.'
-        )
+    is_given = {
+        'columns': columns is not None,
+        'wrench': wrench,
+        'frame': frame != FLANGE and not wrench,  # a wrench acts at the frame
+        'reference_frame': reference_frame != model.ALIGNED_FRAME,
+    }
+    for option, given in is_given.items():
+        if given and option not in quantities.OPTIONS[quantity]:
+            owners = [owner.value for owner, own in quantities.OPTIONS.items() if option in own]
+            raise SettingsError(
+                f'{quantity.value} has no {option} (quantities that have: {", ".join(owners)}); '
+                f'leave {option} out.'
+            )
+
+
+def _require_regular_mass_matrix(description: ArmDescription | BodyTree) -> None:
+    """
+    Raise InertiaError if the mass matrix is singular at a position, so probably at every one.
+
+    `ldl_factors` notices only a pivot that is exactly zero, and not one of rounding errors. At the
+    position 0, 1, 2, ... hardly any arm is singular that is not so everywhere.
+    """
+    still = np.zeros(description.n)
+    motion = dynamics_derivatives(description, np.arange(description.n), still, still)
+    model.solve_acceleration(motion.tau.by_ddq, still)
 
 
 def run_time_parameter_names(n: int) -> tuple[str, ...]:

@@ -2,17 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Comments of generated files: arm, parameters, meaning of names, operation counts."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 import re
 import textwrap
 from typing import NamedTuple
 
+from .chain import tree_and_frame
 from .equations import Equations
 from .program import Program
 from .quantities import FORMULAS, PARAMETER_KINDS
 from ..arm import ArmDescription
 from ..arm.frames import FLANGE
-from ..errors import OutputError
+from ..dynamics.model import ALIGNED_FRAME
+from ..errors import list_text, OutputError
 
 
 class OperationCount(NamedTuple):
@@ -22,6 +24,11 @@ class OperationCount(NamedTuple):
     additions: int
 
 
+# What a comment says of a Jacobian that is not LOCAL_WORLD_ALIGNED.
+_REFERENCE_FRAME_TEXTS = {
+    'LOCAL': "in the frame's own axes (LOCAL)",
+    'WORLD': "of the body's point at the origin of the space frame (WORLD)",
+}
 # The sign of a number literal is not an operation.
 _ADDITION_PATTERN = re.compile(r' [-+] |-(?=[A-Za-z_(])')
 
@@ -54,12 +61,14 @@ def file_heading(listed: Sequence[Equations]) -> list[str]:
         equations differ in arm, inertias, gravity or `ParameterMode` (baked or run-time).
 
     """
-    if not isinstance(listed, Sequence) or not all(isinstance(x, Equations) for x in listed):
+    is_list = isinstance(listed, Sequence)
+    if not is_list or not all(isinstance(equations, Equations) for equations in listed):
         raise OutputError(
             'A file takes a list of equations, such as [customised_equations(arm, "gravity")]; '
             f'got {type(listed).__name__}.'
         )
-    require_distinct_quantities([each.quantity.value for each in listed])
+    require_distinct_quantities([equations.quantity.value for equations in listed])
+    _require_one_arm(listed)
     equations = _equations_with_most_parameters(listed)
     return [
         *_wrapped_lines(
@@ -71,29 +80,51 @@ def file_heading(listed: Sequence[Equations]) -> list[str]:
     ]
 
 
+def _depends_on(equations: Equations, parameter_kind: str) -> bool:
+    """Return whether equations depend on masses ('mass') or on gravity ('gravity')."""
+    return parameter_kind in PARAMETER_KINDS[equations.quantity]
+
+
+def _require_one_arm(listed: Sequence[Equations]) -> None:
+    """Raise OutputError if equations differ in arm, geometry, inertias, gravity or parameters."""
+    with_mass = [equations for equations in listed if _depends_on(equations, 'mass')]
+    baked = [equations for equations in with_mass if not equations.run_time_parameters]
+    baked_with_gravity = [equations for equations in baked if _depends_on(equations, 'gravity')]
+    _require_one_value('arm', {equations.arm_name: equations.arm_name for equations in listed})
+    modes = ['run_time' if equations.run_time_parameters else 'baked' for equations in with_mass]
+    _require_one_value('kind of parameters', {mode: mode for mode in modes})
+    _require_one_value('geometry', {_geometry(one): _owner_text(one) for one in listed})
+    _require_one_value('set of inertias', {one.description: _owner_text(one) for one in baked})
+    _require_one_value('gravity', {one.gravity: str(one.gravity) for one in baked_with_gravity})
+
+
+def _require_one_value(what: str, text_by_value: Mapping[Hashable, str]) -> None:
+    """Raise OutputError, which names the first two texts, if there is more than one value."""
+    if len(text_by_value) > 1:
+        first, second, *_ = text_by_value.values()
+        raise OutputError(
+            f'The equations have more than one {what}: {first} and {second}; write a file for '
+            'each.'
+        )
+
+
+def _owner_text(equations: Equations) -> str:
+    """Return words for what equations have, such as a set of inertias."""
+    return f'that of {equations.quantity.value}'
+
+
+def _geometry(equations: Equations) -> Hashable:
+    """Return a value that is equal for equations of equal kinematics."""
+    tree, tip_body, tip_pose = tree_and_frame(equations.description, FLANGE)
+    arrays = (tree.placements, tree.twists, tip_pose)
+    # 0.0 is added, because -0.0 and 0.0 are equal but not alike in memory.
+    return (tree.parents, tip_body, *((array + 0.0).tobytes() for array in arrays))
+
+
 def _equations_with_most_parameters(listed: Sequence[Equations]) -> Equations:
-    """Return the equations with most parameters; OutputError if arms or parameters differ."""
-    with_mass = [each for each in listed if 'mass' in PARAMETER_KINDS[each.quantity]]
-    with_gravity = [each for each in with_mass if 'gravity' in PARAMETER_KINDS[each.quantity]]
-    baked = [each for each in with_mass if not each.run_time_parameters]
-    kinds = ['run_time' if each.run_time_parameters else 'baked' for each in with_mass]
-    # The properties that must be the same in all listed equations, each with the values found and
-    # their names in the error message.
-    for of, found in (
-        ('arm', {each.arm_name: each.arm_name for each in listed}),
-        ('kind of parameters', {kind: kind for kind in kinds}),
-        (
-            'set of inertias',
-            {one.description: f'that of {one.quantity.value}' for one in baked},
-        ),
-        ('gravity', {one.gravity: one.gravity for one in with_gravity if one in baked}),
-    ):
-        if len(found) > 1:
-            first, second, *_ = found.values()
-            raise OutputError(
-                f'The equations have more than one {of}: {first} and {second}; write a file for '
-                'each.'
-            )
+    """Return the first equations with masses and gravity, else with masses, else the first."""
+    with_mass = [equations for equations in listed if _depends_on(equations, 'mass')]
+    with_gravity = [equations for equations in with_mass if _depends_on(equations, 'gravity')]
     return (with_gravity or with_mass or listed)[0]
 
 
@@ -133,9 +164,14 @@ def quantity_summary(equations: Equations) -> str:
     """Return as text the formula of the equations' quantity and the number of operations."""
     multiplications, additions = operation_count(equations.program)
     tip = 'the flange' if equations.frame == FLANGE else f'frame {equations.frame}'
-    inputs = ', '.join(equations.input_names)
-    what = f'derivatives, by {inputs}, of ' if equations.has_derivatives else ''
-    formula = what + FORMULAS[equations.quantity].format(tip=tip)
+    formula = FORMULAS[equations.quantity].format(tip=tip)
+    if equations.has_derivatives:
+        formula = f'derivatives, by {", ".join(equations.input_names)}, of {formula}'
+    if equations.columns is not None:
+        numbers = list_text([str(column) for column in equations.columns])
+        formula += f', the columns {numbers} of H, counted from 0'
+    if equations.reference_frame != ALIGNED_FRAME:
+        formula += f', {_REFERENCE_FRAME_TEXTS[equations.reference_frame]}'
     return f'{formula}: {multiplications} multiplications, {additions} additions.'
 
 

@@ -20,6 +20,7 @@ from franka_dynamics.codegen.expression import Graph
 from franka_dynamics.codegen.program import OutputValue, Program
 from franka_dynamics.codegen.python_code import python_function, python_module
 from franka_dynamics.codegen.recursion import inverse_dynamics, JointInputs
+from franka_dynamics.dynamics.body_tree import BodyTree
 from franka_dynamics.dynamics.model import MIN_FREE_TO_MAX_INERTIA
 from franka_dynamics.errors import InertiaError, OutputError, SettingsError
 
@@ -144,6 +145,13 @@ def test_a_wrench_or_columns_of_a_quantity_without_are_refused(quantity):
             fd.customised_equations(fd.load('rpr'), quantity, **wrong)
 
 
+@pytest.mark.parametrize('option', [{'frame': 3}, {'reference_frame': 'LOCAL'}])
+@pytest.mark.parametrize('quantity', ['gravity', 'inverse_dynamics', 'frames'])
+def test_a_frame_of_a_quantity_without_is_refused(quantity, option):
+    with refuses(SettingsError, quantity, *option):
+        fd.customised_equations('rpr', quantity, **option)
+
+
 @pytest.mark.parametrize('name', ['quantity', 'parameters'])
 @pytest.mark.parametrize('word', ['runtime', None])
 def test_an_unknown_quantity_or_kind_of_parameters_is_refused(name, word):
@@ -183,6 +191,37 @@ def test_equations_that_differ_in_more_than_quantity_are_refused(arm, options, n
     ]
     with refuses(OutputError, *names):
         write(mixed)
+
+
+RPR = fd.load('rpr')
+# Another arm of the same name, whose inertias are those of the first.
+LONGER = replace(RPR, flange=DHRow(d=0.1))
+
+
+@pytest.mark.parametrize('write', [c_header, python_module])
+@pytest.mark.parametrize(
+    'arms', [(RPR, LONGER), tuple(map(BodyTree.from_description, (RPR, LONGER)))]
+)
+@pytest.mark.parametrize('parameters', ParameterMode)
+def test_two_arms_of_one_name_are_refused_in_one_file(arms, parameters, write):
+    mixed = [
+        fd.customised_equations(arms[0], 'gravity', parameters=parameters),
+        fd.customised_equations(arms[1], 'flange_pose', parameters=parameters),
+    ]
+    with refuses(OutputError, 'geometry'):
+        write(mixed)
+
+
+@pytest.mark.parametrize(
+    ('quantity', 'options', 'said'),
+    [
+        ('jacobian', {'reference_frame': 'LOCAL'}, 'LOCAL'),
+        ('jacobian', {'reference_frame': 'WORLD'}, 'WORLD'),
+        ('regressor', {'columns': [3, 5]}, 'columns 3, 5'),
+    ],
+)
+def test_the_comment_says_which_jacobian_or_columns_it_is(quantity, options, said):
+    assert said in c_header([fd.customised_equations('rpr', quantity, **options)])
 
 
 @pytest.mark.parametrize('name', ['scemi', 'stanford', 'rpr'])

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generated C and CUDA code, compiled for this processor, against Pinocchio; NVRTC compiles it."""
 
+from contextlib import suppress
 import ctypes
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from franka_dynamics.cli.main import main
 from franka_dynamics.codegen import c_code
 from franka_dynamics.codegen.python_code import python_module
 from franka_dynamics.constants import ParameterMode, PRECISIONS, Quantity
-from franka_dynamics.errors import OutputError
+from franka_dynamics.errors import OutputError, SettingsError
 
 from . import cuda_on_cpu
 from .arms import random_arm as make_arm
@@ -329,12 +330,16 @@ def test_an_option_that_changes_no_code_is_refused(quantity, tmp_path):
     tilted = '1,0,-9.76'
     loaded = fd.load(name, payload=as_floats(mass))
     frame = 7 if loaded.n == 7 else 2  # of rpr the last one is the flange
+    equations = fd.customised_equations(name, quantity)
+    of_frame = equations
+    with suppress(SettingsError):  # of a quantity that has no frame
+        of_frame = fd.customised_equations(name, quantity, frame=frame)
     changes = {
         '--gravity': (tilted, fd.customised_equations(name, quantity, as_floats(tilted))),
-        '--frame': (f'{frame}', fd.customised_equations(name, quantity, frame=frame)),
+        '--frame': (f'{frame}', of_frame),
         '--payload': (mass, fd.customised_equations(loaded, quantity)),
     }
-    plain = python_module([fd.customised_equations(name, quantity)])
+    plain = python_module([equations])
     for option, (value, equations) in changes.items():
         has_effect = body(python_module([equations])) != body(plain)
         words = ['--quantity', quantity.value, '--output', str(tmp_path), option, value]
