@@ -64,11 +64,13 @@ def generate_launch_description():
 
 def node(arguments):
     """Return the node."""
-    parameters = {name: string_parameter(getattr(arguments, name)) for name in STRING_PARAMETERS}
-    parameters['use_sim_time'] = arguments.use_sim_time == 'true'
     parameters = {
-        name: one for name, one in parameters.items() if getattr(arguments, name) != UNSET
+        name: string_parameter(getattr(arguments, name))
+        for name in STRING_PARAMETERS
+        if getattr(arguments, name) != UNSET
     }
+    if arguments.use_sim_time != UNSET:
+        parameters['use_sim_time'] = arguments.use_sim_time == 'true'
     topics = {
         '~/command': arguments.command_topic,
         'joint_states': arguments.joint_states_topic,

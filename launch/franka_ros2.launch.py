@@ -98,7 +98,7 @@ def launch_actions(arguments):
     else:
         parameters = str(write_lasting_file(f'{chosen.name}.yaml', chosen.parameters_text))
     # It waits until launch ends, and then deactivates and unloads the controller.
-    active = controller_spawner(
+    spawner = controller_spawner(
         arguments.namespace,
         '--unload-on-kill',
         chosen.name,
@@ -121,7 +121,7 @@ def launch_actions(arguments):
         },
         name=f'{prefix}feedforward',
     )
-    return [LogInfo(msg=chosen.log_text), active, feedforward]
+    return [LogInfo(msg=chosen.log_text), spawner, feedforward]
 
 
 def require_fr3(robot_type, joint):

@@ -29,6 +29,7 @@ from franka_dynamics.ros.launching import (
     CONFIG_FOLDER,
     EFFORT_CONTROLLER_NAME,
     feedforward_for_simulator,
+    full_node_name,
     launch_description,
     node_action,
     package_node,
@@ -73,13 +74,15 @@ def launch_actions(arguments):
     """Return the actions for the argument control; refuse absent files."""
     arguments.world = ''.join(argument_file_list('world', arguments.world))
     arm = load(arguments.robot_type, hand=arguments.hand)
-    is_direct = arguments.control == 'direct'
-    found = (direct_control_actions if is_direct else ros2_control_launch_actions)(arguments, arm)
+    if arguments.control == 'direct':
+        started = direct_control_actions(arguments, arm)
+    else:
+        started = ros2_control_launch_actions(arguments, arm)
     if len(os.sched_getaffinity(0)) < ENOUGH_PROCESSORS:
         # Else nodes under real-time scheduling take the processor from their own simulator.
         default = os.environ.get(REALTIME_VARIABLE, REALTIME_OFF)
-        found.insert(0, SetEnvironmentVariable(REALTIME_VARIABLE, default))
-    return found
+        started.insert(0, SetEnvironmentVariable(REALTIME_VARIABLE, default))
+    return started
 
 
 def gazebo_server(arguments, flag):
@@ -118,7 +121,7 @@ def ros2_control_launch_actions(arguments, arm):
     }
     active, others = ros2_control_actions(arguments, arm, TARGET, folder, hardware)
     spawn = arm_spawner(arguments)
-    name = f'/{arguments.namespace.strip("/")}/feedforward'.replace('//', '/')
+    name = full_node_name(arguments.namespace, 'feedforward')
     home = [f'{joint}={q}' for joint, q in zip(arm.joint_names, arm.home_position.tolist())]
     # One step without torque as gz_ros2_control takes over, and constant efforts until the node's
     # first torque, let the arm leave its start pose by some milliradians.
@@ -160,7 +163,7 @@ def direct_control_actions(arguments, arm):
     text = gazebo.world_with_arm(world, folder / 'arm.urdf')
     (folder / 'world.sdf').write_text(text, encoding='utf-8')
     arguments.world = str(folder / 'world.sdf')
-    name = f'/{arguments.namespace.strip("/")}/gazebo_direct'.replace('//', '/')
+    name = full_node_name(arguments.namespace, 'gazebo_direct')
     held = ExecuteProcess(cmd=wait_command(name))
     kinds = '--reqtype gz.msgs.WorldControl --reptype gz.msgs.Boolean --timeout 5000'
     service = f'gz service -s /world/{gazebo.WORLD_NAME}/control {kinds} --req'

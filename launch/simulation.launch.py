@@ -13,6 +13,7 @@ from franka_dynamics.ros import COMMAND_TOPIC
 from franka_dynamics.ros.launching import (
     argument_file_list,
     feedforward_node,
+    full_node_name,
     launch_description,
     namespace_argument,
     package_node,
@@ -83,24 +84,19 @@ def simulation(arguments):
     }
     if arguments.urdf_file:
         both['model_source'] = string_parameter(arguments.urdf_file)
-    own_file = argument_file_list('simulator_params_file', arguments.simulator_params_file)
-    is_ideal = False
+    simulator_files = argument_file_list('simulator_params_file', arguments.simulator_params_file)
     defaults = {}
-    for file in own_file:
-        name = f'/{arguments.namespace.strip("/")}/simulator'.replace('//', '/')
-        content = read_parameter_file(Path(file))
-        is_ideal = bool(parameters_of_node(content, name).get('ideal'))
-    if not (is_ideal or arguments.urdf_file):
+    if not (arguments.urdf_file or is_ideal(simulator_files, arguments.namespace)):
         # The node knows the drives of the arm that is simulated beside it: with its friction
         # unknown the arm would rest up to 0.07 rad beside a motion's end.
         arm = load(arguments.robot_type)
-        rubs = (arm.friction or arm.simulated_friction) is not None
-        defaults = {'model_source': SIMULATED_MODEL_SOURCE, 'terms.friction': rubs}
+        has_friction = (arm.friction or arm.simulated_friction) is not None
+        defaults = {'model_source': SIMULATED_MODEL_SOURCE, 'terms.friction': has_friction}
     return [
         package_node(
             'simulator',
             arguments.namespace,
-            parameters=[PACING, *own_file, {**both, 'publish_clock': True}],
+            parameters=[PACING, *simulator_files, {**both, 'publish_clock': True}],
         ),
         feedforward_node(
             arguments,
@@ -110,3 +106,12 @@ def simulation(arguments):
             defaults=defaults,
         ),
     ]
+
+
+def is_ideal(simulator_files, namespace):
+    """Return whether a parameter file makes the simulated arm ideal, without its drives."""
+    name = full_node_name(namespace, 'simulator')
+    return any(
+        parameters_of_node(read_parameter_file(Path(file)), name).get('ideal')
+        for file in simulator_files
+    )

@@ -102,7 +102,8 @@ def launch_names(_listed: Set[str] = frozenset()) -> set[str]:
     for module in LAUNCH_PACKAGES:
         stand_ins |= {module: MagicMock(), module.partition('.')[0]: MagicMock()}
     with patch.dict(sys.modules, stand_ins):
-        sys.modules.pop('franka_dynamics.ros.launching', None)
+        for module in ('launching', 'launch_actions', 'launch_controllers'):
+            sys.modules.pop(f'franka_dynamics.ros.{module}', None)
         for path in (SHARE / 'launch').glob('*.launch.py'):
             names.add(path.name)
             for name, given in runpy.run_path(str(path))['ARGUMENTS'].items():
