@@ -84,6 +84,10 @@ class LinearFriction(ValueEquality):
     the gears transmit. Source: Hamon, Gautier, Garrec 2011, "New dry friction model with load- and
     velocity-dependence and dynamic identification of multi-DOF robots", IEEE ICRA, pp. 1077-1084
     (without its dependence on velocity).
+
+    `receiver_offset`, (n,) [N m], is None or takes the place of `offset` in torques for a robot
+    that adds gravity by its own model. Recordings tell the sum of g(q) and an offset far better
+    than each of them, so an offset fitted beside one g(q) is wrong beside another.
     """
 
     viscous: Array
@@ -93,6 +97,18 @@ class LinearFriction(ValueEquality):
     width: float
     covariance: Array | None
     load_dependent: Array | None
+    receiver_offset: Array | None
+
+    def offset_to_command(self, receiver_adds_gravity: bool) -> Array:
+        """
+        Return the offset to command, (n,) [N m].
+
+        It is `offset` beside the gravity torque of this arm's file, and `receiver_offset`, if that
+        is known, where whoever receives the torque adds gravity by its own model.
+        """
+        if receiver_adds_gravity and self.receiver_offset is not None:
+            return self.receiver_offset
+        return self.offset
 
     @cached_property
     def coefficients(self) -> Array:
@@ -172,6 +188,8 @@ class LinearFriction(ValueEquality):
         shapes = {'coulomb': (n,), 'offset': (n,), 'slip': (slip_count, n)}
         freeze_arrays(self, FrictionError, _MODEL_NAME_IN_ERRORS, **shapes)
         count = 3 + slip_count
+        if self.receiver_offset is not None:
+            freeze_arrays(self, FrictionError, _MODEL_NAME_IN_ERRORS, receiver_offset=(n,))
         if self.load_dependent is not None:
             freeze_arrays(self, FrictionError, _MODEL_NAME_IN_ERRORS, load_dependent=(n,))
             if not ((self.load_dependent >= 0.0) & (self.load_dependent < 1.0)).all():
@@ -209,7 +227,8 @@ class ViscousCoulombFriction(LinearFriction):
     / width) with `width` [rad/s] takes the place of sign(dq), because a torque that jumps at zero
     velocity cannot be commanded. `load_dependent` (n,), if given, adds friction that grows with
     the load (`LinearFriction`). `covariance`, shape (n, m, m), is that of each joint's f_v, f_c,
-    f_o and, as the fourth if it is given, `load_dependent`, if known.
+    f_o and, as the fourth if it is given, `load_dependent`, if known. `receiver_offset` (n,), if
+    given, takes the place of f_o beside a robot's own g(q) (`LinearFriction`).
     """
 
     viscous: Array
@@ -218,6 +237,7 @@ class ViscousCoulombFriction(LinearFriction):
     width: float = 0.02
     covariance: Array | None = None
     load_dependent: Array | None = None
+    receiver_offset: Array | None = None
 
     def __post_init__(self) -> None:
         """Check the parameters (FrictionError), freeze the arrays; there are no slip elements."""
@@ -253,6 +273,8 @@ class MaxwellSlipFriction(LinearFriction):
         Covariance of each joint's m coefficients in the order of `coefficients`, if known.
     load_dependent : ndarray, shape (n,), optional
         Friction that grows with the load, as a share of it (`LinearFriction`).
+    receiver_offset : ndarray, shape (n,), optional
+        The offset beside a robot's own g(q) [N m] (`LinearFriction`).
 
     Raises
     ------
@@ -270,6 +292,7 @@ class MaxwellSlipFriction(LinearFriction):
     width: float = 0.01
     covariance: Array | None = None
     load_dependent: Array | None = None
+    receiver_offset: Array | None = None
 
     def __post_init__(self) -> None:
         """Check the parameters (FrictionError) and freeze the arrays."""

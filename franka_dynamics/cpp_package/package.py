@@ -167,6 +167,17 @@ def _friction_yaml_lines(arm: ArmDescription) -> list[str]:
         f'friction_elements: {len(reach)}',
         *(_yaml_rows('friction_reach', [reach]) if len(reach) else ()),
         *(['friction_grows_with_load: 1'] if grows_with_load(model) else ()),
+        *_receiver_offset_lines(model),
+    ]
+
+
+def _receiver_offset_lines(model: SigmoidFriction | LinearFriction) -> list[str]:
+    """Return YAML lines of the offset beside a robot's own gravity, if that is another."""
+    if isinstance(model, SigmoidFriction) or model.receiver_offset is None:
+        return []
+    return [
+        "# The offset beside the gravity torque of a robot's own model.",
+        *_yaml_rows('friction_receiver_offset', [model.receiver_offset]),
     ]
 
 

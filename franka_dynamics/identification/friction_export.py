@@ -121,7 +121,8 @@ def _friction_samples(arm: ArmDescription) -> tuple[Array, Array]:
         load = PinocchioModel(arm).inverse_dynamics(
             arm.home_position + positions, velocities, np.outer(ddq, every_joint)
         )
-    feedforward = FrictionFeedforward(arm.friction)
+    # Both send torques to a robot that adds its own g(q).
+    feedforward = FrictionFeedforward(arm.friction, receiver_adds_gravity=True)
     return np.asarray(dq), feedforward.torque_along(positions, velocities, load)
 
 

@@ -31,6 +31,7 @@ from .least_squares import fit_theta, GramStack, rms_residuals
 from .load_friction import losses_are_possible, predicts_left_out_parts
 from .options import IdentificationOptions
 from .prior import Prior
+from .receiver_offset import recorded_positions
 from .results import Estimate, Identification, Improvement, UsedRecordings
 from .summary import as_recordings, labels_of, RecordingLike, RecordingSummary
 from .torque_deviation import with_torque_deviations
@@ -190,6 +191,7 @@ def identify(
         improved = Improvement.from_errors(with_load.arm_errors, [without_load_errors]).better
         if improved and with_load.verdict.sound and losses_are_possible(with_load):
             result = replace(with_load, load_independent_errors=without_load_errors)
+    result = result.with_receiver_offsets(recorded_positions(sources, start))
     return with_torque_deviations(result, sources)
 
 

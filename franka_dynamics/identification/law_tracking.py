@@ -8,7 +8,8 @@ a law with targets q_t the arm's deviation d = q - q_r obeys, to first order in 
 
     M d'' + D d' + K d = K (q_t - q_r) + D (dq_t - dq_r) - (tau - g - C dq_r) - (f(dq) - f(dq_r))
 
-with M, D and K at the recorded pose, and D dq_t = 0 where the law damps to rest. f is the friction
+with M, D and K at the recorded pose, and D dq_t = 0 where the law damps to rest. g is the gravity
+torque that the robot adds, that of its own model (`tracking.robot_arm`). f is the friction
 of the arm file, which changes with the velocity: the arm reverses later than its target. Of an arm
 without known friction the last bracket is left out.
 """
@@ -20,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from .laws import tracking_law, TrackingLaw
+from .tracking import robot_arm
 from ..arguments import with_argument_checks
 from ..arm import ArmDescription
 from ..arm.friction import friction_torque, grows_with_load
@@ -218,7 +220,10 @@ class _RecordedPath:
         self._flange_jacobian = model.jacobian(piece.q)[:, :3]  # (samples, 3, n)
         # tau - g - C dq - f(dq) along the recorded motion, (samples, n), N m.
         gravity_and_coriolis = model.inverse_dynamics(piece.q, piece.dq, np.zeros_like(piece.q))
-        needed_torque = piece.effort - gravity_and_coriolis
+        # The robot adds the gravity torque of its own model, not that of an identified arm.
+        robot_gravity = PinocchioModel(robot_arm(arm), gravity).gravity(piece.q)
+        own_gravity = model.gravity(piece.q)
+        needed_torque = piece.effort - gravity_and_coriolis + own_gravity - robot_gravity
         friction = arm.friction
         if friction is not None:
             along = piece.filter(lambda _, dq: friction_torque(friction, dq, 0.0)[..., None])

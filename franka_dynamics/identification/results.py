@@ -10,11 +10,12 @@ import numpy as np
 
 from .options import IdentificationOptions
 from .prior import Prior, StartingSetPrecision
+from .receiver_offset import gravity_differences, with_receiver_offset
 from .summary import RecordingNote
 from .torque_model import LOAD_SYMBOL, OFFSET_SYMBOL, SLIP_SYMBOL, TorqueModel
 from .verdict import RecordingVerdict
 from .. import former_names
-from ..arm import ArmDescription, LinkInertia
+from ..arm import ArmDescription, available_arms, LinkInertia, load
 from ..arm.arm_file import arm_file_text
 from ..arm.payload import as_payload, PayloadLike
 from ..arrays import Array
@@ -197,6 +198,7 @@ class Identification:
     best published set with the starting arm's hand, with its fitted friction.
     `load_independent_errors` are the identified arm's without friction that grows with the load,
     where this was chosen, because parts left out are predicted better with it; else None.
+    `recorded_positions` (N, n) are positions at equal steps along all recordings.
     """
 
     start: ArmDescription
@@ -209,6 +211,50 @@ class Identification:
     verdict: RecordingVerdict
     recordings: UsedRecordings
     load_independent_errors: TorqueErrors | None = None
+    recorded_positions: Array | None = None
+
+    @property
+    def robot_arm(self) -> ArmDescription:
+        """
+        The arm of the robot's own model, whose gravity torque a robot adds that adds any.
+
+        It is the arm with which identification started: the published one, or the owner's URDF. If
+        that is an identified arm, it is the published arm of its name, if there is one.
+        """
+        start = self.start
+        if start.inertial_set == IDENTIFIED_SET_NAME and start.name in available_arms():
+            return load(start.name, hand=start.hand)
+        return start
+
+    @property
+    def gravity_difference_std(self) -> Array:
+        """
+        Standard deviation of what the robot's own gravity torque is wrong by, (n,) [N m].
+
+        It is that of the gravity torque of `saved_arm` minus that of `robot_arm`, along the
+        recordings. What is the same at all poses is in the friction's `receiver_offset`.
+        """
+        if self.recorded_positions is None or not len(self.recorded_positions):
+            return np.zeros(self.start.n)
+        gravity = self.options.gravity
+        arm = self.saved_arm
+        differences = gravity_differences(arm, self.robot_arm, self.recorded_positions, gravity)
+        return np.asarray(differences.std(axis=0))
+
+    def with_receiver_offsets(self, positions: Array) -> 'Identification':
+        """Return the result with `recorded_positions`, and arms with `receiver_offset`."""
+        known = replace(self, recorded_positions=positions)
+        published = replace(
+            self.published_fit, arm=known.with_receiver_offset(self.published_fit.arm)
+        )
+        return replace(known, arm=known.with_receiver_offset(self.arm), published_fit=published)
+
+    def with_receiver_offset(self, arm: ArmDescription) -> ArmDescription:
+        """Return an identified arm whose friction knows its offset beside the robot's gravity."""
+        if self.recorded_positions is None:
+            return arm
+        gravity = self.options.gravity
+        return with_receiver_offset(arm, self.robot_arm, self.recorded_positions, gravity)
 
     @property
     def error_unit(self) -> str:
@@ -250,6 +296,11 @@ class Identification:
         if self.keeps_published_inertias:
             return self.published_fit.arm
         return self.arm if self.accepted else None
+
+    @property
+    def saved_arm(self) -> ArmDescription:
+        """The accepted arm or, if there is none, the identified one."""
+        return self.published_fit.arm if self.keeps_published_inertias else self.arm
 
     @property
     def saved_theta(self) -> Array:
@@ -352,6 +403,7 @@ def identified_arm_text(result: Identification, payload: PayloadLike | None = No
     if payload is not None:
         body = as_payload(payload)
         arm = _without_recorded_payload(arm, body, fitted=not result.keeps_published_inertias)
+        arm = result.with_receiver_offset(arm)
         notes.append(f'recorded with a payload of {body.mass:g} kg, not in these numbers')
     return arm_file_text(
         arm, title=title, source=source, notes='; '.join(notes), friction_source=origin

@@ -6,6 +6,9 @@ Predicts a PD controller's tracking error along a recorded motion, for feedforwa
 Where a stiff inner loop makes the measured torque tau_J the commanded one, a controller has to add
 tau_J - g(q) along the measured motion, because the robot adds g(q). Its gain kp makes up for the
 part that it does not feed forward: the tracking error is that part divided by kp.
+
+The robot adds g(q) of its own model, whatever arm the controller knows. That is taken to be the
+published arm of the same name, hand and payload, and the given arm where there is none.
 """
 
 from collections.abc import Iterator
@@ -18,7 +21,7 @@ import numpy as np
 from .. import former_names
 from ..arguments import with_argument_checks
 from ..arm import ArmDescription, available_arms, load
-from ..arm.friction import FrictionModel, grows_with_load
+from ..arm.friction import LinearFriction
 from ..arm_io import ArmLike, as_description
 from ..arrays import Array, ArrayLike
 from ..control.settings import values_per_joint
@@ -146,32 +149,39 @@ def _torques_left_to_gains(
     dq = motion.dq
     ddq = motion.ddq
     effort = motion.effort
-    gravity_left = effort - PinocchioModel(arm, gravity).gravity(q)
+    published = _published_arm(arm)
+    gravity_left = effort - PinocchioModel(robot_arm(arm), gravity).gravity(q)
     yield 'PD that damps to rest', gravity_left + kd * dq
     yield 'PD with velocity reference', gravity_left
-    arms = _named_arms(arm)
-    left_torques = {
-        name: effort - PinocchioModel(known_arm, gravity).inverse_dynamics(q, dq, ddq)
-        for name, known_arm in arms.items()
-    }
-    for name, left_torque in left_torques.items():
-        yield f'+ C dq + M ddq, {name}', left_torque
+    arms = _named_arms(arm, published)
+    rigid_torques = {}
+    left_torques = {}
+    for name, known_arm in arms.items():
+        model = PinocchioModel(known_arm, gravity)
+        rigid_torques[name] = model.inverse_dynamics(q, dq, ddq)
+        left_torques[name] = gravity_left - (rigid_torques[name] - model.gravity(q))
+        yield f'+ C dq + M ddq, {name}', left_torques[name]
     for name, known_arm in arms.items():
         friction = known_arm.friction
         if friction is None:
             continue
         left_torque = left_torques[name]
-        rigid_torque = effort - left_torque
-        if getattr(friction, 'covariance', None) is not None:
+        rigid_torque = rigid_torques[name]
+        adds_other_gravity = published is not None and known_arm is not published
+        if isinstance(friction, LinearFriction) and friction.covariance is not None:
             friction_torque = filtered_friction(friction, motion, rigid_torque)
-            yield f'+ friction, {name}, without margin', left_torque - friction_torque
-        commanded_torque = _commanded_friction(friction, motion, rigid_torque)
+            offset_change = friction.offset_to_command(adds_other_gravity) - friction.offset
+            without_margin = left_torque - friction_torque - offset_change
+            yield f'+ friction, {name}, without margin', without_margin
+        feedforward = FrictionFeedforward(friction, receiver_adds_gravity=adds_other_gravity)
+        commanded_torque = _commanded_friction(feedforward, motion, rigid_torque)
         yield f'+ friction, {name}', left_torque - commanded_torque
 
 
-def _named_arms(arm: ArmDescription) -> dict[str, ArmDescription]:
+def _named_arms(
+    arm: ArmDescription, published: ArmDescription | None
+) -> dict[str, ArmDescription]:
     """Return the published arm of equal name, if there is another, and the arm, by their names."""
-    published = _published_arm(arm)
     taken_names = ['', 'published']
     if published is not None:
         taken_names.append(published.inertial_set)
@@ -179,7 +189,9 @@ def _named_arms(arm: ArmDescription) -> dict[str, ArmDescription]:
     return {own_name: arm} if published is None else {'published': published, own_name: arm}
 
 
-def _commanded_friction(friction: FrictionModel, motion: Motion, rigid_torque: Array) -> Array:
+def _commanded_friction(
+    feedforward: FrictionFeedforward, motion: Motion, rigid_torque: Array
+) -> Array:
     """
     Return the friction commanded along a motion, filtered like its efforts, (N, n) [N m].
 
@@ -187,14 +199,14 @@ def _commanded_friction(friction: FrictionModel, motion: Motion, rigid_torque: A
     what grows with the load is of the filtered states, at which `rigid_torque` (N, n) [N m] is
     known.
     """
-    torque_along = FrictionFeedforward(friction).torque_along
+    torque_along = feedforward.torque_along
 
     def without_load(q: Array, dq: Array) -> Array:
         """Return the friction torque of bodies without torque, (N, n, 1) [N m]."""
         return torque_along(q, dq, np.zeros_like(dq))[..., None]
 
     commanded = motion.filter(without_load)[..., 0]  # (N, n), N m
-    if not grows_with_load(friction):
+    if not feedforward.grows_with_load:
         return commanded
     for piece_id in np.unique(motion.piece_ids):
         in_piece = motion.piece_ids == piece_id
@@ -203,6 +215,15 @@ def _commanded_friction(friction: FrictionModel, motion: Motion, rigid_torque: A
         with_load = torque_along(q, dq, rigid_torque[in_piece])
         commanded[in_piece] += with_load - without_load(q, dq)[..., 0]
     return commanded
+
+
+def robot_arm(arm: ArmDescription) -> ArmDescription:
+    """
+    Return the arm of the robot's own model, whose gravity torque the robot adds.
+
+    It is the published arm of the same name, hand and payload, and `arm` where there is none.
+    """
+    return _published_arm(arm) or arm
 
 
 def _published_arm(arm: ArmDescription) -> ArmDescription | None:

@@ -22,7 +22,16 @@ from ..identification.base_parameters import BaseParameters, max_base_parameter_
 from ..validation.crosscheck import CrosscheckResult
 
 # Coefficients of friction models, one for each joint, in the order of a table.
-_FRICTION_KEYS = 'amplitude', 'slope', 'viscous', 'coulomb', 'offset', 'slip', 'load_dependent'
+_FRICTION_KEYS = (
+    'amplitude',
+    'slope',
+    'viscous',
+    'coulomb',
+    'offset',
+    'slip',
+    'load_dependent',
+    'receiver_offset',
+)
 _UNITS_BY_SYMBOL = {'m': 'kg', 'mX': 'kg m', 'mY': 'kg m', 'mZ': 'kg m'}
 # The condition number of M at home is 315 to 2,262 for the shipped Franka arms, and 16,841 for the
 # FR3 without a hand.

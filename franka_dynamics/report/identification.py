@@ -147,10 +147,22 @@ def tracking_error_sentence(result: Identification) -> str:
     kp, _ = FRANKA_ROS2_GAINS
     if not is_franka_arm(result.start.name) or result.start.n != len(kp):
         return ''
+    friction = result.saved_arm.friction
+    assert isinstance(friction, LinearFriction)
+    offset = friction.offset
+    robot_offset = friction.offset_to_command(receiver_adds_gravity=True)
+    # The robot adds gravity by its own model. What that is wrong by varies with the pose. A fit's
+    # residual does not correlate with it, so the squares add up. Without friction the offset stays
+    # as well; the residual has the one beside this arm's gravity.
+    varying = np.square(result.gravity_difference_std)
+    left_with_friction = np.square(result.saved_errors.test.per_joint) + varying
+    left_without = np.square(result.saved_errors.frictionless.per_joint) + varying
+    left_without = left_without + np.square(robot_offset) - np.square(offset)
     # A PD's error is the torque that it has to add, divided by its gain.
-    errors = result.saved_errors
-    rigid_error_rad = float(np.sqrt(np.mean((errors.frictionless.per_joint / kp) ** 2)))
-    error_rad = float(np.sqrt(np.mean((errors.test.per_joint / kp) ** 2)))
+    error_rad, rigid_error_rad = (
+        float(np.sqrt(np.mean(np.maximum(left, 0.0) / np.square(kp))))
+        for left in (left_with_friction, left_without)
+    )
     return (
         f"{_test_data_phrase(result)} a PD with franka_ros2's gains and a velocity reference "
         f'would keep {1e3 * rigid_error_rad:.2g} mrad with this C dq + M ddq, and '

@@ -12,7 +12,7 @@ from .joint_elasticity import ElasticDrive, JointElasticity
 from .mujoco_model import build_mujoco_model, FLANGE_SITE, import_mujoco, TIMESTEP_S
 from .. import former_names
 from ..arm import ArmDescription, LinkInertia
-from ..arm.friction import FrictionState, SigmoidFriction
+from ..arm.friction import FrictionState, LinearFriction, SigmoidFriction
 from ..arrays import Array
 from ..dynamics.model import GRAVITY
 from ..errors import RecordingError, SettingsError, unreadable_file_message
@@ -183,6 +183,12 @@ class ArmSimulation:
         if settings.gravity_compensation:
             self._upright_model = build_mujoco_model(arm, gravity=arm.mount_pose[:3, :3] @ GRAVITY)
             self._upright_data = self._mujoco.MjData(self._upright_model)
+        # The robot's own model has another gravity than an arm identified from its recordings, by
+        # about as much as the offsets differ that belong beside the one and the other.
+        self._gravity_model_difference: Array | float = 0.0
+        if isinstance(arm.friction, LinearFriction):
+            beside_both = [arm.friction.offset_to_command(adds) for adds in (True, False)]
+            self._gravity_model_difference = beside_both[0] - beside_both[1]
         friction = arm.friction or arm.simulated_friction
         if settings.friction and friction is None:
             raise SettingsError(f'{arm.name} has no friction model; switch friction off.')
@@ -357,7 +363,7 @@ class ArmSimulation:
             return 0.0
         self._upright_data.qpos[:] = self.data.qpos
         self._mujoco.mj_forward(self._upright_model, self._upright_data)
-        return np.array(self._upright_data.qfrc_bias)
+        return np.array(self._upright_data.qfrc_bias) - self._gravity_model_difference
 
     def _split_friction_into_damping(self) -> Array | float:
         """

@@ -460,12 +460,16 @@ def independent(recording, arm):
     )
     ddq = np.gradient(dq, 1.0 / rate, axis=0)
     inner = slice(round(0.3 * rate), -round(0.3 * rate))
-    model = pin.buildModelFromXML(urdf_text(arm))
+    # The robot adds the gravity torque of the published arm.
+    model, robot = (pin.buildModelFromXML(urdf_text(one)) for one in (arm, FER))
     data = model.createData()
+    robot_data = robot.createData()
     rests = []
     for state in zip(q[inner], dq[inner], ddq[inner], effort[inner]):
-        left = state[3] - pin.computeGeneralizedGravity(model, data, state[0])
-        rests.append([left + KD * state[1], left, (state[3] - pin.rnea(model, data, *state[:3]))])
+        left = state[3] - pin.computeGeneralizedGravity(robot, robot_data, state[0])
+        own_gravity = pin.computeGeneralizedGravity(model, data, state[0])
+        moving = pin.rnea(model, data, *state[:3]) - own_gravity
+        rests.append([left + KD * state[1], left, left - moving])
     return np.sqrt(np.mean((np.array(rests) / KP) ** 2, axis=0))
 
 

@@ -96,7 +96,8 @@ void terms(
 
 void friction(
   const Arm * arm, int n, const double * t, const double * q, const double * dq,
-  const double * measured, const double * kp, const double * load, double * tau)
+  const double * measured, const double * kp, int target_adds_gravity, const double * load,
+  double * tau)
 {
   Friction f;
   for (int i = 0; i < n; ++i) {
@@ -105,7 +106,8 @@ void friction(
     f.follow(*arm, t[i], vector(q + k, *arm));
     const JointState state{{}, vector(measured + k, *arm)};
     f.feedforward(
-      *arm, {{}, vector(dq + k, *arm), {}}, state, vector(kp, *arm), vector(load + k, *arm), x);
+      *arm, {{}, vector(dq + k, *arm), {}}, state, vector(kp, *arm), target_adds_gravity != 0,
+      vector(load + k, *arm), x);
     out(x, tau + k, *arm);
   }
 }

@@ -67,7 +67,7 @@ def compiled(folder):
             *map(ctypes.POINTER, (number, ctypes.c_double)),
         ],
         'refusal': [made, DOUBLES, number],
-        'friction': [made, number, *[DOUBLES] * 7],
+        'friction': [made, number, *[DOUBLES] * 5, number, *[DOUBLES] * 2],
         'terms': [made, number, *[DOUBLES] * 9],
         'receiver': [made, DOUBLES, number, ctypes.c_double],
         'configure': [made, DOUBLES, number],
@@ -99,9 +99,11 @@ class Core:
         self.library.terms(self.made, len(q), packed_settings, q, dq, ddq, *found, mass)
         return found, mass
 
-    def friction(self, times, q, dq, measured, kp, load):
+    def friction(self, times, q, dq, measured, kp, load, *, target_adds_gravity):
         found = np.full(q.shape, np.nan)
-        self.library.friction(self.made, len(q), times, q, dq, measured, kp, load, found)
+        states = times, q, dq, measured, kp
+        adds = int(target_adds_gravity)
+        self.library.friction(self.made, len(q), *states, adds, load, found)
         return found
 
     def refusal(self, settings, command='motion'):

@@ -57,6 +57,7 @@ def identified(name, model, *, loaded=False):
     rows = rng.uniform(0.1, 0.6, (3 if model is ViscousCoulombFriction else 5, 7))
     covariance = random_covariance(rng, 7, len(rows) + loaded, 0.05)
     more = {'load_dependent': rng.uniform(0.0, 0.3, 7)} if loaded else {}
+    more['receiver_offset'] = rng.uniform(-0.9, 0.9, 7)
     if model is ViscousCoulombFriction:
         friction = model(*rows, covariance=covariance, **more)
     else:
@@ -425,6 +426,10 @@ FILE = controller_arm_text(ARMS['fr3'])
             'friction_coefficients has 35 numbers instead of 42',
         ),
         (
+            f'{FILE.partition("friction_receiver_offset")[0]}friction_receiver_offset: 1\n',
+            'offset',
+        ),
+        (
             FILE.replace('friction_width: 0.01', 'friction_width: .inf'),
             'friction_width has .inf',
         ),
@@ -510,7 +515,8 @@ def test_vectors_declare_no_load_over_the_rated_one():
 
 @pytest.mark.parametrize('name', [name for name, arm in ARMS.items() if arm.friction])
 @pytest.mark.parametrize('held', [True, False])
-def test_friction_is_the_nodes_and_forgets_an_unseen_motion(core, name, held):
+@pytest.mark.parametrize('adds', [True, False], ids=['fci', 'mujoco'])
+def test_friction_is_the_nodes_and_forgets_an_unseen_motion(core, name, held, adds):
     arm = ARMS[name]
     rng = np.random.default_rng(5)
     count = 1000
@@ -523,17 +529,18 @@ def test_friction_is_the_nodes_and_forgets_an_unseen_motion(core, name, held):
     kp = held * np.resize((1.0, 0.0), arm.n)
     measured = dq + rng.normal(0.0, 0.05, dq.shape)
     load = rng.normal(0.0, 20.0, dq.shape)
-    model = FrictionFeedforward(arm.friction, kp > 0.0)
+    model = FrictionFeedforward(arm.friction, kp > 0.0, receiver_adds_gravity=adds)
     expected = []
     for stamp, position, *states in zip(times.tolist(), q, dq, measured, load):
         model.update(stamp, position)
         expected.append(model.torque(*states))
-    found = core(name).friction(times, q, dq, measured, kp, load)
+    friction = functools.partial(core(name).friction, target_adds_gravity=adds)
+    found = friction(times, q, dq, measured, kp, load)
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL)
     if isinstance(arm.friction, MaxwellSlipFriction):
-        never = core(name).friction(1e-3 * np.arange(count), q, dq, measured, kp, load)
+        never = friction(1e-3 * np.arange(count), q, dq, measured, kp, load)
         assert np.abs(never - found).max() > 0.1  # the gaps matter
-    light = core(name).friction(times, q, dq, measured, kp, 0.0 * load)
+    light = friction(times, q, dq, measured, kp, 0.0 * load)
     assert (np.abs(light - found).max() > 0.1) == name.startswith('loaded')
 
 

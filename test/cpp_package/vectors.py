@@ -82,6 +82,7 @@ def _rows(arm: ArmDescription) -> list[str]:
     kp, kd = (tuple(np.minimum(gain, bound).tolist()) for gain, bound in most)
     held = Settings('mujoco', Terms(friction=arm.friction is not None), kp=kp, kd=kd)
     carried = Settings(
+        terms=held.terms,
         payload=payload,
         payload_known_to_robot=False,
         gravity_vector=_INCLINED,

@@ -36,6 +36,8 @@ struct FrictionModel
   std::array<std::array<std::array<double, kMost>, kMost>, kMaxJoints> covariance{};
   std::array<double, kMaxElements> reach{};  ///< of the elements [rad]
   double width = 1.0;                        ///< of the Coulomb friction's tanh [rad/s]
+  /// In place of a linear model's offset where the target adds gravity by its own model [N m].
+  Vector receiver_offset{};
 
   /// The number of coefficients of a linear model.
   std::size_t count() const noexcept {return kSliding + elements + (grows_with_load ? 1 : 0);}

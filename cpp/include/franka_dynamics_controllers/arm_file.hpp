@@ -143,6 +143,12 @@ inline FrictionModel friction_from_file(ArmFile & file, std::size_t n)
     model.covariance[joint][row][column] = covariance[k];
     model.coefficients[joint][column] = rows[joint * m + column];
   }
+  for (std::size_t i = 0; i < n; ++i) {model.receiver_offset[i] = rows[i * m + 2];}
+  if (file.has("friction_receiver_offset")) {  // written only if it is another
+    require(kind == "linear");
+    const auto offset = file.numbers("friction_receiver_offset", n);
+    std::copy(offset.begin(), offset.end(), model.receiver_offset.begin());
+  }
   for (std::size_t i = 0; model.grows_with_load && i < n; ++i) {
     require(rows[i * m + m - 1] >= 0.0 && rows[i * m + m - 1] < 1.0);
   }

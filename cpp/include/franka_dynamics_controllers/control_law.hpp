@@ -51,7 +51,8 @@ public:
         terms.inertia(state.q, reference->ddq, part);
         add(load, part);
       }
-      friction.feedforward(arm, *reference, state, settings.kp, load, total);
+      const bool adds = settings.target.adds_gravity;
+      friction.feedforward(arm, *reference, state, settings.kp, adds, load, total);
     }
     if (settings.coriolis) {
       terms.coriolis(state, part);

@@ -51,11 +51,12 @@ public:
 
   /// Compute the friction torque tau to command [N m] at a reference velocity [rad/s], with less of
   /// it at a joint that is faster than that. The offset of a joint with a stiffness kp > 0 is
-  /// commanded at rest, too. `load` is the torque of the rigid bodies along the reference [N m],
-  /// which counts where friction grows with it.
+  /// commanded at rest, too; it is the `receiver_offset` of a target that adds gravity. `load` is
+  /// the torque of the rigid bodies along the reference [N m], which counts where friction grows
+  /// with it.
   void feedforward(
     const Arm & arm, const Motion & reference, const JointState & measured, const Vector & kp,
-    const Vector & load, Vector & tau) const noexcept
+    bool target_adds_gravity, const Vector & load, Vector & tau) const noexcept
   {
     constexpr double kRange = kMaxRestSpeedRadS - kMinFrictionSpeedRadS;
     constexpr double kAheadRange = kMaxFrictionLeadRadS - kMaxRestSpeedRadS;
@@ -68,7 +69,9 @@ public:
       const double behind = std::clamp((kMaxFrictionLeadRadS - ahead) / kAheadRange, 0.0, 1.0);
       const double sure = linear ?
         least(i, model, dq, load[i]) : along * sigmoid(model.coefficients[i], dq);
-      const double offset = linear ? (kp[i] > 0.0 ? 1.0 : speed) * model.coefficients[i][2] : 0.0;
+      const double full_offset =
+        target_adds_gravity ? model.receiver_offset[i] : model.coefficients[i][2];
+      const double offset = linear ? (kp[i] > 0.0 ? 1.0 : speed) * full_offset : 0.0;
       tau[i] = along * speed * behind * std::max(sure, 0.0) + offset;
     }
   }
