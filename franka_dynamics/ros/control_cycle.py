@@ -12,12 +12,8 @@ from typing import Any
 import numpy as np
 
 from .diagnostics import FeedforwardDiagnostics
-from .messages import (
-    float64_message_prefix,
-    JointReading,
-    JointStateReader,
-    NoArmJointsError,
-)
+from .joint_states import JointReading, JointStateReader, NoArmJointsError
+from .messages import float64_message_prefix
 from .receivers import ReceiverCheck
 from .state_sources import StateSources
 from .term_publishers import TermPublishers

@@ -22,7 +22,8 @@ from std_msgs.msg import Float64
 
 from . import SIMULATION_NAMESPACE
 from .command_receiver import CommandReceiver
-from .messages import joint_state_template, JointStateReader
+from .joint_states import JointStateReader
+from .messages import joint_state_template
 from .node_process import run_node, StopRequest
 from .parameter_tables import arm_from_parameters
 from .parameters import CheckedParameters, declare_parameters

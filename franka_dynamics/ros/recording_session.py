@@ -23,7 +23,7 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from . import COMMAND_TOPIC
-from .messages import JointStateReader
+from .joint_states import JointStateReader
 from .topic_listener import TopicListener
 from ..errors import FrankaDynamicsError, JointStateError, require_extra
 from ..files import name_file_in_errors

@@ -17,7 +17,7 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
 from . import see_whole_graph
-from .messages import JointStateReader
+from .joint_states import JointStateReader
 from .node_process import start_error_sentence
 from .rclpy_private import RCLError, take_waiting_messages
 from .status import NodeSnapshot, NodeStatus, TERM_HEADINGS

@@ -10,7 +10,8 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from franka_dynamics.errors import JointStateError, ReferenceRefusedError
-from franka_dynamics.ros.messages import JointStateReader, parse_message
+from franka_dynamics.ros.joint_states import JointStateReader
+from franka_dynamics.ros.messages import parse_message
 from franka_dynamics.ros.trajectory_messages import parse_reference
 
 from .examples import damaged, examples

@@ -32,6 +32,7 @@ from franka_dynamics.motion.reference import ReferenceEvent, ReferenceState, REP
 from franka_dynamics.ros import messages, status, status_log, trajectory_messages
 from franka_dynamics.ros.controller_factory import arm_and_urdf_from_parameters
 from franka_dynamics.ros.diagnostics import FeedforwardDiagnostics
+from franka_dynamics.ros.joint_states import JointStateReader, NoArmJointsError
 from franka_dynamics.ros.parameter_tables import parameter_specs
 from franka_dynamics.ros.status import DIAGNOSTIC_LEVELS, DiagnosticSubject, NodeStatus, StatusKey
 from franka_dynamics.ros.term_publishers import TERM_TOPICS, TermPublishers
@@ -59,7 +60,7 @@ GOOD = joint_state()
 
 
 def test_joints_are_found_by_name_in_any_order_and_among_others():
-    reader = messages.JointStateReader(WANTED)
+    reader = JointStateReader(WANTED)
     for names in (
         WANTED,
         WANTED[::-1],
@@ -90,7 +91,7 @@ def test_messages_end_where_their_last_number_does():
 
 
 def test_states_like_the_one_before_are_read_as_rclpy_reads_them():
-    reader = messages.JointStateReader(WANTED)
+    reader = JointStateReader(WANTED)
     rng = np.random.default_rng(1)
     kinds = [joint_state(names, rng.normal(size=9)) for names in (WANTED, WANTED[::-1])]
     writer = messages.joint_state_template(WANTED)
@@ -139,7 +140,7 @@ def test_missing_velocities_are_derived_on_request(missing):
         message.header.stamp = messages.seconds_to_stamp(stamp)
         return bytes(serialize_message(message))
 
-    reader = messages.JointStateReader(WANTED, derive_velocity=True)
+    reader = JointStateReader(WANTED, derive_velocity=True)
     found = [reader.read(bare(*one)).velocity for one in zip(q, stamps)]
     expected = [np.zeros(3), [1.0, 0.0, -10.0], [1.0, 0.0, -10.0], [-0.25, 5.0, 2.5]]
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-9)
@@ -147,7 +148,7 @@ def test_missing_velocities_are_derived_on_request(missing):
     assert not reader.read(bare(q[0], 0.5)).velocity.any()
     np.testing.assert_array_equal(reader.read(GOOD).velocity, [3.0, 4.0, 5.0])
     with refuses(errors.JointStateError, 'velocit', 'franka/joint_states'):
-        messages.JointStateReader(WANTED).read(bare(q[0], 1.0))
+        JointStateReader(WANTED).read(bare(q[0], 1.0))
     half = joint_state(velocity=[np.nan, 1.0, 1.0])  # a faulty sensor, which the core refuses
     assert np.isnan(reader.read(half).velocity[0])
 
@@ -163,7 +164,7 @@ def test_missing_velocities_are_derived_on_request(missing):
     ],
 )
 def test_efforts_all_zero_or_not_finite_are_not_measured(effort, measured):
-    reading = messages.JointStateReader(WANTED).read(joint_state(effort=effort))
+    reading = JointStateReader(WANTED).read(joint_state(effort=effort))
     assert (reading.effort is not None) is measured
 
 
@@ -240,7 +241,7 @@ def test_a_signalling_nan_is_refused_without_a_warning(field):
     state = JointState(name=FER.joint_names, **rows | {field: [np.pi, *[0.0] * 6]})
     data = bytes(serialize_message(state))
     data = data.replace(struct.pack('<d', np.pi), struct.pack('<Q', 0x7FF15A0000000000))
-    reading = messages.JointStateReader(FER.joint_names).read(data)
+    reading = JointStateReader(FER.joint_names).read(data)
     controller = Feedforward(FER)
     state = reading.position, reading.velocity, reading.stamp
     torque = controller.step(*state, effort=reading.effort)
@@ -255,7 +256,7 @@ def test_a_signalling_nan_is_refused_without_a_warning(field):
     assert np.isfinite(torque).all()
 
 
-READER = messages.JointStateReader(WANTED)
+READER = JointStateReader(WANTED)
 UNREADABLE = 'cannot be read: failed to deserialize'
 FORM = 'a trajectory needs joint_names and points'
 LEFT = '/sim/left/feedforward'
@@ -305,7 +306,7 @@ STATES = {
         (joint_state(('x' * 40000, *WANTED[1:])), '... (40000 characters)'),
     ],
     # A gripper's messages on the arm's topic are no fault.
-    messages.NoArmJointsError: [
+    NoArmJointsError: [
         (joint_state([], []), 'no joints', 'robot_type, arm_prefix or joint_names'),
         (
             joint_state(['finger'], range(3)),
