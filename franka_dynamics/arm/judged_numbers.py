@@ -5,7 +5,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -28,9 +27,9 @@ class MassSpread(NamedTuple):
     """
     How a link's mass lies in what encloses it.
 
-    `outside` is how far the centre of mass lies outside [m], below 0 inside. `deviation` is the
-    standard deviation of the mass along `axis` [m] and `most` the largest one that shape and reach
-    allow; along that axis the first is largest relative to the second.
+    `outside` is how far the centre of mass lies outside [m], below 0 inside. `axis` is the
+    direction in which the mass spreads most for its surroundings: `deviation` is its standard
+    deviation along that axis [m], and `most` the largest one that shape and reach allow there.
     """
 
     outside: float
@@ -61,8 +60,9 @@ class LinkNumbers:
     bounds_text : str
         Which of these they are, for a sentence.
     reach : float
-        Largest distance of its joint from the centre of mass, the joints behind and the one before
-        it [m], if there is no shape: a body whose mass spreads by more is at least twice as long.
+        Where no shape is known, the largest distance of the link's joint from the centre of mass
+        and from the joints next to it [m]. A body whose mass spreads by more is at least twice as
+        long.
     center_to_joint_distance : float
         Distance of the centre of mass from the link's joint [m].
     next_joint_distances : tuple of float
@@ -105,33 +105,38 @@ class LinkNumbers:
         rest = sum(moments.values()) - moments[name]
         if rest < moments[name]:
             return f'{name}="{moments[name]:g}" is more than the other two together, {rest:.6g}'
-        principal = ', '.join(f'{one:.4g}' for one in np.linalg.eigvalsh(self.tensor))
+        principal = ', '.join(f'{moment:.4g}' for moment in np.linalg.eigvalsh(self.tensor))
         return f'of its principal moments {principal} the largest exceeds the sum of the others'
 
     @property
     def power_of_ten_hint(self) -> str:
         """A question, if a power of ten would make the tensor or an entry plausible; else ''."""
-        whole = not self.tensor_problem
-        powers = _WHOLE_TENSOR_POWERS_OF_TEN if whole else _TENSOR_ENTRY_POWERS_OF_TEN
-        entries = [('every entry', np.ones((3, 3)))] if whole else self._single_entries()
-        for power, (name, which) in product(powers, entries):
-            changed = self.tensor * 10.0 ** (power * which)
+        return self._single_entry_hint() if self.tensor_problem else self._whole_tensor_hint()
+
+    def _whole_tensor_hint(self) -> str:
+        """Return a question about the unit of a tensor that a body can have; '' if none fits."""
+        for power in _WHOLE_TENSOR_POWERS_OF_TEN:
+            changed = self.tensor * 10.0**power
             spread = self._spread_of(changed)
-            least = _MIN_TO_MAX_SPREAD * spread.most if whole else 0.0
+            least = _MIN_TO_MAX_SPREAD * spread.most
             if self._is_possible(changed) and least <= spread.deviation <= spread.most:
-                return f'; is {name} to be multiplied by 1e{power}?'
+                return f'; is every entry to be multiplied by 1e{power}?'
         return ''
 
-    def _single_entries(self) -> list[tuple[str, Array]]:
-        """Return the tensor's entries that are not zero: names, and ones at their places."""
-        found = []
-        for i, j in zip(*np.triu_indices(3)):
-            which = np.zeros((3, 3))
-            which[i, j] = 1.0
-            which[j, i] = 1.0
-            if self.tensor[i, j]:
-                found.append((f'i{"xyz"[i]}{"xyz"[j]}', which))
-        return found
+    def _single_entry_hint(self) -> str:
+        """Return a question about an entry of a tensor that no body can have; '' if none fits."""
+        for power in _TENSOR_ENTRY_POWERS_OF_TEN:
+            for i, j in zip(*np.triu_indices(3)):
+                if not self.tensor[i, j]:
+                    continue
+                changed = self.tensor.copy()
+                changed[i, j] = self.tensor[i, j] * 10.0**power
+                changed[j, i] = self.tensor[j, i] * 10.0**power
+                spread = self._spread_of(changed)
+                if self._is_possible(changed) and spread.deviation <= spread.most:
+                    name = f'i{"xyz"[i]}{"xyz"[j]}'
+                    return f'; is {name} to be multiplied by 1e{power}?'
+        return ''
 
     def _is_possible(self, tensor: Array) -> bool:
         """Return whether a body of this mass can have a tensor about its centre of mass."""
@@ -145,17 +150,21 @@ class LinkNumbers:
         distances a and b from them, and the variance is at most a b (Bhatia and Davis 2000).
         """
         covariance = (0.5 * np.trace(tensor) * np.eye(3) - tensor) / self.mass
-        middle = self.enclosing_points.mean(axis=0)
+        # The directions that are looked along: the axes of the frame, the principal axes, in which
+        # the mass spreads most, and the line to the middle, beyond which a centre may lie.
         axes = np.vstack((np.eye(3), np.linalg.eigh(covariance)[1].T))
-        length = float(np.linalg.norm(middle))
-        if length:
-            axes = np.vstack((axes, middle / length))
+        middle = self.enclosing_points.mean(axis=0)
+        to_middle = float(np.linalg.norm(middle))
+        if to_middle:
+            axes = np.vstack((axes, middle / to_middle))
+        # The ends of what encloses the link, as seen from the centre of mass.
         along = self.enclosing_points @ axes.T
         extent = np.ptp(along, axis=0).max()
-        beyond = _MAX_OVERHANG_OF_SHAPE_M + _MAX_OVERHANG_TO_SHAPE_EXTENT * extent
-        low = along.min(axis=0) - beyond
-        high = along.max(axis=0) + beyond
+        overhang = _MAX_OVERHANG_OF_SHAPE_M + _MAX_OVERHANG_TO_SHAPE_EXTENT * extent
+        low = along.min(axis=0) - overhang
+        high = along.max(axis=0) + overhang
         outside = float(max(low.max(), -high.min()))
+        # The largest deviation between these ends, and the one of the tensor.
         most = np.sqrt((-low * high).clip(1e-12)).clip(max=self.reach)
         variance = np.einsum('ki,ij,kj->k', axes, covariance, axes)
         deviation = np.sqrt(variance.clip(0.0))
@@ -168,8 +177,8 @@ class BodyNumbers(NamedTuple):
     Links with mass that move as one.
 
     `mass` [kg] and `variance` [m^2] are those of all together, the latter the sum of those along
-    three axes. `hulls` are the points (K, 3) of the shapes if their hulls are those of all meshes,
-    else there are none.
+    three axes. `hulls` are the points (K, 3) of each link's meshes [m]; there are none unless all
+    shapes are meshes, and all were read.
     """
 
     links: tuple[LinkNumbers, ...]
@@ -192,7 +201,8 @@ class EffortLimit(NamedTuple):
     """
     A joint's effort limit, and the effort that holds the arm's weight.
 
-    Weighed is with all joints at zero, or at the limit nearest to it. `unit` is that of both.
+    The weight is taken with all joints at zero, or at their limit nearest to zero. `unit` is that
+    of both efforts.
     """
 
     joint: str

@@ -9,7 +9,7 @@ found by the names in use. REP 199 has two frames there: `tool0`, whose z axis p
 arm, and `flange`, whose x axis does.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 import re
 from typing import NamedTuple
 
@@ -27,9 +27,9 @@ _GRIPPER_WORD_PATTERN = re.compile(
 )
 _WRIST_WORDS = {'roll', 'pitch', 'yaw', 'rotate', 'rotation', 'turn', 'twist', 'wrist'}
 _MAX_LISTED_CHAINS = 12  # chains that an error message shows
-# Endings of a flange's name, the first one that a link has counts: by REP 199, of MuJoCo
-# Menagerie's sites, of Kinova, KUKA (lbr-stack) and UFACTORY; then Franka's link n + 1, and the
-# other frame of REP 199.
+# Endings of a flange's name; the first one that a link has counts. They are of REP 199, of MuJoCo
+# Menagerie's sites, of Kinova, KUKA (lbr-stack) and UFACTORY. After them come Franka's link n + 1
+# and the other frame of REP 199.
 _FLANGE_NAME_ENDINGS = (
     'tool0',
     'attachment_site',
@@ -39,7 +39,7 @@ _FLANGE_NAME_ENDINGS = (
 )
 _MAX_SAME_ORIGIN_DISTANCE_M = 1e-3  # of frames with different origins
 _MIN_OUTWARD_COSINE = 0.7  # between the z axis of a flange and the direction away from the arm
-_MIN_AXIAL_TO_OFFSET = 0.3  # of the way to the flange, along the last joint's axis
+_MIN_AXIAL_TO_OFFSET = 0.3  # the part along the last joint's axis of the way to the flange
 
 
 def choose_arm_joints(
@@ -64,30 +64,53 @@ def choose_arm_joints(
     if len(chains) == 1:
         (arm,) = chains
         return arm, tuple(name for name in gripper if arm[-1] in document.moving_joints_to(name))
-    # What all chains share is the arm if they part in its hand.
-    shared = [name for name, *others in zip(*chains) if {*others} <= {name}]
-    choices = [tuple(shared), *chains] if shared else chains
-    words = [f'--joints {",".join(chain)}' for chain in choices[:_MAX_LISTED_CHAINS]]
-    if len(choices) > len(words):
-        words.append(f'{len(choices) - len(words)} more')
+    choices = list(chains)
+    shared = _shared_beginning(chains)
+    if shared:  # it is the arm if the chains part in its hand
+        choices.insert(0, shared)
     beginning = f' with the prefix {prefix!r}' if prefix else ''
     if not any(joint.is_moving for joint in document.joints.values()):
         problem = 'has no joint that moves, and so no arm.'
     elif not chains:
-        problem = (
-            f'has no chain of moving joints{beginning} that are not taken for a gripper'
-            f'{f" ({list_text(gripper)})" if gripper else ""}; name the joints of the arm, from '
-            'base to tip (joints=[...], --joints).'
-        )
+        problem = _no_chain_text(beginning, gripper)
     else:
-        problem = (
-            f'has {len(chains)} chains of moving joints{beginning}; name the joints of one, from '
-            'base to tip (joints=[...], or on the command line one of these'
-            f'{", the first of which they share" if shared else ""}), or a prefix '
-            '(prefix=, --arm-prefix), or hold the other joints (held={...}, --hold JOINT=POSITION)'
-            f': {"; ".join(words)}.'
-        )
+        problem = _several_chains_text(len(chains), beginning, choices, bool(shared))
     raise AmbiguousUrdfError(f'{document.source_name}: {problem}', tuple(choices))
+
+
+def _shared_beginning(chains: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the joints at the beginning of all chains, from the root to where they part."""
+    shared = []
+    for names in zip(*chains):
+        if len(set(names)) > 1:
+            break
+        shared.append(names[0])
+    return tuple(shared)
+
+
+def _no_chain_text(beginning: str, gripper: Sequence[str]) -> str:
+    """Return the problem of a file in which all moving joints are taken for a gripper."""
+    taken = f' ({list_text(gripper)})' if gripper else ''
+    return (
+        f'has no chain of moving joints{beginning} that are not taken for a gripper{taken}; name '
+        'the joints of the arm, from base to tip (joints=[...], --joints).'
+    )
+
+
+def _several_chains_text(
+    count: int, beginning: str, choices: Sequence[tuple[str, ...]], begins_with_shared: bool
+) -> str:
+    """Return the problem of a file with several chains, and the options that choose one."""
+    options = [f'--joints {",".join(chain)}' for chain in choices[:_MAX_LISTED_CHAINS]]
+    if len(choices) > len(options):
+        options.append(f'{len(choices) - len(options)} more')
+    first = ', the first of which they share' if begins_with_shared else ''
+    return (
+        f'has {count} chains of moving joints{beginning}; name the joints of one, from base to '
+        f'tip (joints=[...], or on the command line one of these{first}), or a prefix (prefix=, '
+        '--arm-prefix), or hold the other joints (held={...}, --hold JOINT=POSITION): '
+        f'{"; ".join(options)}.'
+    )
 
 
 def joint_chains(
@@ -105,19 +128,27 @@ def joint_chains(
         If a mimic joint lies between joints of a chain.
 
     """
-    leading = [one for one in document.joints.values() if one.is_moving and one.leader is None]
-    names = (one.name for one in leading if one.name not in excluded)
-    able = [name for name in names if name.startswith(prefix)]
+    usable = [
+        joint.name
+        for joint in document.joints.values()
+        if joint.is_moving
+        and joint.leader is None
+        and joint.name not in excluded
+        and joint.name.startswith(prefix)
+    ]
+    carriers = {name for joint in usable for name in document.moving_joints_to(joint)[:-1]}
     chains = []
-    carriers = {one for name in able for one in document.moving_joints_to(name)[:-1]}
-    for tip in (name for name in able if name not in carriers):
+    for tip in usable:
+        if tip in carriers:
+            continue
         path = document.moving_joints_to(tip)
-        chain = tuple(name for name in path if name in able)
+        chain = tuple(name for name in path if name in usable)
         for name in path[path.index(chain[0]) :]:
-            if (driver := document.joints[name].leader) is not None and name not in excluded:
+            leader = document.joints[name].leader
+            if leader is not None and name not in excluded:
                 raise document.error(
-                    f'joint {name!r}, in the chain to {tip!r}, mimics '
-                    f'{driver!r}; an arm with a mimic joint inside its chain is not supported.'
+                    f'joint {name!r}, in the chain to {tip!r}, mimics {leader!r}; an arm with a '
+                    'mimic joint inside its chain is not supported.'
                 )
         chains.append(chain)
     return chains
@@ -127,43 +158,85 @@ def gripper_joints(document: UrdfDocument) -> tuple[str, ...]:
     """
     Return the names of moving joints of grippers at the ends of chains, in the URDF's order.
 
-    A gripper's joint carries only joints of a gripper, and a word such as 'finger' is in its name
-    or, if it carries none, in its link's; or it is one of two prismatic joints side by side; or a
-    joint side by side with it mimics it, and none that it carries does; or it mimics a gripper's
-    joint; or it is part of a loop that is closed between two bodies. A joint named after a gripper
-    and a rotation (gripper_roll) is the wrist.
+    A joint is a gripper's if it carries no joints but those of a gripper, and one of the signs of
+    `_GripperSearch.has_sign` is there.
     """
-    moving = {name: joint for name, joint in document.joints.items() if joint.is_moving}
-    carrier = {name: ([None, *document.moving_joints_to(name)])[-2] for name in moving}
-    carried: dict[str | None, list[str]] = {}
-    for name, parent in carrier.items():
-        carried.setdefault(parent, []).append(name)
-    found: set[str] = set()
+    return _GripperSearch(document).gripper_joints()
 
-    def is_gripper(name: str) -> bool:
-        """Return whether a joint is a gripper's, by the URDF and the joints already in `found`."""
-        joint = moving[name]
-        behind = carried.get(name, ())
-        if any(name in loop for loop in document.loops) or _has_gripper_name(joint, bool(behind)):
-            return True
-        beside = [one for one in carried[carrier[name]] if one != name and carrier[name]]
-        followers = {one for one in moving if moving[one].leader == name}
-        if joint.leader in found or followers & found:
-            return True
-        if followers.intersection(beside) and not followers.intersection(behind):
-            return True
-        slides = [one for one in beside if moving[one].type == 'prismatic' and one not in carried]
-        return joint.type == 'prismatic' and not behind and bool(slides)
 
-    while more := {
-        name
-        for name in moving
-        if name not in found
-        and all(one in found or moving[one].leader for one in carried.get(name, ()))
-        and is_gripper(name)
-    }:
-        found |= more
-    return tuple(name for name in moving if name in found)
+class _GripperSearch:
+    """Finds the joints of grippers, from the tips of the tree towards its root."""
+
+    def __init__(self, document: UrdfDocument) -> None:
+        """Find which moving joint each moving joint stands on, and which it carries."""
+        self._loops = document.loops
+        self._moving = {name: one for name, one in document.joints.items() if one.is_moving}
+        self._carrier: dict[str, str | None] = {}  # None: it stands on the root
+        self._carried: dict[str | None, list[str]] = {}
+        for name in self._moving:
+            path = document.moving_joints_to(name)
+            carrier = path[-2] if len(path) > 1 else None
+            self._carrier[name] = carrier
+            self._carried.setdefault(carrier, []).append(name)
+        self._found: set[str] = set()
+
+    def gripper_joints(self) -> tuple[str, ...]:
+        """Return the names of all grippers' joints, in the order of the file."""
+        while True:
+            # A joint that was found may be a sign of others, which it carries or that it mimics.
+            new = {name for name in self._moving if self._is_new_gripper_joint(name)}
+            if not new:
+                return tuple(name for name in self._moving if name in self._found)
+            self._found |= new
+
+    def _is_new_gripper_joint(self, name: str) -> bool:
+        """Return whether a joint that was not found yet is a gripper's, as far as is known now."""
+        carries_gripper_only = all(
+            carried in self._found or self._moving[carried].leader
+            for carried in self._carried.get(name, ())
+        )
+        return name not in self._found and carries_gripper_only and self.has_sign(name)
+
+    def has_sign(self, name: str) -> bool:
+        """
+        Return whether one of the signs is there that a joint is a gripper's.
+
+        - It is part of a loop that is closed between two bodies.
+        - A word such as 'finger' is in its name or, if it carries no joint, in its link's. A joint
+          named after a gripper and a rotation (gripper_roll) is the wrist.
+        - It mimics a joint of a gripper, or is mimicked by one.
+        - A joint beside it, on the same link, mimics it, and no joint that it carries does.
+        - It is one of two prismatic joints beside each other that carry no joints.
+        """
+        joint = self._moving[name]
+        carried = self._carried.get(name, [])
+        followers = {other for other in self._moving if self._moving[other].leader == name}
+        return (
+            any(name in loop for loop in self._loops)
+            or _has_gripper_name(joint, bool(carried))
+            or joint.leader in self._found
+            or not followers.isdisjoint(self._found)
+            or self._is_followed_beside_only(name, followers)
+            or self._is_one_of_two_slides(name)
+        )
+
+    def _beside(self, name: str) -> list[str]:
+        """Return the joints that stand on the same moving joint as another; none on the root."""
+        carrier = self._carrier[name]
+        if carrier is None:
+            return []
+        return [other for other in self._carried[carrier] if other != name]
+
+    def _is_followed_beside_only(self, name: str, followers: set[str]) -> bool:
+        """Return whether joints beside a joint, and none that it carries, mimic it."""
+        followed_beside = not followers.isdisjoint(self._beside(name))
+        return followed_beside and followers.isdisjoint(self._carried.get(name, ()))
+
+    def _is_one_of_two_slides(self, name: str) -> bool:
+        """Return whether a joint and one beside it slide, and neither carries a joint."""
+        ends = [other for other in (name, *self._beside(name)) if other not in self._carried]
+        slides = [other for other in ends if self._moving[other].type == 'prismatic']
+        return name in slides and len(slides) > 1
 
 
 def _has_gripper_name(joint: UrdfJoint, carries_joints: bool) -> bool:
@@ -173,12 +246,13 @@ def _has_gripper_name(joint: UrdfJoint, carries_joints: bool) -> bool:
     The link's name counts if the joint slides or carries no other joint.
     """
     words = _words_of_name(joint.name)
-    if joint.type == 'prismatic' or not carries_joints:
-        link = _words_of_name(joint.child)
-        # A revolute joint that moves a gripper's link is the wrist.
-        if not link & {'fixed', 'base'}:
-            words |= link if joint.type == 'prismatic' else link - {'gripper', 'grip'}
-    return any(map(_GRIPPER_WORD_PATTERN.fullmatch, words)) and not words & _WRIST_WORDS
+    link_words = _words_of_name(joint.child)
+    slides = joint.type == 'prismatic'
+    if (slides or not carries_joints) and not link_words & {'fixed', 'base'}:
+        # A revolute joint that moves the link of a whole gripper is the wrist.
+        words |= link_words if slides else link_words - {'gripper', 'grip'}
+    is_of_gripper = any(_GRIPPER_WORD_PATTERN.fullmatch(word) for word in words)
+    return is_of_gripper and not words & _WRIST_WORDS
 
 
 def _words_of_name(name: str) -> set[str]:
@@ -205,36 +279,51 @@ def find_flange(chain: SerialChain, requested: str | None = None) -> FlangeChoic
 
     """
     document = chain.document
-    words = chain.document.wording
-    last = chain.joints[-1].child
-    links = [*filter(document.is_link_of_file, chain.tool_links)] or [*chain.tool_links]
+    words = document.wording
+    links = [name for name in chain.tool_links if document.is_link_of_file(name)]
+    links = links or list(chain.tool_links)
     if requested is not None:
         if requested not in chain.tool_links:
-            problem = f'{words.link} {requested!r} is not fixed to {last!r}'
-            raise document.error(f'{problem}; choose {list_text(links)}.')
+            raise document.error(
+                f'{words.link} {requested!r} is not fixed to {chain.joints[-1].child!r}; choose '
+                f'{list_text(links)}.'
+            )
         return FlangeChoice(requested)
-    endings = (*_FLANGE_NAME_ENDINGS, f'link{len(chain.joints) + 1}', 'flange')
-    named = [name for one in endings for name in links if _name_ends_with(name, one)]
     how = 'another is chosen by fd.load(..., tip=) and arm import --tip'
+    endings = (*_FLANGE_NAME_ENDINGS, f'link{len(chain.joints) + 1}', 'flange')
+    named = [name for ending in endings for name in links if _name_ends_with(name, ending)]
     if named:
-        found = named[0]
-        pose = chain.link_poses[named[0]]
-        notes = []
-        axis = _outward_axis(chain, pose)
-        ways = {one: np.linalg.norm(chain.link_poses[one][:3, 3] - pose[:3, 3]) for one in named}
-        if elsewhere := [name for name, way in ways.items() if way > _MAX_SAME_ORIGIN_DISTANCE_M]:
-            notes.append(f'{list_text(elsewhere)} elsewhere has the name of one, too')
-        if axis != '+z':
-            notes.append(f'its {axis} axis points away from the arm, not z')
-        doubts = f'{"; ".join(notes)}; a payload counts in its frame ({how}).'
-        return FlangeChoice(found, (f'the flange is {found!r}: {doubts}',) if notes else ())
+        doubts = _flange_doubts(chain, named)
+        note = (
+            f'the flange is {named[0]!r}: {"; ".join(doubts)}; a payload counts in its frame '
+            f'({how}).'
+        )
+        return FlangeChoice(named[0], (note,) if doubts else ())
     others = [name for name in links if name != links[0]]
     choice = f'; fixed to it are {list_text(others)}' if others else ''
-    sentence = (
+    note = (
         f'no {words.link} has the name of a flange: {links[0]!r} is taken, the last that '
         f'moves, and a payload counts from there ({how}{choice}).'
     )
-    return FlangeChoice(links[0], (sentence,), is_guess=True)
+    return FlangeChoice(links[0], (note,), is_guess=True)
+
+
+def _flange_doubts(chain: SerialChain, named: Sequence[str]) -> list[str]:
+    """Return what is doubtful about the first of the links with a flange's name as flange."""
+    flange_pose = chain.link_poses[named[0]]
+    doubts = []
+    elsewhere = dict.fromkeys(
+        name
+        for name in named
+        if np.linalg.norm(chain.link_poses[name][:3, 3] - flange_pose[:3, 3])
+        > _MAX_SAME_ORIGIN_DISTANCE_M
+    )
+    if elsewhere:
+        doubts.append(f'{list_text([*elsewhere])} elsewhere has the name of one, too')
+    axis = _outward_axis(chain, flange_pose)
+    if axis != '+z':
+        doubts.append(f'its {axis} axis points away from the arm, not z')
+    return doubts
 
 
 def _name_ends_with(name: str, ending: str) -> bool:
@@ -247,24 +336,29 @@ def _outward_axis(chain: SerialChain, flange_pose: Array) -> str:
     """
     Return which axis of a flange, such as '+z', points away from the arm at position zero.
 
-    Away is the way to the flange from the last joint's frame or, if that has the same origin, from
-    the frame of the joint before; unless it is small, its part along the last joint's axis.
+    The last joint's axis points away, in the direction of the flange. Where a joint that turns has
+    its flange mainly beside its axis, the way to the flange points away: from the origin of the
+    last joint's frame or, if the flange has the same, from that of the frame before.
     """
-    frames = [
+    before_last, last = [
         chain.mount_pose,
         *(chain.link_poses[joint.child] for joint in chain.joints),
-    ]
+    ][-2:]
     back = inverse_transform(flange_pose)
-    last = chain.joints[-1]
-    ways = [-(back @ frame[:, 3])[:3] for frame in (frames[-1], frames[-2])]
-    away = ways[float(np.linalg.norm(ways[0])) < _MAX_SAME_ORIGIN_DISTANCE_M]
-    axis = (back @ frames[-1])[:3, :3] @ last.axis
-    along = float(away @ axis)
-    length = float(np.linalg.norm(away))
-    if last.joint_kind is JointKind.PRISMATIC or abs(along) > _MIN_AXIAL_TO_OFFSET * length:
-        away = np.copysign(1.0, along) * axis
+    way = -(back @ last[:, 3])[:3]
+    if np.linalg.norm(way) < _MAX_SAME_ORIGIN_DISTANCE_M:
+        way = -(back @ before_last[:, 3])[:3]
+    length = float(np.linalg.norm(way))
+    joint = chain.joints[-1]
+    axis = (back @ last)[:3, :3] @ joint.axis
+    along_axis = float(way @ axis)
+    slides = joint.joint_kind is JointKind.PRISMATIC
+    away = way
+    if slides or abs(along_axis) > _MIN_AXIAL_TO_OFFSET * length:
+        away = np.copysign(1.0, along_axis) * axis
         length = 1.0
     if away[2] >= _MIN_OUTWARD_COSINE * length:
         return '+z'
     largest = int(np.abs(away).argmax())
-    return f'{"-" if away[largest] < 0.0 else "+"}{"xyz"[largest]}'
+    sign = '-' if away[largest] < 0.0 else '+'
+    return f'{sign}{"xyz"[largest]}'

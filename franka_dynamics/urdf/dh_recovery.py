@@ -67,8 +67,9 @@ def dh_rows_from_axes(
     one is taken for which theta lies within 90 degrees of zero, as in Franka's own table.
     Between parallel axes d is zero. All poses are in one frame, with all joints at zero.
     """
-    base = pose = _frame_on_axis(axes[0], preferred_base)
-    rows = list[DHRow]()
+    base = _frame_on_axis(axes[0], preferred_base)
+    pose = base  # of the frame behind the rows so far
+    rows: list[DHRow] = []
     for line in (*axes, JointAxis(flange_pose[:3, 2], flange_pose[:3, 3])):
         normal, foot, a, alpha, beta = _common_normal(pose, line)
         along_x, along_y, _ = pose[:3, :3].T @ normal
@@ -138,20 +139,21 @@ def description_from_chain(
 
     """
     arm = _dh_arm(chain, convention, flange_link)
-    links = [one.child for one in chain.joints]
-    frames = arm.frames(np.zeros(arm.n))
-    backs = [inverse_transform(frame) for frame in frames]
-    placed = zip(arm.links, backs, links)
-    carriers = zip([np.eye(4), *backs], [chain.document.root_link, *links])
-    return replace(
-        arm,
-        links=tuple(one.expressed_in(back @ chain.link_poses[link]) for one, back, link in placed),
-        fixed_frames=tuple(
-            _fixed_frame(name, i, back @ chain.link_poses[name])
-            for i, (back, link) in enumerate(carriers)
-            for name in chain.fixed_links[link]
-        ),
-    )
+    links = []
+    fixed_frames = [
+        _fixed_frame(name, 0, chain.link_poses[name])
+        for name in chain.fixed_links[chain.document.root_link]
+    ]
+    frames = arm.frames(np.zeros(arm.n))[:-1]
+    moving = zip(arm.links, chain.joints, frames)
+    for number, (inertia, joint, frame) in enumerate(moving, start=1):
+        root_in_frame = inverse_transform(frame)
+        links.append(inertia.expressed_in(root_in_frame @ chain.link_poses[joint.child]))
+        fixed_frames += [
+            _fixed_frame(name, number, root_in_frame @ chain.link_poses[name])
+            for name in chain.fixed_links[joint.child]
+        ]
+    return replace(arm, links=tuple(links), fixed_frames=tuple(fixed_frames))
 
 
 def _dh_arm(chain: SerialChain, convention: Convention, flange_link: str | None) -> ArmDescription:
@@ -166,43 +168,51 @@ def _dh_arm(chain: SerialChain, convention: Convention, flange_link: str | None)
         axes.append(JointAxis(direction, point, joint.joint_kind is JointKind.PRISMATIC))
     tool_pose = chain.link_poses[tool.link_name]
     base, (*rows, flange) = dh_rows_from_axes(axes, chain.mount_pose, tool_pose, convention)
-    standing = chain.inertia(document.root_link).expressed_in(inverse_transform(base))
-    names = tuple(one.name for one in chain.joints)
-    held = tuple(chain.held_positions.items())
+    base_inertia = chain.inertia(document.root_link).expressed_in(inverse_transform(base))
+    names = tuple(joint.name for joint in chain.joints)
     others = tuple(
-        (one.name, one.child)
-        for one in document.joints.values()
-        if one.name not in names and not (document.mjcf_source and one.type == 'fixed')
+        (joint.name, joint.child)
+        for joint in document.joints.values()
+        if joint.name not in names and not (document.mjcf_source and joint.type == 'fixed')
     )
-    mjcf = document.mjcf_source
-    read = (document.source_name, document.text, names, held)
+    provenance = UrdfProvenance(
+        name_in_messages=document.source_name,
+        urdf_text=document.text,
+        joint_names=names,
+        held_positions=tuple(chain.held_positions.items()),
+        tip_link=tool.link_name,
+        flange_notes=tool.notes,
+        tip_is_guess=tool.is_guess,
+        mjcf_text=document.mjcf_source,
+        other_joint_links=others,
+    )
     return ArmDescription(
         name=document.robot_name or 'arm',
         convention=convention,
         joints=tuple(
             Joint(
-                one.name,
-                one.joint_kind,
+                joint.name,
+                joint.joint_kind,
                 row,
-                one.limits or JointLimits(),
-                link=one.child,
+                joint.limits or JointLimits(),
+                link=joint.child,
             )
-            for one, row in zip(chain.joints, rows)
+            for joint, row in zip(chain.joints, rows)
         ),
         links=tuple(chain.inertia(joint.child) for joint in chain.joints),
         flange=flange,
         base=base,
-        base_link=standing if standing.parameters().any() else None,
+        base_link=base_inertia if base_inertia.parameters().any() else None,
         source=document.source_name,
         mount_pose=chain.mount_pose,
-        urdf=UrdfProvenance(*read, *tool, mjcf_text=mjcf, other_joint_links=others),
+        urdf=provenance,
     )
 
 
 def _fixed_frame(name: str, joint: int, pose: Array) -> FixedFrame:
     """Return a URDF's link as a frame at its pose in a joint's frame, without rounding errors."""
-    values = pose[:3, 3], rpy_from_rotation(pose[:3, :3])
-    xyz, rpy = (np.round(one, _LENGTH_DECIMAL_COUNT) + 0.0 for one in values)
+    xyz = np.round(pose[:3, 3], _LENGTH_DECIMAL_COUNT) + 0.0  # 0.0 in place of -0.0
+    rpy = np.round(rpy_from_rotation(pose[:3, :3]), _LENGTH_DECIMAL_COUNT) + 0.0
     return FixedFrame(name=name, joint=joint, xyz=xyz, rpy=rpy)
 
 
@@ -222,7 +232,13 @@ def _frame_on_axis(axis: JointAxis, preferred_pose: Array) -> Array:
 
 def _row_without_rounding_errors(row: DHRow) -> DHRow:
     """Return a row without rounding errors in lengths and in multiples of 45 degrees."""
-    angles = (row.alpha, row.theta, row.beta)
-    alpha, theta, beta = (snapped_angle(one, math.pi / 4.0, _ANGLE_ERROR_RAD) for one in angles)
-    a, d = (round(length, _LENGTH_DECIMAL_COUNT) + 0.0 for length in (row.a, row.d))
-    return DHRow(a, alpha, d, theta, beta)
+
+    def length(value: float) -> float:
+        """Return a length [m] without rounding errors."""
+        return round(value, _LENGTH_DECIMAL_COUNT) + 0.0
+
+    def angle(value: float) -> float:
+        """Return an angle [rad] without rounding errors."""
+        return snapped_angle(value, math.pi / 4.0, _ANGLE_ERROR_RAD)
+
+    return DHRow(length(row.a), angle(row.alpha), length(row.d), angle(row.theta), angle(row.beta))

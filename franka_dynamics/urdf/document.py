@@ -51,12 +51,24 @@ class UrdfJoint:
     """
     A <joint> of a URDF with its type, links, origin, axis, limits and <mimic>.
 
-    `origin`, shape (4, 4), is the pose of the child link in the parent link at position zero,
-    `axis` a unit vector in the child link's frame and `axis_point` a point of it there, in a URDF
-    the origin. `limits` is None if `is_moving` is False, and for a joint without <limit>. A
-    missing lower or upper bound is zero, as the URDF format says; if both are missing, or the
-    joint is continuous, they are infinite. `leader` is the name of the joint that this joint
-    follows, at `multiplier` times its position plus `offset`, or None.
+    Attributes
+    ----------
+    name, type, parent, child : str
+        Name and type of the joint, and names of its links.
+    origin : ndarray, shape (4, 4)
+        Pose of the child link in the parent link at position zero.
+    axis : ndarray, shape (3,)
+        Unit vector along the axis, in the child link's frame.
+    limits : JointLimits or None
+        None if the joint does not move (`is_moving`), or has no <limit>. A missing lower or upper
+        bound is zero, as the URDF format says; if both are missing, or the joint is continuous,
+        they are infinite.
+    leader : str or None
+        Name of the joint that this joint follows, at `multiplier` times its position plus
+        `offset`.
+    axis_point : ndarray, shape (3,)
+        A point of the axis, in the child link's frame [m]; in a URDF the origin.
+
     """
 
     name: str
@@ -117,12 +129,30 @@ class UrdfDocument:
     """
     The tree of links and joints of a URDF or MJCF, with notes on the file.
 
-    Error messages name the file by `source_name`. `link_order` lists the links, a parent always
-    before its children. `notes` are sentences about tolerated deviations from the format and
-    doubtful limits, `torque_notes` about what changes torques. Of an MJCF, `simulation_values` has
-    `armature`, `damping`, `frictionloss` and, if it states one, `home` of each moving joint;
-    `mjcf_source` is its path or text, `tensor_sources` says of each body what gives its inertia
-    tensor, and `loops` are the joints of each loop that is closed between two bodies.
+    Attributes
+    ----------
+    robot_name, source_name, text : str
+        Name of the robot, name of the file in messages, and the URDF's XML.
+    links : dict of UrdfInertial
+        The links' inertias, by name.
+    joints : dict of UrdfJoint
+        The joints, by name.
+    link_order : tuple of str
+        Names of the links, a parent always before its children.
+    notes : tuple of str
+        Sentences about tolerated deviations from the format and doubtful limits.
+    torque_notes : tuple of str
+        Sentences about what changes torques.
+    simulation_values : mapping of mappings
+        Of each moving joint of an MJCF `armature`, `damping`, `frictionloss` and, if the file
+        states one, `home`.
+    mjcf_source : str
+        Path or text of an MJCF; empty for a URDF.
+    tensor_sources : mapping of str
+        By body of an MJCF, what gives its inertia tensor.
+    loops : tuple of frozenset of str
+        The joints of each loop that an MJCF closes between two bodies.
+
     """
 
     robot_name: str
@@ -145,10 +175,16 @@ class UrdfDocument:
 
     def inertial_words(self, link: str) -> FormatWords:
         """Return the format's words for messages, with the entries that state a link's inertia."""
-        if (stated := self.tensor_sources.get(link)) == TENSOR_FROM_GEOMS:
-            mass, center, tensor = (f'{one} of its geoms' for one in ('mass', 'centre', 'inertia'))
-            return self.wording._replace(mass=mass, center=center, tensor=tensor)
-        return self.wording._replace(tensor=f'inertial {stated}') if stated else self.wording
+        attribute = self.tensor_sources.get(link)
+        if attribute == TENSOR_FROM_GEOMS:
+            return self.wording._replace(
+                mass='mass of its geoms',
+                center='centre of its geoms',
+                tensor='inertia of its geoms',
+            )
+        if attribute:
+            return self.wording._replace(tensor=f'inertial {attribute}')
+        return self.wording
 
     def joint_type_text(self, joint: UrdfJoint) -> str:
         """Return a joint's type for a message, in the terms of the file's format."""
@@ -166,7 +202,7 @@ class UrdfDocument:
     @cached_property
     def _joint_by_child(self) -> dict[str, UrdfJoint]:
         """The joint whose child is a link, by the link's name."""
-        return {one.child: one for one in self.joints.values()}
+        return {joint.child: joint for joint in self.joints.values()}
 
     def error(self, problem: str) -> UrdfError:
         """Return a UrdfError whose message begins with `source_name`, the name of the file."""
@@ -177,16 +213,22 @@ class UrdfDocument:
         return [self._joint_by_child[link] for link in self.link_order[1:]]
 
     def moving_joints_to(self, joint: str) -> list[str]:
-        """Return the names of joints that are not fixed, from the root to `joint`, inclusive."""
-        path = list[str]()
-        one = self.joints.get(joint)
-        while one is not None:
-            if one.type != 'fixed':
-                path.append(one.name)
-            one = self._joint_by_child.get(one.parent)
+        """
+        Return the names of the joints that are not fixed, from the root to `joint`, inclusive.
+
+        Floating and planar joints, of which `is_moving` is False, are among them.
+        """
+        path: list[str] = []
+        here = self.joints.get(joint)
+        while here is not None:
+            if here.type != 'fixed':
+                path.append(here.name)
+            here = self._joint_by_child.get(here.parent)
         return path[::-1]
 
     def carries_mass(self, joint: str) -> bool:
         """Return whether any link that moves with `joint` has mass or inertia."""
-        moved = (one for one in self.joints.values() if joint in self.moving_joints_to(one.name))
-        return any(self.links[one.child].has_inertia for one in moved)
+        return any(
+            joint in self.moving_joints_to(carried.name) and self.links[carried.child].has_inertia
+            for carried in self.joints.values()
+        )

@@ -2,22 +2,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gathers the numbers of a URDF or MJCF that `arm.judgements` judges."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pinocchio as pin
 
 from .document import CUBE_CORNERS, TENSOR_FROM_GEOMS, UrdfDocument
-from .pinocchio_reading import pinocchio_model_of_document, shape_points_by_link
+from .pinocchio_reading import (
+    LinkShapes,
+    pinocchio_model_of_document,
+    shape_points_by_link,
+)
 from ..arm.judged_numbers import BodyNumbers, EffortLimit, FileNumbers, LinkNumbers
 from ..arm.judgements import judge, Judgement
 from ..arrays import Array
 
-_MIN_REACH_TO_ARM_LENGTH = 0.05  # of a link that no shape shows, relative to the length of the arm
-_MIN_SPAN_TO_ARM_LENGTH = 0.1  # of joints near a link, relative to the length of the arm
-_FALLBACK_REACH_M = 1e6  # [m] instead of the length of an arm without lengths
+# A link that no shape shows counts as at least this large, relative to the length of the arm.
+_MIN_REACH_TO_ARM_LENGTH = 0.05
+# The joints near such a link count as at least this far apart, relative to the length of the arm.
+_MIN_SPAN_TO_ARM_LENGTH = 0.1
+_FALLBACK_REACH_M = 1e6  # [m] in place of the length of an arm without lengths
 
 
 def judge_file(
@@ -40,24 +47,41 @@ def _file_numbers(
     model = pinocchio_model_of_document(document)
     urdf_path = urdf_path if find_spec('scipy') else None
     try:
-        shapes, meshed, unread = shape_points_by_link(model, document, urdf_path)
+        shapes = shape_points_by_link(model, document, urdf_path)
     except ValueError:  # a mesh is no mesh
-        shapes, meshed, unread = shape_points_by_link(model, document, None)
+        shapes = shape_points_by_link(model, document, None)
     bodies = []
-    for k in range(1, model.njoints):
-        frames = [one for one in model.frames if one.type == pin.BODY and one.parentJoint == k]
-        links = _links_with_mass(document, model, k, frames, shapes, unread)
+    for joint in range(1, model.njoints):
+        frames = [
+            frame
+            for frame in model.frames
+            if frame.type == pin.BODY and frame.parentJoint == joint
+        ]
+        links = _links_with_mass(document, model, joint, frames, shapes)
         if not links:
             continue
-        shown = [one.name for one in frames if one.name in shapes]
+        shown = [frame.name for frame in frames if frame.name in shapes.points]
         hulls: tuple[Array, ...] = ()
-        if meshed.issuperset(shown) and unread.keys().isdisjoint(shown):
-            hulls = tuple(np.vstack(shapes[name]) for name in shown)
-        own = model.inertias[k]
-        variance = float(0.5 * np.trace(own.inertia) / own.mass)
-        bodies.append(BodyNumbers(tuple(links), float(own.mass), variance, hulls))
+        if shapes.meshed_links.issuperset(shown) and shapes.unread_meshes.keys().isdisjoint(shown):
+            hulls = tuple(np.vstack(shapes.points[name]) for name in shown)
+        whole = model.inertias[joint]
+        variance = float(0.5 * np.trace(whole.inertia) / whole.mass)
+        bodies.append(BodyNumbers(tuple(links), float(whole.mass), variance, hulls))
     moving = {link.name for body in bodies for link in body.links}
-    still = [
+    still = _still_links(document, moving)
+    numbers = FileNumbers(
+        bodies,
+        still_links=[link for link in still if link.mass],
+        links_without_mass=[link for link in still if not link.mass],
+        effort_limits=[*_effort_limits(document, model)],
+    )
+    unread = dict.fromkeys(name for names in shapes.unread_meshes.values() for name in names)
+    return numbers, tuple(unread)
+
+
+def _still_links(document: UrdfDocument, moving_links: Collection[str]) -> list[LinkNumbers]:
+    """Return the numbers of links with mass or tensor that are not among the moving ones."""
+    return [
         LinkNumbers(
             name,
             document.inertial_words(name),
@@ -67,15 +91,21 @@ def _file_numbers(
             reach=_FALLBACK_REACH_M,
         )
         for name, link in document.links.items()
-        if name not in moving and (link.mass or link.tensor.any())
+        if name not in moving_links and link.has_inertia
     ]
-    numbers = FileNumbers(
-        bodies,
-        still_links=[link for link in still if link.mass],
-        links_without_mass=[link for link in still if not link.mass],
-        effort_limits=[*_effort_limits(document, model)],
-    )
-    return numbers, tuple(dict.fromkeys(name for names in unread.values() for name in names))
+
+
+class _Bounds(NamedTuple):
+    """
+    What bounds the mass of links that move as one, in the frame of their joint.
+
+    `points` (K, 3) [m] enclose it, `text` says what they are of, and `reach` [m] is
+    `LinkNumbers.reach`, but for the distance of a link's own centre of mass.
+    """
+
+    points: Array
+    text: str
+    reach: float
 
 
 def _links_with_mass(
@@ -83,56 +113,72 @@ def _links_with_mass(
     model: pin.Model,
     joint_number: int,
     frames: Sequence[pin.Frame],
-    shapes: Mapping[str, Sequence[Array]],
-    unread_links: Collection[str],
+    shapes: LinkShapes,
 ) -> list[LinkNumbers]:
     """Return links with mass, and bounds, among `frames`, moved by the joint of that number."""
-    lengths = [float(np.linalg.norm(one.translation)) for one in model.jointPlacements]
-    children = [*model.children[joint_number]]
-    solids = [points for one in frames for points in shapes.get(one.name, ())]
-    places = [one.placement.translation for one in frames]
-    places += [model.jointPlacements[j].translation for j in children]
-    bounds_text = 'its shapes and joints allow'
-    reach = _FALLBACK_REACH_M
-    enclosing = np.vstack((*solids, *places))
+    next_placements = [model.jointPlacements[j] for j in model.children[joint_number]]
+    places = [frame.placement.translation for frame in frames]
+    places += [placement.translation for placement in next_placements]
+    solids = [points for frame in frames for points in shapes.points.get(frame.name, ())]
     # A link of which nothing was read may be larger than what is fixed to it.
-    if not solids or any(one.name in unread_links and one.name not in shapes for one in frames):
-        bounds_text = 'the distances of the joints near it allow'
-        next_lengths = [[lengths[i] for i in behind] for behind in model.children]
-        behind = (lengths[j] + max(next_lengths[j], default=0.0) for j in children)
-        before = lengths[model.parents[joint_number]] + lengths[joint_number]
-        span = max(
-            before + max(behind, default=0.0),
-            *np.linalg.norm(places, axis=1),
-            _MIN_SPAN_TO_ARM_LENGTH * sum(lengths),
-        )
-        enclosing = CUBE_CORNERS * (span or _FALLBACK_REACH_M)
-        if span:
-            least = _MIN_REACH_TO_ARM_LENGTH * sum(lengths)
-            reach = max(least, lengths[joint_number], *np.linalg.norm(places, axis=1))
+    has_hidden_link = any(
+        frame.name in shapes.unread_meshes and frame.name not in shapes.points for frame in frames
+    )
+    if solids and not has_hidden_link:
+        enclosing = np.vstack((*solids, *places))
+        bounds = _Bounds(enclosing, 'its shapes and joints allow', _FALLBACK_REACH_M)
+    else:
+        bounds = _bounds_by_joints(model, joint_number, places)
     found = []
-    for one in frames:
-        link = document.links[one.name]
+    for frame in frames:
+        link = document.links[frame.name]
         if not link.mass:
             continue
-        pose = one.placement.homogeneous @ link.origin
+        pose = frame.placement.homogeneous @ link.origin
         distance = float(np.linalg.norm(pose[:3, 3]))
         numbers = LinkNumbers(
-            one.name,
-            document.inertial_words(one.name),
+            frame.name,
+            document.inertial_words(frame.name),
             link.mass,
             link.tensor,
-            enclosing_points=(enclosing - pose[:3, 3]) @ pose[:3, :3],
-            bounds_text=bounds_text,
-            reach=max(reach, distance),
+            enclosing_points=(bounds.points - pose[:3, 3]) @ pose[:3, :3],
+            bounds_text=bounds.text,
+            reach=max(bounds.reach, distance),
             center_to_joint_distance=distance,
-            next_joint_distances=tuple(lengths[j] for j in children),
+            next_joint_distances=tuple(_length(placement) for placement in next_placements),
             joint_number=joint_number,
             joint_numbers_to_root=frozenset(model.supports[joint_number]),
-            has_tensor_of_geoms=document.tensor_sources.get(one.name) == TENSOR_FROM_GEOMS,
+            has_tensor_of_geoms=document.tensor_sources.get(frame.name) == TENSOR_FROM_GEOMS,
         )
         found.append(numbers)
     return found
+
+
+def _bounds_by_joints(model: pin.Model, joint_number: int, places: Sequence[Array]) -> _Bounds:
+    """
+    Return a cube around a joint that is as large as the arm is near the joint.
+
+    The arm is measured from two joints before the links that the joint moves to two behind them.
+    `places` are the origins of these links and of the next joints in the joint's frame [m].
+    """
+    lengths = [_length(placement) for placement in model.jointPlacements]
+    farthest_place = float(np.linalg.norm(places, axis=1).max())
+    before = lengths[model.parents[joint_number]] + lengths[joint_number]
+    behind = 0.0
+    for child in model.children[joint_number]:
+        after_child = max((lengths[j] for j in model.children[child]), default=0.0)
+        behind = max(behind, lengths[child] + after_child)
+    span = max(before + behind, farthest_place, _MIN_SPAN_TO_ARM_LENGTH * sum(lengths))
+    reach = max(_MIN_REACH_TO_ARM_LENGTH * sum(lengths), lengths[joint_number], farthest_place)
+    if not span:  # an arm without lengths
+        span = _FALLBACK_REACH_M
+        reach = _FALLBACK_REACH_M
+    return _Bounds(CUBE_CORNERS * span, 'the distances of the joints near it allow', reach)
+
+
+def _length(placement: pin.SE3) -> float:
+    """Return the distance of a frame's origin from that of the frame in which it is placed [m]."""
+    return float(np.linalg.norm(placement.translation))
 
 
 def _effort_limits(document: UrdfDocument, model: pin.Model) -> Iterator[EffortLimit]:

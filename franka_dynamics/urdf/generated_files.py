@@ -32,7 +32,7 @@ _BANNER = (
 def physical_inertial_sets(arm_name: str) -> tuple[str, ...]:
     """Return names of an arm's inertial sets that are physical without hand, default first."""
     bare = {name: load(arm_name, name, hand=NO_HAND) for name in available_sets(arm_name)}
-    return tuple(name for name, one in bare.items() if not one.inconsistencies())
+    return tuple(name for name, arm in bare.items() if not arm.inconsistencies())
 
 
 def arm_macro_text(arm_name: str) -> str:
@@ -46,7 +46,7 @@ def arm_macro_text(arm_name: str) -> str:
     root = f'{_PREFIX_PLACEHOLDER}{ROOT_LINK}'
     shapes = load_shapes(arm_name)
     bare = {name: load(arm_name, name, hand=NO_HAND, prefix=_PREFIX_PLACEHOLDER) for name in sets}
-    texts = {name: urdf_text(one, root=root, shapes=shapes) for name, one in bare.items()}
+    texts = {name: urdf_text(arm, root=root, shapes=shapes) for name, arm in bare.items()}
     robots = {name: ElementTree.fromstring(text) for name, text in texts.items()}
     macro = Element(_XACRO_MACRO_TAG, name='arm', params='prefix inertial_set meshes')
     _add_xacro_property(macro, 'set', f"${{inertial_set if inertial_set else '{sets[0]}'}}")
@@ -70,7 +70,7 @@ def hands_macro_text() -> str:
     add_tag(joint, 'parent', link='${parent}')
     add_tag(joint, 'child', link='${prefix}${stem}hand')
     link = add_tag(macro, 'link', name='${prefix}${stem}hand')
-    shaped = [name for name in names if load_hand_shapes(name)]
+    shaped = [name for name in names if load_hand_shapes(name)]  # all have one shape
     add_shapes(
         _add_xacro_condition(link, 'if', f'hand in {shaped}'),
         load_hand_shapes(shaped[0]),
@@ -158,15 +158,18 @@ def robot_file_text(
     tool = None
     tool_shapes = load_hand_shapes(arm.hand)
     if arm.hand != NO_HAND:
-        tool = f'{link_names(arm.joint_names).prefix}hand', load_hand(arm.hand)
+        tool_name = f'{link_names(arm.joint_names).prefix}hand'
+        tool = (tool_name, load_hand(arm.hand))
     if format == 'mjcf':
         text = mjcf_text(arm, shapes=shapes, tool_shapes=tool_shapes, ideal=ideal)
     else:
         bare = with_hand(arm, NO_HAND)
         root = f'{prefix}{ROOT_LINK}'
         text = urdf_text(bare, root=root, tool=tool, shapes=shapes, tool_shapes=tool_shapes)
-    said = (f'Written by franka-dynamics arm export from {user_file}.',) if user_file else _BANNER
-    return _with_banner(text, (*said, *arm.repairs))
+    banner: tuple[str, ...] = _BANNER
+    if user_file:
+        banner = (f'Written by franka-dynamics arm export from {user_file}.',)
+    return _with_banner(text, (*banner, *arm.repairs))
 
 
 def exported_arms() -> tuple[str, ...]:

@@ -15,11 +15,12 @@ from .document import UrdfDocument
 from .file_numbers import judge_file
 from .reading import read_document
 from .serial_chain import read_chain, require_moving_joints, SerialChain
+from ..arm.arm_fields import Joint, JointLimits
 from ..arm.arm_file import ARM_NAME_ALIASES, available_arms, load
 from ..arm.denavit_hartenberg import Convention
 from ..arm.description import ArmDescription
 from ..arm.friction import ViscousCoulombFriction
-from ..arm.judgements import judge, Severity, signs_of_unknown_masses
+from ..arm.judgements import judge, Judgement, Severity, signs_of_unknown_masses
 from ..arrays import Array
 from ..errors import as_enum, DescriptionError, list_text
 
@@ -91,10 +92,10 @@ def import_urdf(
     document = read_document(urdf, source, xacro)
     gripper: Sequence[str] = ()
     if joint_names is not None and len(joint_names):
-        for one in joint_names:
-            if not one.startswith(prefix):
+        for joint in joint_names:
+            if not joint.startswith(prefix):
                 fix = 'leave out --arm-prefix, or name others'
-                raise document.error(f'{one} lacks the prefix {prefix!r}; {fix}.')
+                raise document.error(f'{joint} lacks the prefix {prefix!r}; {fix}.')
     else:
         require_moving_joints(document, held or ())
         joint_names, gripper = choose_arm_joints(document, prefix, held or ())
@@ -106,39 +107,61 @@ def import_urdf(
 
 def _with_judgements(arm: ArmDescription, chain: SerialChain) -> ArmDescription:
     """Return an arm with notes on doubtful numbers and without limits in another unit."""
-    bodies = {joint.name for joint in chain.joints}
-    bodies.update(*(chain.links_with_mass[joint.child] for joint in chain.joints))
-    of_file, _ = judge_file(chain.document)
-    judged = [*judge(arm), *(one for one in of_file if bodies.intersection(one.names))]
-    judged.sort(key=lambda one: [*Severity].index(one.severity))
-    refused = arm.inconsistencies()
-    wrong = [str(one) for one in judged if one.makes_torques_wrong]
-    if not any(one.impossible for one in judged):
-        wrong += refused
-    torque_notes = (*chain.torque_notes, *wrong)
-    if refused:
-        torque_notes += ('simulator and node will refuse this arm.',)
-    notes = [str(one) for one in judged if one.severity is Severity.DOUBT]
+    judged = _judgements_of_arm(arm, chain)
+    torque_notes = [*chain.torque_notes, *_wrong_torque_notes(arm, judged)]
+    notes = [str(judgement) for judgement in judged if judgement.severity is Severity.DOUBT]
+    notes += [
+        f'{judgement} These limits are left out.'
+        for judgement in judged
+        if judgement.severity is Severity.LIMIT
+    ]
     joints = {joint.name: joint for joint in arm.joints}
-    unlimited = {'lower': -np.inf}
-    for one in judged:
-        if one.severity is Severity.LIMIT:
-            notes.append(f'{one} These limits are left out.')
-        for name, limits in one.limits_by_joint.items():
-            none = {limit: unlimited.get(limit, np.inf) for limit in limits}
-            joint = joints[name]
-            joints[name] = replace(joint, limits=replace(joint.limits, **none))
-    free = [joint.name for joint in chain.joints if joint.limits is None]
-    notes += [f'joint {name} has no limits; none are assumed.' for name in free]
+    for judgement in judged:
+        for name, limit_names in judgement.limits_by_joint.items():
+            joints[name] = _without_limits(joints[name], limit_names)
+    notes += [
+        f'joint {joint.name} has no limits; none are assumed.'
+        for joint in chain.joints
+        if joint.limits is None
+    ]
     assert arm.urdf is not None
-    all_notes = (*torque_notes, *arm.urdf.flange_notes, *notes, *chain.notes)
     return replace(
         arm,
         joints=(*joints.values(),),
-        notes=all_notes,
-        torque_notes=torque_notes,
+        notes=(*torque_notes, *arm.urdf.flange_notes, *notes, *chain.notes),
+        torque_notes=tuple(torque_notes),
         unmeasured=signs_of_unknown_masses(judged, arm.n),
     )
+
+
+def _judgements_of_arm(arm: ArmDescription, chain: SerialChain) -> list[Judgement]:
+    """Return what is said of an arm and of its links and joints in the file, by severity."""
+    names = {joint.name for joint in chain.joints}
+    for joint in chain.joints:
+        names.update(chain.links_with_mass[joint.child])
+    of_file, _ = judge_file(chain.document)
+    judged = [*judge(arm), *(each for each in of_file if names.intersection(each.names))]
+    severities = [*Severity]
+    return sorted(judged, key=lambda judgement: severities.index(judgement.severity))
+
+
+def _wrong_torque_notes(arm: ArmDescription, judged: Sequence[Judgement]) -> list[str]:
+    """Return sentences on numbers that make torques wrong, and whether the arm is refused."""
+    notes = [str(judgement) for judgement in judged if judgement.makes_torques_wrong]
+    inconsistencies = arm.inconsistencies()
+    # A judgement of the file names the entry; without one the link's inertia is told.
+    if not any(judgement.impossible for judgement in judged):
+        notes += inconsistencies
+    if inconsistencies:
+        notes.append('simulator and node will refuse this arm.')
+    return notes
+
+
+def _without_limits(joint: Joint, limit_names: Sequence[str]) -> Joint:
+    """Return a joint on which fields of its limits put no bound."""
+    no_limits = JointLimits()
+    changed = {name: getattr(no_limits, name) for name in limit_names}
+    return replace(joint, limits=replace(joint.limits, **changed))
 
 
 def _with_simulation_values(arm: ArmDescription, document: UrdfDocument) -> ArmDescription:
@@ -147,25 +170,34 @@ def _with_simulation_values(arm: ArmDescription, document: UrdfDocument) -> ArmD
 
     def values_of_joints(key: str) -> Array:
         """Return each joint's value of a key in the document's simulation values, or 0, (n,)."""
-        return np.array([stated.get(one, {}).get(key, 0.0) for one in arm.joint_names])
+        return np.array([stated.get(name, {}).get(key, 0.0) for name in arm.joint_names])
 
-    has_home = any('home' in one for one in stated.values())
     notes = arm.notes
     lower = arm.limit('lower')
     upper = arm.limit('upper')
-    home = values_of_joints('home')
-    # A home of no file keeps a distance from the limits, where no motion could begin to and fro.
-    room = 0.0 if has_home else np.minimum(_HOME_LIMIT_MARGIN, (upper - lower) / 2.0)
-    inside = np.clip(home, lower + room, upper - room)
-    if has_home and (outside := np.flatnonzero(inside != home)).size:
-        names = list_text([arm.joint_names[int(i)] for i in outside])
-        notes += (f'{names}: the key "home" is outside the limits; the nearest one is taken.',)
-    armature, viscous, coulomb = map(values_of_joints, ('armature', 'damping', 'frictionloss'))
-    friction = ViscousCoulombFriction(viscous, coulomb, np.zeros(arm.n))
-    drives = armature if armature.any() else None
-    rubbing = friction if viscous.any() or coulomb.any() else None
-    arm = replace(arm, home=inside, notes=notes)
-    return replace(arm, simulated_armature=drives, simulated_friction=rubbing)
+    stated_home = values_of_joints('home')
+    if any('home' in values for values in stated.values()):
+        home = np.clip(stated_home, lower, upper)
+        if (outside := np.flatnonzero(home != stated_home)).size:
+            names = list_text([arm.joint_names[int(i)] for i in outside])
+            notes += (f'{names}: the key "home" is outside the limits; the nearest one is taken.',)
+    else:
+        # It keeps a distance from the limits, so that a motion to and fro can begin there.
+        room = np.minimum(_HOME_LIMIT_MARGIN, (upper - lower) / 2.0)
+        home = np.clip(stated_home, lower + room, upper - room)
+    armature = values_of_joints('armature')
+    viscous = values_of_joints('damping')
+    coulomb = values_of_joints('frictionloss')
+    friction = None
+    if viscous.any() or coulomb.any():
+        friction = ViscousCoulombFriction(viscous, coulomb, np.zeros(arm.n))
+    return replace(
+        arm,
+        home=home,
+        notes=notes,
+        simulated_armature=armature if armature.any() else None,
+        simulated_friction=friction,
+    )
 
 
 def joint_names_of_arm(
@@ -188,7 +220,7 @@ def joint_names_of_arm(
         return tuple(prefix + name for name in arm.joint_names)
     found = arms_with_joints(document.joints, arm)
     if len(found) > 1:
-        first = ' and '.join(one.joint_names[0] for one in found)
+        first = ' and '.join(candidate.joint_names[0] for candidate in found)
         raise document.error(f'has several arms ({first}); choose one by prefix (--arm-prefix).')
     if found:
         return found[0].joint_names
@@ -216,14 +248,18 @@ def arms_with_joints(
 
     Without `arm` all shipped arms are searched; without `prefix` any prefix of joint names fits.
     """
+    if arm is None:
+        names = (*available_arms(), *ARM_NAME_ALIASES)
+        searched = [(name, load(name)) for name in names]
+    else:
+        searched = [(arm.name, arm)]
     found = []
-    shipped = ((name, load(name)) for name in (*available_arms(), *ARM_NAME_ALIASES))
-    for called, description in shipped if arm is None else ((arm.name, arm),):
+    for name, description in searched:
         requested = description.joint_names
         first = requested[0]
-        prefixes = [name[: -len(first)] for name in joint_names if name.endswith(first)]
+        prefixes = [joint[: -len(first)] for joint in joint_names if joint.endswith(first)]
         for candidate in prefixes:
-            names = tuple(candidate + joint for joint in requested)
-            if prefix in (None, candidate) and all(j in joint_names for j in names):
-                found.append(ArmWithJointNames(called, description, names))
+            prefixed = tuple(candidate + joint for joint in requested)
+            if prefix in (None, candidate) and all(joint in joint_names for joint in prefixed):
+                found.append(ArmWithJointNames(name, description, prefixed))
     return found

@@ -7,7 +7,6 @@ A link is a body, a site (without mass), or what stands between two joints of on
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 import os
 from pathlib import Path
 from typing import Any
@@ -28,11 +27,8 @@ from ..spatial import exp6, joint_twist, JointKind
 # Names of what has none in the MJCF, with its number there.
 UNNAMED_BODY = 'unnamed_body'
 UNNAMED_JOINT = 'unnamed_joint'
-_SIMULATED_ATTRIBUTES = (
-    'armature',
-    'damping',
-    'frictionloss',
-)  # of a joint, as MuJoCo names them
+# Of a joint, as MuJoCo names them.
+_SIMULATED_ATTRIBUTES = ('armature', 'damping', 'frictionloss')
 _CUBE_CORNERS_M = 0.01 * document.CUBE_CORNERS
 
 
@@ -96,11 +92,10 @@ def _spec_and_model(mujoco: Any, text: str, name: str, path: Path | None) -> tup
         if 'opening file' not in str(error):
             raise
     models = []
-    for size in (
-        1.0,
-        2.0,
-    ):  # an inertia that depends on a missing mesh depends on its size
-        missing = _put_cubes_for_meshes(mujoco, spec := read_spec(), path, size)
+    # An inertia that depends on a missing mesh depends on its size.
+    for size in (1.0, 2.0):
+        spec = read_spec()
+        missing = _put_cubes_for_meshes(mujoco, spec, path, size)
         models.append(spec.compile())
     first, second = models
     changed = (first.body_inertia != second.body_inertia).any(axis=1)
@@ -125,12 +120,18 @@ def _put_cubes_for_meshes(mujoco: Any, spec: Any, path: Path | None, scale: floa
             mesh.content_type = ''
             mesh.uservert = (scale * _CUBE_CORNERS_M).ravel()
             mesh.scale = (1.0, 1.0, 1.0)
-    fields = [one for one in spec.geoms if one.type == mujoco.mjtGeom.mjGEOM_HFIELD]
-    for one in (*spec.geoms, *spec.sites, *spec.tendons, *spec.meshes):
-        if hasattr(one, 'material'):
-            one.material = ''
-    for one in (*fields, *spec.skins, *spec.materials, *spec.textures, *spec.hfields):
-        spec.delete(one)
+    for element in (*spec.geoms, *spec.sites, *spec.tendons, *spec.meshes):
+        if hasattr(element, 'material'):
+            element.material = ''
+    height_fields = [geom for geom in spec.geoms if geom.type == mujoco.mjtGeom.mjGEOM_HFIELD]
+    for element in (
+        *height_fields,
+        *spec.skins,
+        *spec.materials,
+        *spec.textures,
+        *spec.hfields,
+    ):
+        spec.delete(element)
     return missing
 
 
@@ -154,7 +155,7 @@ class _LinkTreeBuilder:
         self._model = model
         joints = map(model.joint, range(model.njnt))
         self.body_names = [model.body(k).name or f'{UNNAMED_BODY}{k}' for k in range(model.nbody)]
-        self.joint_names = [one.name or f'{UNNAMED_JOINT}{k}' for k, one in enumerate(joints)]
+        self.joint_names = [joint.name or f'{UNNAMED_JOINT}{k}' for k, joint in enumerate(joints)]
         self._links = dict[str, UrdfInertial]()
         self._urdf_joints = dict[str, UrdfJoint]()
         self._unique_link_name = document.UniqueNames(*self.body_names)
@@ -181,10 +182,21 @@ class _LinkTreeBuilder:
         """Return the UrdfDocument of the links and joints."""
         model = self._model
         name = model.names[: model.names.index(b'\0')].decode() or 'arm'
-        values = {one: self._simulation_values(k) for k, one in enumerate(self.joint_names)}
-        tree = name, source, text, self._links, self._urdf_joints, tuple(self._links)
-        said = UrdfDocument(*tree, tuple(notes.other_notes), tuple(notes.torque_notes), values)
-        return replace(said, mjcf_source=mjcf, tensor_sources=tensors, loops=self._loop_joints())
+        values = {joint: self._simulation_values(k) for k, joint in enumerate(self.joint_names)}
+        return UrdfDocument(
+            robot_name=name,
+            source_name=source,
+            text=text,
+            links=self._links,
+            joints=self._urdf_joints,
+            link_order=tuple(self._links),
+            notes=tuple(notes.other_notes),
+            torque_notes=tuple(notes.torque_notes),
+            simulation_values=values,
+            mjcf_source=mjcf,
+            tensor_sources=tensors,
+            loops=self._loop_joints(),
+        )
 
     def _add_body(self, body_id: int) -> None:
         """Add a body and its joints, with a massless link between any two successive joints."""
@@ -233,12 +245,25 @@ class _LinkTreeBuilder:
         reference = float(model.qpos0[model.jnt_qposadr[joint_id]])
         origin = pose @ exp6(joint_twist(axis, point, motion), -reference)
         limited = bool(model.jnt_limited[joint_id])
-        kind = 'prismatic' if slides else 'revolute' if limited else 'continuous'
+        if slides:
+            kind = 'prismatic'
+        else:
+            kind = 'revolute' if limited else 'continuous'
         low, high = model.jnt_range[joint_id].tolist() if limited else (-np.inf, np.inf)
-        effort = min(filter(None, [np.inf, *self._effort_limits(joint_id)]))
-        limits = JointLimits(lower=low, upper=high, effort=effort)
-        others = {'limits': limits, 'axis_point': point, **self._mimic_fields(joint_id)}
-        self._urdf_joints[name] = UrdfJoint(name, kind, parent, child, origin, axis, **others)
+        # A range of 0 says nothing, as in a URDF.
+        efforts = [effort for effort in self._effort_limits(joint_id) if effort > 0.0]
+        limits = JointLimits(lower=low, upper=high, effort=min(efforts, default=np.inf))
+        self._urdf_joints[name] = UrdfJoint(
+            name,
+            kind,
+            parent,
+            child,
+            origin,
+            axis,
+            limits=limits,
+            axis_point=point,
+            **self._mimic_fields(joint_id),
+        )
 
     def _mimic_fields(self, joint_id: int) -> dict[str, Any]:
         """Return <mimic> fields of a joint coupled to another by an equality constraint, or {}."""
@@ -248,13 +273,15 @@ class _LinkTreeBuilder:
             joints = model.eq_type[e] == kinds.mjEQ_JOINT and model.eq_active0[e]
             if not joints or model.eq_obj1id[e] != joint_id or model.eq_obj2id[e] < 0:
                 continue
-            at, other = (model.qpos0[model.jnt_qposadr[j]] for j in (joint_id, model.eq_obj2id[e]))
-            offset, slope, *_ = model.eq_data[e]  # both joints counted from their `ref`
-            law = {
+            leader_id = model.eq_obj2id[e]
+            reference = model.qpos0[model.jnt_qposadr[joint_id]]
+            leader_reference = model.qpos0[model.jnt_qposadr[leader_id]]
+            offset, slope, *_ = model.eq_data[e]  # both joints counted from their references
+            return {
+                'leader': self.joint_names[leader_id],
                 'multiplier': float(slope),
-                'offset': float(at + offset - slope * other),
+                'offset': float(reference + offset - slope * leader_reference),
             }
-            return {'leader': self.joint_names[model.eq_obj2id[e]], **law}
         return {}
 
     def _loop_joints(self) -> tuple[frozenset[str], ...]:
@@ -267,12 +294,13 @@ class _LinkTreeBuilder:
             if int(model.eq_type[e]) in closed and model.eq_active0[e]:
                 ends = [int(model.eq_obj1id[e]), int(model.eq_obj2id[e])]
                 if model.eq_objtype[e] == self._mujoco.mjtObj.mjOBJ_SITE:
-                    ends = [int(model.site_bodyid[one]) for one in ends]
-                first, second = ({*self._joint_names_to_body(one)} for one in ends)
-                # One that holds an arm to the world, or to what floats, closes no linkage.
-                floats = any(not self._urdf_joints[one].is_moving for one in first ^ second)
+                    ends = [int(model.site_bodyid[site]) for site in ends]
+                first, second = (set(self._joint_names_to_body(body)) for body in ends)
+                between = first ^ second
+                # What holds an arm to the world, or to a body that floats, closes no linkage.
+                floats = any(not self._urdf_joints[name].is_moving for name in between)
                 if first - second and second - first and not floats:
-                    found.append(frozenset(first ^ second))
+                    found.append(frozenset(between))
         return tuple(found)
 
     def _joint_names_to_body(self, body_id: int) -> Iterator[str]:

@@ -45,15 +45,17 @@ def _gravity_notes(mujoco: Any, model: Any, body_names: Sequence[str]) -> Iterat
     off = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
     gravity = np.zeros(3) if off else model.opt.gravity
     if np.abs(gravity - GRAVITY).max() > _MAX_ROUNDING_RATIO:
-        words = ', '.join(f'{one:g}' for one in gravity)
+        words = ', '.join(f'{component:g}' for component in gravity)
         yield (
             f'the MJCF has the gravity ({words}) m/s^2: models compute with the one that they are '
             'given (gravity=, --gravity), by default (0, 0, -9.81).'
         )
     first = model.body_jntadr[model.body_rootid]  # joint of each body's tree, -1 if it has none
     floats = np.append(model.jnt_type, -1)[first] == int(mujoco.mjtJoint.mjJNT_FREE)
-    if carried := [body_names[int(k)] for k in np.flatnonzero(model.body_gravcomp * ~floats)]:
-        yield (f'{list_text(carried)}: gravity is compensated (gravcomp); g(q) has the weight.')
+    is_compensated = (model.body_gravcomp != 0.0) & ~floats
+    compensated = [body_names[int(k)] for k in np.flatnonzero(is_compensated)]
+    if compensated:
+        yield f'{list_text(compensated)}: gravity is compensated (gravcomp); g(q) has the weight.'
 
 
 def _compiler_notes(spec: Any, model: Any, body_names: Sequence[str]) -> Iterator[str]:
@@ -73,9 +75,12 @@ def _compiler_notes(spec: Any, model: Any, body_names: Sequence[str]) -> Iterato
         compiled = np.sort(model.body_inertia[body.id])
         # A mass that boundmass raises leaves the tensor as it is; settotalmass scales both.
         bound = _MAX_ROUNDING_RATIO * compiled.max()
-        if all(np.abs(compiled - k * moments).max() > bound for k in (1.0, ratio)):
-            was, found = (', '.join(f'{x:.4g}' for x in one) for one in (moments, compiled))
-            tensors.append(f'{name} from principal moments {was} to {found} kg m^2')
+        is_kept = np.abs(compiled - moments).max() <= bound
+        is_scaled = np.abs(compiled - ratio * moments).max() <= bound
+        if not (is_kept or is_scaled):
+            before = ', '.join(f'{moment:.4g}' for moment in moments)
+            after = ', '.join(f'{moment:.4g}' for moment in compiled)
+            tensors.append(f'{name} from principal moments {before} to {after} kg m^2')
     for what, by, changes in (
         ('masses', 'settotalmass, boundmass', masses),
         ('inertia tensors', 'balanceinertia, boundinertia', tensors),
@@ -118,13 +123,19 @@ def _unmodelled_part_notes(mujoco: Any, model: Any) -> Iterator[str]:
         'tendon': model.ntendon,
         'flexible body': getattr(model, 'nflex', 0),
         'plugin': model.nplugin,
-        'actuator with armature or damping': sum(
-            bool(np.any(getattr(model, name, np.zeros((1, 1)))[k : k + 1]))
-            for k in range(model.nu)
-            for name in ('actuator_armature', 'actuator_damping')
-        ),
+        'actuator with armature or damping': _count_actuators_with_inertia(model),
         'drag of the medium (density, viscosity)': int(bool(medium)),
     }
     for what, count in counts.items():
         if count:
             yield f'left out of the MJCF: {count} {plural(count, what)}.'
+
+
+def _count_actuators_with_inertia(model: Any) -> int:
+    """Return how many armatures and dampings of actuators are not zero; MuJoCo 3 has none."""
+    count = 0
+    for attribute in ('actuator_armature', 'actuator_damping'):
+        values = getattr(model, attribute, None)
+        if values is not None:
+            count += sum(bool(np.any(values[k])) for k in range(model.nu))
+    return count

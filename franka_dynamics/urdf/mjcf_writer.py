@@ -10,7 +10,7 @@ dynamics of the model only. Numbers are those of `writer`; MuJoCo's own writer k
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
@@ -20,7 +20,7 @@ from .document import UniqueNames
 from .writer import add_tag, Element
 from ..arm.arm_fields import Joint
 from ..arm.description import ArmDescription
-from ..arm.friction import LinearFriction
+from ..arm.friction import FrictionModel, LinearFriction
 from ..arm.inertia import LinkInertia
 from ..arm.shapes import Shape, ShapeKind
 from ..arrays import Array
@@ -32,7 +32,7 @@ from ..spatial import inverse_transform, JointKind, rpy_from_rotation
 _MAX_SMALL_INERTIA_PRODUCT_TO_MOMENT = 1e-4
 _MAX_INERTIA_PRODUCT_ROUNDING_RATIO = 1e-13  # less are rounding errors
 _MUJOCO_MIN_VALUE = 1e-15  # MuJoCo's mjMINVAL, for mass and principal moments of moving links
-_TIMESTEP_S = 1e-3  # s, the period of the robot's own control loop
+_TIMESTEP_S = 1e-3  # the period of the robot's own control loop
 _MJCF_JOINT_TYPES = {JointKind.REVOLUTE: 'hinge', JointKind.PRISMATIC: 'slide'}
 
 
@@ -73,15 +73,11 @@ def mjcf_text(
     """
     description.require_physical('an MJCF')
     links = writer.links_to_write(description, UniqueNames('world'))
-    # A link without mass, as between two joints of a body, is no body: the next one has its joint.
-    empty = {i for i, one in enumerate(description.links[:-1], 1) if not one.parameters().any()}
-    empty -= {one.carrier_joint for one in links.extra_frames}
-    _require_mass_and_motion(description, empty)
+    empty_links = _links_without_body(description, links)
+    _require_mass_and_motion(description, empty_links)
     root = Element('mujoco', model=description.name)
-    known = None if ideal else description.friction
-    if not (ideal or isinstance(known, LinearFriction)):
-        known = description.simulated_friction or known
-    friction, left_out = writer.sliding_friction(known, description.n)
+    known_friction = None if ideal else _simulated_friction(description)
+    friction, left_out = writer.sliding_friction(known_friction, description.n)
     if left_out:
         root.append(ElementTree.Comment(left_out))
     if not ideal and description.simulated_armature is not None:
@@ -90,14 +86,48 @@ def mjcf_text(
     add_tag(root, 'compiler', angle='radian', eulerseq='XYZ')
     add_tag(root, 'option', timestep=_TIMESTEP_S, gravity='0 0 -9.81')
     world = add_tag(root, 'worldbody')
-    bodies = _add_bodies(world, description, links.moving_links, shapes or {}, friction, empty)
-    flange = description.flange_transform()
-    own = [np.eye(4), *(inverse_transform(one.pose) for one in links.moving_links)]
-    _add_geoms(bodies[-1], [shape.expressed_in(own[-1] @ flange) for shape in tool_shapes])
-    for one in (links.flange, links.base, *links.extra_frames):
-        k = one.carrier_joint
-        pose = own[one.carrier_joint] @ one.pose
-        add_tag((world, *bodies)[k], 'site', name=one.name, **_pose_attributes(pose))
+    bodies = _add_bodies(
+        world, description, links.moving_links, shapes or {}, friction, empty_links
+    )
+    # The pose of each joint's frame, and first of the space frame, in the frame of its body.
+    joint_in_body = [np.eye(4), *(inverse_transform(link.pose) for link in links.moving_links)]
+    flange = joint_in_body[-1] @ description.flange_transform()
+    _add_geoms(bodies[-1], [shape.expressed_in(flange) for shape in tool_shapes])
+    for link in (links.flange, links.base, *links.extra_frames):
+        carrier = (world, *bodies)[link.carrier_joint]
+        pose = joint_in_body[link.carrier_joint] @ link.pose
+        add_tag(carrier, 'site', name=link.name, **_pose_attributes(pose))
+    _add_motors(root, description)
+    if description.home is not None:
+        add_tag(add_tag(root, 'keyframe'), 'key', name='home', qpos=description.home)
+    ElementTree.indent(root)
+    return f'{ElementTree.tostring(root, encoding="unicode")}\n'
+
+
+def _links_without_body(description: ArmDescription, links: writer.LinksToWrite) -> set[int]:
+    """
+    Return the joint numbers of the links that get no body, because MuJoCo refuses massless ones.
+
+    The joint of such a link, as between two joints of a body, is that of the next link's body. A
+    link that carries a frame needs its body nevertheless.
+    """
+    carriers = {frame.carrier_joint for frame in links.extra_frames}
+    return {
+        number
+        for number, link in enumerate(description.links[:-1], 1)
+        if not link.parameters().any() and number not in carriers
+    }
+
+
+def _simulated_friction(description: ArmDescription) -> FrictionModel | None:
+    """Return the friction to simulate: the arm's, if it has viscous and Coulomb parts."""
+    if isinstance(description.friction, LinearFriction):
+        return description.friction
+    return description.simulated_friction or description.friction
+
+
+def _add_motors(root: Element, description: ArmDescription) -> None:
+    """Add a motor for each joint, limited to its effort where that is known."""
     actuators = add_tag(root, 'actuator')
     for joint in description.joints:
         effort = joint.limits.effort
@@ -105,10 +135,14 @@ def mjcf_text(
         if np.isfinite(effort):
             limits = {'ctrllimited': 'true', 'ctrlrange': (-effort, effort)}
         add_tag(actuators, 'motor', name=joint.name, joint=joint.name, **limits)
-    if description.home is not None:
-        add_tag(add_tag(root, 'keyframe'), 'key', name='home', qpos=description.home)
-    ElementTree.indent(root)
-    return f'{ElementTree.tostring(root, encoding="unicode")}\n'
+
+
+class _JointToAdd(NamedTuple):
+    """A joint, the pose of a frame on its axis in the link's frame, and its friction."""
+
+    joint: Joint
+    axis_pose: Array
+    friction: Sequence[float]
 
 
 def _add_bodies(
@@ -119,40 +153,58 @@ def _add_bodies(
     friction_by_joint: Sequence[tuple[float, ...]],
     empty_links: Collection[int],
 ) -> list[Element]:
-    """Add base geoms and bodies to a <worldbody>; return links' bodies (massless: that before)."""
-    pose = np.asarray(description.base)
+    """
+    Add the base's geoms and the bodies of links to a <worldbody>; return each link's body.
+
+    The body of a link that has none is that of the link before.
+    """
+    # Frames: from the frame of the link before, by the DH frame of the joint before, to the axis
+    # of the joint, which moves it to the DH frame of the joint, and to the link's own frame.
     bodies = [world]
-    place = np.eye(4)
-    waiting = list[tuple[Joint, Array, Sequence[float]]]()
-    _add_geoms(world, [shape.expressed_in(pose) for shape in shapes.get(0, ())])
-    placements = description.joint_placements()
-    moving = zip(description.joints, description.links, links, placements, friction_by_joint)
-    for joint, inertia, link, (before, behind), joint_friction in moving:
-        at = behind @ link.pose
-        back = inverse_transform(link.pose)
-        step = pose @ before @ at
-        pose = back
-        place = place @ step
-        waiting = [(one, inverse_transform(step) @ axis, rub) for one, axis, rub in waiting]
-        waiting.append((joint, inverse_transform(at), joint_friction))
+    dh_in_previous_link = np.asarray(description.base)
+    link_in_body = np.eye(4)  # of the link in the last body that was added
+    joints_to_add = list[_JointToAdd]()
+    base_shapes = [shape.expressed_in(dh_in_previous_link) for shape in shapes.get(0, ())]
+    _add_geoms(world, base_shapes)
+    moving = zip(
+        description.joints,
+        description.links,
+        links,
+        description.joint_placements(),
+        friction_by_joint,
+    )
+    for joint, inertia, link, (axis_in_previous_dh, dh_in_axis), joint_friction in moving:
+        link_in_axis = dh_in_axis @ link.pose
+        dh_in_link = inverse_transform(link.pose)
+        link_in_previous = dh_in_previous_link @ axis_in_previous_dh @ link_in_axis
+        previous_in_link = inverse_transform(link_in_previous)
+        link_in_body = link_in_body @ link_in_previous
+        joints_to_add = [
+            waiting._replace(axis_pose=previous_in_link @ waiting.axis_pose)
+            for waiting in joints_to_add
+        ]
+        own_axis = inverse_transform(link_in_axis)
+        joints_to_add.append(_JointToAdd(joint, own_axis, joint_friction))
+        dh_in_previous_link = dh_in_link
         if link.carrier_joint in empty_links:
             bodies.append(bodies[-1])
             continue
-        body = add_tag(bodies[-1], 'body', name=link.name, **_pose_attributes(place))
+        body = add_tag(bodies[-1], 'body', name=link.name, **_pose_attributes(link_in_body))
         bodies.append(body)
-        for one in waiting:
-            _add_joint(body, *one)
-        place = np.eye(4)
-        waiting = []
-        own = inertia.expressed_in(back)
+        for waiting in joints_to_add:
+            _add_joint(body, *waiting)
+        joints_to_add = []
+        link_in_body = np.eye(4)
+        in_link = inertia.expressed_in(dh_in_link)
         add_tag(
             body,
             'inertial',
-            pos=own.center_of_mass,
-            mass=own.mass,
-            **_tensor_attributes(own),
+            pos=in_link.center_of_mass,
+            mass=in_link.mass,
+            **_tensor_attributes(in_link),
         )
-        _add_geoms(body, [one.expressed_in(back) for one in shapes.get(link.carrier_joint, ())])
+        link_shapes = shapes.get(link.carrier_joint, ())
+        _add_geoms(body, [shape.expressed_in(dh_in_link) for shape in link_shapes])
     return bodies[1:]
 
 

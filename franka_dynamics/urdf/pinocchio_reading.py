@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds Pinocchio's models of whole URDFs and MJCFs, and reads the shapes of a URDF's links."""
 
+from contextlib import suppress
 import os
 from pathlib import Path
 import re
+from typing import NamedTuple
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
@@ -17,6 +19,8 @@ from ..errors import UrdfError
 from ..spatial import JointKind
 
 _URDFDOM_REQUIRED_LIMITS = ('effort', 'velocity')  # in a <limit>, by urdfdom
+# Stands for a limit that Pinocchio must find and that nothing reads.
+_ANY_LIMIT = '9'
 _UNALIGNED_JOINT_MODELS = {
     JointKind.REVOLUTE: pin.JointModelRevoluteUnaligned,
     JointKind.PRISMATIC: pin.JointModelPrismaticUnaligned,
@@ -27,17 +31,17 @@ def pinocchio_model_of_urdf(text: str, source_name: str, *, with_mimic: bool = F
     """
     Return Pinocchio's model of a URDF without <material> and <dynamics>, or raise UrdfError.
 
-    By `with_mimic` joints follow others, unless one follows a joint that Pinocchio reads later;
+    With `with_mimic` joints follow others, unless one follows a joint that Pinocchio reads later;
     else they are independent.
     """
     stripped = ElementTree.tostring(urdf_for_pinocchio(text), encoding='unicode')
-    reason: Exception | None = None
-    for follows in dict.fromkeys((with_mimic, False)):
-        try:
-            return pin.buildModelFromXML(stripped, mimic=follows)
-        except (ValueError, RuntimeError) as error:
-            reason = error
-    raise UrdfError(f'{source_name}: Pinocchio cannot read it: {reason}')
+    if with_mimic:
+        with suppress(ValueError, RuntimeError):
+            return pin.buildModelFromXML(stripped, mimic=True)
+    try:
+        return pin.buildModelFromXML(stripped, mimic=False)
+    except (ValueError, RuntimeError) as error:
+        raise UrdfError(f'{source_name}: Pinocchio cannot read it: {error}') from error
 
 
 def urdf_for_pinocchio(text: str) -> ElementTree.Element:
@@ -49,17 +53,20 @@ def urdf_for_pinocchio(text: str) -> ElementTree.Element:
     """
     robot = ElementTree.fromstring(text)
     for parent in robot.iter():
-        for child in [one for one in parent if one.tag in ('material', 'dynamics')]:
-            parent.remove(child)
+        for child in list(parent):
+            if child.tag in ('material', 'dynamics'):
+                parent.remove(child)
         for key in parent.attrib.keys() - {'name', 'link', 'joint'}:
             parent.set(key, parent.attrib[key].strip())
     for joint in robot.iter('joint'):
         if joint.get('type') in MOVING_JOINT_TYPES:
             limit = joint.find('limit')
             if limit is None:
-                limit = ElementTree.SubElement(joint, 'limit', lower='-9', upper='9')
+                limit = ElementTree.SubElement(
+                    joint, 'limit', lower=f'-{_ANY_LIMIT}', upper=_ANY_LIMIT
+                )
             for key in _URDFDOM_REQUIRED_LIMITS:
-                limit.set(key, limit.get(key, '9'))
+                limit.set(key, limit.get(key, _ANY_LIMIT))
     return robot
 
 
@@ -84,9 +91,13 @@ def pinocchio_model_of_document(document: UrdfDocument) -> pin.Model:
                 kind = _UNALIGNED_JOINT_MODELS[joint.joint_kind](*joint.axis)
             to_axis = pin.SE3(np.eye(3), joint.axis_point)
             limits = joint.limits or JointLimits()
-            ends = [np.full(kind.nv, one) for one in (limits.effort, limits.velocity)]
-            ends += [np.full(kind.nq, one) for one in (limits.lower, limits.upper)]
-            parent = model.addJoint(parent, kind, pose * to_axis, joint.name, *ends)
+            bounds = [
+                np.full(kind.nv, limits.effort),
+                np.full(kind.nv, limits.velocity),
+                np.full(kind.nq, limits.lower),
+                np.full(kind.nq, limits.upper),
+            ]
+            parent = model.addJoint(parent, kind, pose * to_axis, joint.name, *bounds)
             pose = to_axis.inverse()
         placed[joint.child] = parent, pose
         link = document.links[joint.child]
@@ -96,53 +107,65 @@ def pinocchio_model_of_document(document: UrdfDocument) -> pin.Model:
     return model
 
 
+class LinkShapes(NamedTuple):
+    """
+    The shapes of a URDF's links; all empty for an MJCF.
+
+    `points` are points (K, 3) [m] of each link's shapes, in the frame of the link's joint; a box,
+    sphere or cylinder is given as the corners of the box around it. `meshed_links` have meshes.
+    `unread_meshes` are the names of the meshes of a link that were not read.
+    """
+
+    points: dict[str, list[Array]]
+    meshed_links: set[str]
+    unread_meshes: dict[str, list[str]]
+
+
 def shape_points_by_link(
     model: pin.Model, document: UrdfDocument, urdf_path: Path | None
-) -> tuple[dict[str, list[Array]], set[str], dict[str, list[str]]]:
-    """
-    Return three things by link: points of its shapes, whether it has meshes, and those not read.
-
-    Points (K, 3) [m] are in the frame of the link's joint; a box, sphere or cylinder is given as
-    the corners of the box around it. The second is the set of links with meshes, the third the
-    names of the meshes of a link that were not read. All three are empty for an MJCF.
-    """
-    meshed = set[str]()
-    unread = dict[str, list[str]]()
+) -> LinkShapes:
+    """Return the shapes of a document's links; meshes are read only if `urdf_path` is given."""
+    shapes = LinkShapes({}, set(), {})
     if document.mjcf_source:
-        return {}, meshed, unread
+        return shapes
     robot = urdf_for_pinocchio(document.text)
     for link in robot.findall('link'):
+        name = link.get('name', '')
         for element in list(link):
-            if (mesh := element.find('geometry/mesh')) is None:
+            mesh = element.find('geometry/mesh')
+            if mesh is None:
                 continue
-            name = mesh.get('filename', '')
-            if (path := _mesh_path(urdf_path, name)) is None:
-                unread.setdefault(link.get('name', ''), []).append(name)
+            path = _mesh_path(urdf_path, mesh.get('filename', ''))
+            if path is None:
+                shapes.unread_meshes.setdefault(name, []).append(mesh.get('filename', ''))
                 link.remove(element)
-                continue
-            meshed.add(link.get('name', ''))
-            mesh.set('filename', str(path))
-            if path.suffix.lower() == '.dae':  # coal does not read the file's unit
-                unit = re.search(r'<unit[^>]* meter="([^"]+)"', path.read_text(errors='replace'))
-                scale = np.array(mesh.get('scale', '1 1 1').split(), dtype=float)
-                scale *= float(unit[1]) if unit else 1.0
-                mesh.set('scale', ' '.join(map(str, scale)))
+            else:
+                shapes.meshed_links.add(name)
+                _point_to_mesh_file(mesh, path)
     text = ElementTree.tostring(robot, encoding='unicode')
-    found: dict[str, list[Array]] = {}
     for kind in (pin.GeometryType.COLLISION, pin.GeometryType.VISUAL):
-        for one in pin.buildGeomFromUrdfString(model, text, kind).geometryObjects:
-            shape = one.geometry
+        for placed in pin.buildGeomFromUrdfString(model, text, kind).geometryObjects:
+            shape = placed.geometry
             if not hasattr(shape, 'computeLocalAABB'):  # Pinocchio was built without coal
                 continue
             shape.computeLocalAABB()
             box = shape.aabb_local
             corners = 0.5 * (box.min_ + box.max_ + CUBE_CORNERS * (box.max_ - box.min_))
             points = shape.vertices() if hasattr(shape, 'vertices') else corners
-            rotation = one.placement.rotation
-            origin = one.placement.translation
-            link_name = model.frames[one.parentFrame].name
-            found.setdefault(link_name, []).append(points @ rotation.T + origin)
-    return found, meshed, unread
+            link_name = model.frames[placed.parentFrame].name
+            in_joint = points @ placed.placement.rotation.T + placed.placement.translation
+            shapes.points.setdefault(link_name, []).append(in_joint)
+    return shapes
+
+
+def _point_to_mesh_file(mesh: ElementTree.Element, path: Path) -> None:
+    """Set the path of a <mesh>, and scale it by the unit of its file."""
+    mesh.set('filename', str(path))
+    if path.suffix.lower() == '.dae':  # coal does not read the file's unit
+        unit = re.search(r'<unit[^>]* meter="([^"]+)"', path.read_text(errors='replace'))
+        scale = np.array(mesh.get('scale', '1 1 1').split(), dtype=float)
+        scale *= float(unit[1]) if unit else 1.0
+        mesh.set('scale', ' '.join(map(str, scale)))
 
 
 def _mesh_path(urdf_path: Path | None, filename: str) -> Path | None:
@@ -152,4 +175,5 @@ def _mesh_path(urdf_path: Path | None, filename: str) -> Path | None:
     if urdf_path and name.startswith('package://'):
         name = name.removeprefix('package://')
         folders = [*urdf_path.resolve().parents]
-    return next((one / name for one in folders if os.path.isfile(one / name)), None)
+    paths = (folder / name for folder in folders)
+    return next((path for path in paths if os.path.isfile(path)), None)

@@ -28,14 +28,28 @@ class SerialChain(NamedTuple):
     """
     A serial arm in a URDF or MJCF: its joints, and the poses and inertias of the file's links.
 
-    `joints` are the arm's, from base to tip. `link_poses` are those of all links in the root link,
-    with the arm's joints at zero, (4, 4). `fixed_links` lists, under the name of a link that a
-    joint of the arm moves, this link and those fixed to it; under the name of the root link, the
-    links that do not move. `links_with_mass` are those of them with mass or inertia. `tool_links`
-    are the last joint's link and links fixed to it. `held_positions` are those [rad or m] of other
-    moving joints that the arm carries (a finger) or stands on (a lift). `notes` are sentences
-    about tolerated deviations from the format, doubtful limits and joints that are left out,
-    `torque_notes` about what changes torques: a tilted mount, held joints and missing masses.
+    Attributes
+    ----------
+    document : UrdfDocument
+        The file's tree of links and joints.
+    joints : tuple of UrdfJoint
+        The arm's joints, from base to tip.
+    link_poses : dict of ndarray, shape (4, 4)
+        Poses of all links in the root link, with the arm's joints at zero.
+    fixed_links : dict of tuple of str
+        Under the name of each link that a joint of the arm moves, this link and those fixed to it;
+        under the name of the root link, the links that do not move.
+    tool_links : tuple of str
+        The last joint's link and the links fixed to it.
+    held_positions : dict of float
+        Positions [rad or m] of other moving joints, which the arm carries (a finger) or stands on
+        (a lift).
+    notes : tuple of str
+        Sentences on tolerated deviations from the format, doubtful limits and joints that are left
+        out.
+    torque_notes : tuple of str
+        Sentences on what changes torques: a tilted mount, held joints and missing masses.
+
     """
 
     document: UrdfDocument
@@ -49,11 +63,11 @@ class SerialChain(NamedTuple):
 
     @property
     def links_with_mass(self) -> dict[str, tuple[str, ...]]:
-        """Names of links with mass or inertia on the root and each moving link, by its name."""
+        """Those of `fixed_links` that have a mass or an inertia, under the same names."""
         links = self.document.links
         return {
-            name: tuple(one for one in with_it if links[one].has_inertia)
-            for name, with_it in self.fixed_links.items()
+            carrier: tuple(name for name in fixed if links[name].has_inertia)
+            for carrier, fixed in self.fixed_links.items()
         }
 
     @property
@@ -64,9 +78,12 @@ class SerialChain(NamedTuple):
     @property
     def massless_links(self) -> tuple[str, ...]:
         """Names of the file's moving links that, with all fixed to them, lack mass and inertia."""
-        links = filter(self.document.is_link_of_file, (joint.child for joint in self.joints))
-        bodies = self.links_with_mass
-        return tuple(one for one in links if not bodies[one])
+        links_with_mass = self.links_with_mass
+        return tuple(
+            joint.child
+            for joint in self.joints
+            if self.document.is_link_of_file(joint.child) and not links_with_mass[joint.child]
+        )
 
     def inertia(self, link: str) -> LinkInertia:
         """Return the inertia of a link and of what is fixed to it, in the link's frame."""
@@ -102,35 +119,59 @@ def read_chain(
 
     """
     document = urdf if isinstance(urdf, UrdfDocument) else parse_robot(urdf, source_name)
-    require_moving_joints(document, held_positions or {})
-    arm = _require_chain(document, tuple(joint_names), held_positions or {})
+    requested = held_positions or {}
+    require_moving_joints(document, requested)
+    arm = _require_chain(document, tuple(joint_names), requested)
     names = [joint.name for joint in arm]
-    positions = _held_positions(document, names, held_positions or {})
+    positions = _held_positions(document, names, requested)
     poses, carrier, tools = _link_poses_and_carriers(document, names, positions)
     keys = (document.root_link, *(joint.child for joint in arm))
-    fixed = {link: tuple(one for one in document.links if carrier[one] == link) for link in keys}
-    notes = list(document.notes)
-    torque_notes = list(document.torque_notes)
-    moved = (name for joint in arm for name in fixed[joint.child])
-    sources = document.tensor_sources
-    if by_geoms := [name for name in moved if sources.get(name) == TENSOR_FROM_GEOMS]:
-        notes.append(f'{list_text(by_geoms)}: the inertia is computed from the geoms of the body.')
-    torque_notes += _tilted_mount_note(document, arm[0].parent, poses)
-    if positions:
-        at = ', '.join(
-            f'{name} at {position:g}{_kind_of_held(document, name, gripper_joints)}'
-            for name, position in positions.items()
-        )
-        torque_notes.append(
-            f'{at}: not part of the arm (--joints chooses), and held there (held=, --hold); '
-            'the bodies they carry count as part of the arm or of its base.'
-        )
-    moving = (joint for joint in document.joints.values() if joint.type != 'fixed')
-    if others := [joint.name for joint in moving if not carrier[joint.child]]:
+    fixed = {key: tuple(link for link in document.links if carrier[link] == key) for key in keys}
+    notes = [*document.notes, *_geom_inertia_note(document, arm, fixed)]
+    torque_notes = [
+        *document.torque_notes,
+        *_tilted_mount_note(document, arm[0].parent, poses),
+        *_held_joints_note(document, positions, gripper_joints),
+    ]
+    elsewhere = [
+        joint.name
+        for joint in document.joints.values()
+        if joint.type != 'fixed' and not carrier[joint.child]
+    ]
+    if elsewhere:
         branch = f'another branch of the {document.wording.file}'
-        notes.append(f'{list_text(others)}: on {branch}, left out.')
+        notes.append(f'{list_text(elsewhere)}: on {branch}, left out.')
     chain = SerialChain(document, tuple(arm), poses, fixed, tools, positions, tuple(notes))
     return chain._replace(torque_notes=(*torque_notes, *_massless_link_notes(chain)))
+
+
+def _geom_inertia_note(
+    document: UrdfDocument, arm: Sequence[UrdfJoint], fixed_links: Mapping[str, Sequence[str]]
+) -> list[str]:
+    """Return, in a list, a note on bodies whose inertia is that of their geoms, if any are."""
+    moved = [name for joint in arm for name in fixed_links[joint.child]]
+    by_geoms = [name for name in moved if document.tensor_sources.get(name) == TENSOR_FROM_GEOMS]
+    if not by_geoms:
+        return []
+    return [f'{list_text(by_geoms)}: the inertia is computed from the geoms of the body.']
+
+
+def _held_joints_note(
+    document: UrdfDocument,
+    held_positions: Mapping[str, float],
+    gripper_joints: Collection[str],
+) -> list[str]:
+    """Return, in a list, a note on where joints are held, if any is."""
+    if not held_positions:
+        return []
+    places = []
+    for name, position in held_positions.items():
+        kind = _kind_of_held(document, name, gripper_joints)
+        places.append(f'{name} at {position:g}{kind}')
+    return [
+        f'{", ".join(places)}: not part of the arm (--joints chooses), and held there (held=, '
+        '--hold); the bodies they carry count as part of the arm or of its base.'
+    ]
 
 
 def _link_poses_and_carriers(
@@ -198,53 +239,76 @@ def _require_chain(
     """Return the named joints; UrdfError unless independent, a chain, on a fixed or held base."""
     if not joint_names:
         raise document.error("no joint names were given; name the arm's joints from base to tip.")
-    arm = []
-    for name in joint_names:
-        joint = document.joints.get(name)
-        if joint is None:
-            raise document.error(f'has no joint {name!r}; {_missing_joint_hint(document, name)}')
-        if joint.leader is not None or not joint.is_moving:
-            kind = f'is {document.joint_type_text(joint)}'
-            what = f'mimics {joint.leader!r}' if joint.is_moving else kind
-            raise document.error(
-                f'joint {name!r} {what}; it must be {document.wording.moving_joints}, independent.'
-            )
-        if any(name in loop for loop in document.loops):
-            raise document.error(f'joint {name!r} is in an unsupported <connect> or <weld> loop.')
-        arm.append(joint)
+    arm = [_independent_joint(document, name) for name in joint_names]
     path = document.moving_joints_to(joint_names[-1])
-    moving = [name for name in path if name in joint_names or name not in held_positions]
-    first = moving.index(joint_names[0]) if joint_names[0] in moving else len(moving)
-    for name in moving[first:]:
-        if not document.joints[name].is_moving:
-            raise document.error(
-                f'joint {name!r}, on the way to {joint_names[-1]!r}, is '
-                f'{document.joint_type_text(document.joints[name])}; an arm has '
-                f'{document.wording.moving_joints} joints alone.'
-            )
-    if tuple(moving[-len(arm) :]) != joint_names:
+    on_path = [name for name in path if name in joint_names or name not in held_positions]
+    begin = on_path.index(joint_names[0]) if joint_names[0] in on_path else len(on_path)
+    _require_single_axes(document, on_path[begin:], joint_names[-1])
+    end_of_path = on_path[-len(arm) :]
+    if tuple(end_of_path) != joint_names:
         raise document.error(
             f'on the way to {joint_names[-1]!r} are the moving joints '
-            f'{", ".join(moving[-len(arm) :]) or "none"}, not {", ".join(joint_names)} in this '
+            f'{", ".join(end_of_path) or "none"}, not {", ".join(joint_names)} in this '
             'order. It is another arm, or joint_names is not its order from base to tip.'
         )
-    below = [document.joints[name] for name in moving[: -len(arm)]]
     # A mimic joint is held where the joint that it follows puts it.
-    if below := [one for one in below if one.leader is None or one.leader not in held_positions]:
-        fix = 'Give a file in which the base stands still.'
-        if all(joint.is_moving for joint in below):
-            at = dict.fromkeys(joint.leader or joint.name for joint in below)
-            poses = ', '.join(f'{name!r}: 0.0' for name in at)
-            options = ' '.join(f'--hold {name}=0' for name in at)
-            fix = (
-                f'Hold it at a pose: held={{{poses}}}, on the command line {options}; a node '
-                f'takes the arm file of `franka-dynamics arm import FILE {options}`.'
-            )
-        raise document.error(
-            f'{joint_names[0]!r} hangs below the {document.joint_type_text(below[-1])} joint '
-            f'{below[-1].name!r}: the base of the arm moves, and torques depend on that. {fix}'
-        )
+    not_held = [
+        joint
+        for joint in (document.joints[name] for name in on_path[: -len(arm)])
+        if joint.leader is None or joint.leader not in held_positions
+    ]
+    if not_held:
+        raise _moving_base_error(document, joint_names[0], not_held)
     return arm
+
+
+def _independent_joint(document: UrdfDocument, name: str) -> UrdfJoint:
+    """Return the joint of a name; UrdfError unless it moves on its own, and in no loop."""
+    joint = document.joints.get(name)
+    if joint is None:
+        raise document.error(f'has no joint {name!r}; {_missing_joint_hint(document, name)}')
+    problem = ''
+    if not joint.is_moving:
+        problem = f'is {document.joint_type_text(joint)}'
+    elif joint.leader is not None:
+        problem = f'mimics {joint.leader!r}'
+    if problem:
+        raise document.error(
+            f'joint {name!r} {problem}; it must be {document.wording.moving_joints}, independent.'
+        )
+    if any(name in loop for loop in document.loops):
+        raise document.error(f'joint {name!r} is in an unsupported <connect> or <weld> loop.')
+    return joint
+
+
+def _require_single_axes(document: UrdfDocument, names: Sequence[str], last: str) -> None:
+    """Raise UrdfError if a joint on the way through the arm is floating or planar."""
+    for name in names:
+        joint = document.joints[name]
+        if not joint.is_moving:
+            raise document.error(
+                f'joint {name!r}, on the way to {last!r}, is {document.joint_type_text(joint)}; '
+                f'an arm has {document.wording.moving_joints} joints alone.'
+            )
+
+
+def _moving_base_error(
+    document: UrdfDocument, first_joint: str, below: Sequence[UrdfJoint]
+) -> UrdfError:
+    """Return the UrdfError to raise for an arm that stands on joints which are not held."""
+    fix = 'Give a file in which the base stands still.'
+    if all(joint.is_moving for joint in below):
+        to_hold = dict.fromkeys(joint.leader or joint.name for joint in below)
+        poses = ', '.join(f'{name!r}: 0.0' for name in to_hold)
+        options = ' '.join(f'--hold {name}=0' for name in to_hold)
+        fix = (
+            f'Hold it at a pose: held={{{poses}}}, on the command line {options}; a node '
+            f'takes the arm file of `franka-dynamics arm import FILE {options}`.'
+        )
+    return document.error(
+        f'{first_joint!r} hangs below the {document.joint_type_text(below[-1])} joint '
+        f'{below[-1].name!r}: the base of the arm moves, and torques depend on that. {fix}'
+    )
 
 
 def _kind_of_held(document: UrdfDocument, joint_name: str, gripper_joints: Collection[str]) -> str:
@@ -257,7 +321,7 @@ def _kind_of_held(document: UrdfDocument, joint_name: str, gripper_joints: Colle
 
 def require_moving_joints(document: UrdfDocument, held_joints: Collection[str]) -> None:
     """Raise UrdfError if one of `held_joints` (to be fixed) is no moving joint of the URDF."""
-    moving = [one.name for one in document.joints.values() if one.is_moving]
+    moving = [joint.name for joint in document.joints.values() if joint.is_moving]
     for name in held_joints:
         if name not in moving:
             raise document.error(f'held has {name!r}; the moving joints are {list_text(moving)}.')
@@ -267,35 +331,8 @@ def _held_positions(
     document: UrdfDocument, arm: Sequence[str], requested: Mapping[str, float]
 ) -> dict[str, float]:
     """Return held positions of joints under or on the arm; UrdfError if one cannot be held."""
-    for name, given in requested.items():
-        position = float(as_array(given, (), f'{document.source_name}: held {name!r}', UrdfError))
-        joint = document.joints[name]
-        if name in arm:
-            raise document.error(f'held has {name!r}, which is a joint of the arm; leave it out.')
-        if joint.leader is not None:
-            raise document.error(f'held has {name!r}, which mimics {joint.leader!r}; hold that.')
-        limits = joint.limits or JointLimits()
-        if not (limits.lower <= position <= limits.upper):
-            raise document.error(
-                f'held has {name!r} at {position:g}, which is outside its limits, '
-                f'{limits.lower:g} to {limits.upper:g}.'
-            )
-
-    def held_position(name: str, followers: tuple[str, ...] = ()) -> float:
-        """Return a joint's position: held, nearest 0 or by its leader (UrdfError without one)."""
-        joint = document.joints[name]
-        if name in requested:
-            return float(requested[name])
-        if joint.leader is None:
-            limits = joint.limits or JointLimits()
-            return float(np.clip(0.0, limits.lower, limits.upper))
-        if joint.leader not in document.joints or joint.leader in followers:
-            raise document.error(
-                f'joint {name!r} mimics {joint.leader!r}, which is no joint of the URDF, or '
-                'follows it; name a joint that moves on its own in <mimic>.'
-            )
-        return joint.multiplier * held_position(joint.leader, (*followers, name)) + joint.offset
-
+    for name, position in requested.items():
+        _require_holdable(document, arm, name, position)
     for name, joint in document.joints.items():
         if joint.leader in arm and document.carries_mass(name):
             raise document.error(
@@ -303,12 +340,60 @@ def _held_positions(
                 f'bodies is no part of a serial arm and not supported. If {joint.leader!r} is a '
                 "gripper's, leave it out (joints=[...], --joints)."
             )
+    under_arm = document.moving_joints_to(arm[0])
     return {
-        name: held_position(name)
+        name: _held_position(document, name, requested)
         for name, joint in document.joints.items()
-        if joint.type != 'fixed' and name not in arm
-        if arm[0] in document.moving_joints_to(name) or name in document.moving_joints_to(arm[0])
+        if joint.type != 'fixed'
+        and name not in arm
+        and (name in under_arm or arm[0] in document.moving_joints_to(name))
     }
+
+
+def _require_holdable(
+    document: UrdfDocument, arm: Sequence[str], name: str, position: float
+) -> None:
+    """Raise UrdfError if a joint cannot be held at a position [rad or m] beside the arm."""
+    number = as_array(position, (), f'{document.source_name}: held {name!r}', UrdfError)
+    joint = document.joints[name]
+    if name in arm:
+        raise document.error(f'held has {name!r}, which is a joint of the arm; leave it out.')
+    if joint.leader is not None:
+        raise document.error(f'held has {name!r}, which mimics {joint.leader!r}; hold that.')
+    limits = joint.limits or JointLimits()
+    if not (limits.lower <= number <= limits.upper):
+        raise document.error(
+            f'held has {name!r} at {float(number):g}, which is outside its limits, '
+            f'{limits.lower:g} to {limits.upper:g}.'
+        )
+
+
+def _held_position(
+    document: UrdfDocument,
+    name: str,
+    requested: Mapping[str, float],
+    followers: tuple[str, ...] = (),
+) -> float:
+    """
+    Return where a joint is held [rad or m]: as requested, where its leader puts it, or near zero.
+
+    Without a leader and a request it is held at zero, or at its limit nearest to zero. `followers`
+    are the joints that follow this one; UrdfError if it follows one of them itself, or one that is
+    not there.
+    """
+    joint = document.joints[name]
+    if name in requested:
+        return float(requested[name])
+    if joint.leader is None:
+        limits = joint.limits or JointLimits()
+        return float(np.clip(0.0, limits.lower, limits.upper))
+    if joint.leader not in document.joints or joint.leader in followers:
+        raise document.error(
+            f'joint {name!r} mimics {joint.leader!r}, which is no joint of the URDF, or '
+            'follows it; name a joint that moves on its own in <mimic>.'
+        )
+    leader = _held_position(document, joint.leader, requested, (*followers, name))
+    return joint.multiplier * leader + joint.offset
 
 
 def _missing_joint_hint(document: UrdfDocument, joint_name: str) -> str:

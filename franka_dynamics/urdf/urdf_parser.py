@@ -10,8 +10,7 @@ reason of others.
 """
 
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
 import re
 import xml.etree.ElementTree as ElementTree
@@ -53,8 +52,8 @@ def parse_urdf_text(text: str, source_name: str) -> UrdfDocument:
     notes += [*_rotor_inertia_notes(robot.element), *_gravity_off_notes(robot.element)]
     order = tuple(_order_links(robot, links, joints.values()))
     name = robot.element.get('name', '')
-    said = (tuple(notes), tuple(robot.notes.torque_notes))
-    return UrdfDocument(name, source_name, text, links, joints, order, *said)
+    torque_notes = tuple(robot.notes.torque_notes)
+    return UrdfDocument(name, source_name, text, links, joints, order, tuple(notes), torque_notes)
 
 
 def _is_zero(text: str) -> bool:
@@ -69,30 +68,34 @@ def _rotor_inertia_notes(robot: ElementTree.Element) -> Iterator[str]:
     """Yield a note on each <transmission> that states a rotor inertia other than zero."""
     for transmission in robot.iter('transmission'):
         stated = {  # Drake has the number as `value`
-            one.tag.rpartition('}')[2]: (one.get('value') or one.text or '').strip()
-            for one in transmission.iter()
+            element.tag.rpartition('}')[2]: (element.get('value') or element.text or '').strip()
+            for element in transmission.iter()
         }
         inertia = stated.get('motorInertia', stated.get('rotor_inertia', '0'))
         ratio = stated.get('mechanicalReduction', stated.get('gear_ratio')) or '1'
-        what = f'{inertia!r} kg m^2 behind a reduction of {ratio!r}, which are no numbers,'
-        at_motor = np.inf
-        with suppress(ValueError):
+        try:
             at_motor = parse_float(inertia)
-            factor = parse_float(ratio)
-            at_joint = f'{at_motor * factor**2:g} at the joint,'
-            what = f'{at_motor:g} kg m^2 behind a reduction of {factor:g}, {at_joint}'
-        if at_motor != 0.0:
-            joints = list_text([one.get('name') for one in transmission.iter('joint')])
-            yield (f'{joints}: the rotor inertia {what} is in no model; arm files can have it.')
+            reduction = parse_float(ratio)
+        except ValueError:
+            if _is_zero(inertia):
+                continue
+            what = f'{inertia!r} kg m^2 behind a reduction of {ratio!r}, which are no numbers,'
+        else:
+            if at_motor == 0.0:
+                continue
+            at_joint = f'{at_motor * reduction**2:g} at the joint,'
+            what = f'{at_motor:g} kg m^2 behind a reduction of {reduction:g}, {at_joint}'
+        joints = list_text([joint.get('name') for joint in transmission.iter('joint')])
+        yield f'{joints}: the rotor inertia {what} is in no model; arm files can have it.'
 
 
 def _gravity_off_notes(robot: ElementTree.Element) -> Iterator[str]:
     """Yield a note on the links on which <gazebo> elements switch gravity off."""
     off = [
-        one.get('reference')
-        for one in robot.iter('gazebo')
-        if (one.findtext('turnGravityOff') or '').strip().lower() in ('true', '1')
-        or (one.findtext('gravity') or '').strip().lower() in ('false', '0')
+        gazebo.get('reference')
+        for gazebo in robot.iter('gazebo')
+        if (gazebo.findtext('turnGravityOff') or '').strip().lower() in ('true', '1')
+        or (gazebo.findtext('gravity') or '').strip().lower() in ('false', '0')
     ]
     if off:
         yield f'{list_text(off)}: Gazebo lets no gravity act there; g(q) has the whole weight.'
@@ -167,9 +170,9 @@ def _normalize_text(text: str) -> tuple[str, list[str]]:
     except (ElementTree.ParseError, UnicodeEncodeError) as reason:
         if 'unbound prefix' in str(reason):
             used = dict.fromkeys(re.findall(r'[<\s]/?([A-Za-z_][\w.-]*):[\w.-]+[\s=/>]', text))
-            missing = [one for one in used if f'xmlns:{one}' not in text and one != 'xmlns']
-            notes = [f'the namespace prefix {one!r} is not declared.' for one in missing]
-            declared = ''.join(f' xmlns:{one}="{one}"' for one in missing)
+            missing = [name for name in used if f'xmlns:{name}' not in text and name != 'xmlns']
+            notes = [f'the namespace prefix {name!r} is not declared.' for name in missing]
+            declared = ''.join(f' xmlns:{name}="{name}"' for name in missing)
             return re.sub(r'<robot(?=[\s>])', f'<robot{declared}', text, count=1), notes
     return text, []
 
@@ -231,7 +234,7 @@ def _order_links(robot: _Element, links: Iterable[str], joints: Iterable[UrdfJoi
     if len(roots) > 1:
         raise robot.error(f' has several roots, {list_text(roots)}; join them by fixed joints.')
     reached = list(roots)
-    for link in reached:
+    for link in reached:  # the list grows by the links that each one carries
         reached += [child for child, joint in carriers.items() if joint.parent == link]
     lost = ', '.join(sorted(set(links) - set(reached)))
     if lost or not roots:
@@ -252,8 +255,7 @@ def _parse_inertial(link: _Element) -> UrdfInertial:
     mass = parts['mass'].number('value')
     if mass < 0.0:
         raise inertial.error(f' has a mass of {mass} kg; a mass cannot be negative.')
-    for upper in ('ixy', 'ixz', 'iyz'):
-        lower = f'i{upper[:0:-1]}'
+    for upper, lower in (('ixy', 'iyx'), ('ixz', 'izx'), ('iyz', 'izy')):
         stated = parts['inertia'].element.attrib
         if lower in stated and parts['inertia'].number(lower) != parts['inertia'].number(upper):
             raise parts['inertia'].error(
@@ -270,8 +272,9 @@ def _parse_joint(name: str, joint: _Element) -> UrdfJoint:
     kind = joint.element.get('type', '')
     if kind not in URDF_JOINT_TYPES:
         raise joint.error(f' has the type {kind!r}; URDF knows {", ".join(URDF_JOINT_TYPES)}.')
-    ends = (parts.get(tag) for tag in ('parent', 'child'))
-    parent, child = ('' if end is None else end.element.get('link', '') for end in ends)
+    parent, child = (
+        parts[tag].element.get('link', '') if tag in parts else '' for tag in ('parent', 'child')
+    )
     if not (parent and child):
         raise joint.error(f' names no {"child" if parent else "parent"} link.')
     origin = parts['origin'].pose() if 'origin' in parts else np.eye(4)
@@ -287,38 +290,53 @@ def _parse_joint(name: str, joint: _Element) -> UrdfJoint:
         axis = axis / length
     limits, doubts = _parse_limits(parts.get('limit'), kind)
     joint.notes.other_notes.extend(f'joint {name!r} {doubt}' for doubt in doubts)
-    if (mimic := parts.get('mimic')) is None:
-        return UrdfJoint(name, kind, parent, child, origin, axis, limits)
-    follows = mimic.element.get('joint', '(unnamed)')
-    law = mimic.number('multiplier', '1'), mimic.number('offset', '0')
-    return UrdfJoint(name, kind, parent, child, origin, axis, limits, follows, *law)
+    parsed = UrdfJoint(name, kind, parent, child, origin, axis, limits)
+    mimic = parts.get('mimic')
+    if mimic is None:
+        return parsed
+    return replace(
+        parsed,
+        leader=mimic.element.get('joint', '(unnamed)'),
+        multiplier=mimic.number('multiplier', '1'),
+        offset=mimic.number('offset', '0'),
+    )
 
 
 def _parse_limits(limit: _Element | None, joint_type: str) -> tuple[JointLimits | None, list[str]]:
     """Return a moving joint's limits (of others, and without <limit>, None), and notes on them."""
     if joint_type not in MOVING_JOINT_TYPES or limit is None:
         return None, []
-    ends = limit.element.attrib.keys() & {'lower', 'upper'}
-    stated = () if joint_type == 'continuous' else ends
-    bounds = dict.fromkeys(('lower', 'upper'), 0.0) if stated else {}
-    for key in (*stated, 'velocity', 'effort'):
-        bounds[key] = limit.number(key, '0')
-        if abs(bounds[key]) >= UNLIMITED_JOINT_LIMIT:
-            bounds[key] = math.copysign(math.inf, bounds[key])
-    unknown = [key for key in ('effort', 'velocity') if bounds[key] == 0.0]
-    words = (f'{key}="0"' if key in limit.element.attrib else f'no {key}' for key in unknown)
-    doubts = [f'has {word} as its limit, taken for unknown.' for word in words]
-    bounds.update(dict.fromkeys(unknown, math.inf))
-    if ends and not stated:
+    is_continuous = joint_type == 'continuous'
+    position_limits = limit.element.attrib.keys() & {'lower', 'upper'}
+    doubts = []
+    bounds: dict[str, float] = {}
+    for key in ('effort', 'velocity'):
+        bound = _limit_number(limit, key)
+        if bound == 0.0:
+            word = f'{key}="0"' if key in limit.element.attrib else f'no {key}'
+            doubts.append(f'has {word} as its limit, taken for unknown.')
+            bound = math.inf
+        bounds[key] = bound
+    if is_continuous and position_limits:
         doubts.append('is continuous: its lower and upper limits are left out, as URDF says.')
-    if not stated and joint_type != 'continuous':
+    elif not is_continuous and not position_limits:
         doubts.append(
             'has neither a lower nor an upper limit, which URDF reads as 0 to 0: it could not '
             'move. It is taken for unlimited; give both.'
         )
-    if stated and bounds['lower'] == bounds['upper']:
-        doubts.append(f'is limited to the one position {bounds["lower"]:g}.')
+    elif not is_continuous:
+        bounds['lower'] = _limit_number(limit, 'lower')
+        bounds['upper'] = _limit_number(limit, 'upper')
+        if bounds['lower'] == bounds['upper']:
+            doubts.append(f'is limited to the one position {bounds["lower"]:g}.')
     try:
         return JointLimits(**bounds), doubts
     except DescriptionError as error:
         raise limit.error(f': {error}') from None
+
+
+def _limit_number(limit: _Element, key: str) -> float:
+    """Return a number of a <limit>, 0 if it is missing, and infinity where it says no limit."""
+    number = limit.number(key, '0')
+    is_unlimited = abs(number) >= UNLIMITED_JOINT_LIMIT
+    return math.copysign(math.inf, number) if is_unlimited else number

@@ -91,44 +91,58 @@ def urdf_text(
     robot = Element('robot', name=description.name)
     joint_name = UniqueNames(*description.joint_names)
     friction, left_out = sliding_friction(description.friction, description.n)
-    for comment in filter(None, (_rotor_inertia_comment(description), left_out)):
-        robot.append(ElementTree.Comment(comment))
+    for comment in (_rotor_inertia_comment(description), left_out):
+        if comment:
+            robot.append(ElementTree.Comment(comment))
 
     def add_fixed_link(parent: str, child: str, pose: Array, *link_content: Any) -> None:
         """Add a link and the fixed joint that places it in its parent."""
-        _add_fixed_joint(robot, joint_name(f'{child}_joint'), parent, child, pose)
+        _add_joint(robot, joint_name(f'{child}_joint'), 'fixed', parent, child, pose)
         _add_link(robot, child, *link_content)
 
-    # The base's shapes and inertia are given in frame {0}.
     shapes = shapes or {}
-    base = links.base
-    here = inverse_transform(links.base.pose)
-    pose = here @ description.base
-    standing = description.base_link
-    inertia = _INVENTED_BASE_INERTIA if standing is None else standing.expressed_in(pose)
-    base_shapes = [shape.expressed_in(pose) for shape in shapes.get(0, ())]
     _add_link(robot, links.root_name)
-    add_fixed_link(links.root_name, base.name, base.pose, inertia, base_shapes)
-    before = base
-    backs = [here]
-    placed = zip(links.moving_links, description.joint_placements())
-    moving = zip(description.joints, description.links, placed, friction)
-    for joint, link, (own, (start, behind)), joint_friction in moving:
-        at = behind @ own.pose
-        back = inverse_transform(own.pose)
-        element = _add_fixed_joint(robot, joint.name, before.name, own.name, pose @ start @ at)
-        _add_motion(element, joint, at[2, :3], joint_friction)
-        moved = [shape.expressed_in(back) for shape in shapes.get(own.carrier_joint, ())]
-        _add_link(robot, own.name, link.expressed_in(back), moved)
-        before = own
-        pose = back
-        backs.append(back)
-    for one in (links.flange, *links.extra_frames):
-        carrier = (base, *links.moving_links)[one.carrier_joint]
-        add_fixed_link(carrier.name, one.name, backs[one.carrier_joint] @ one.pose)
+    base = links.base
+    # The base's shapes and inertia are given in frame {0}, which the base's link need not have.
+    space_in_base = inverse_transform(base.pose)
+    dh_in_base = space_in_base @ description.base
+    base_inertia = _INVENTED_BASE_INERTIA
+    if description.base_link is not None:
+        base_inertia = description.base_link.expressed_in(dh_in_base)
+    base_shapes = [shape.expressed_in(dh_in_base) for shape in shapes.get(0, ())]
+    add_fixed_link(links.root_name, base.name, base.pose, base_inertia, base_shapes)
+    # From the frame of the link before, by the DH frame of the joint before, to the axis of the
+    # joint, which moves it to the DH frame of the joint, and to the link's own frame.
+    previous = base
+    dh_in_previous_link = dh_in_base
+    joint_in_link = [space_in_base]  # by the number of the joint, 0 for the space frame
+    moving = zip(
+        description.joints,
+        description.links,
+        links.moving_links,
+        description.joint_placements(),
+        friction,
+    )
+    for joint, inertia, link, (axis_in_previous_dh, dh_in_axis), joint_friction in moving:
+        link_in_axis = dh_in_axis @ link.pose
+        dh_in_link = inverse_transform(link.pose)
+        pose = dh_in_previous_link @ axis_in_previous_dh @ link_in_axis
+        axis = link_in_axis[2, :3]
+        _add_moving_joint(robot, joint, previous.name, link.name, pose, axis, joint_friction)
+        link_shapes = shapes.get(link.carrier_joint, ())
+        moved_shapes = [shape.expressed_in(dh_in_link) for shape in link_shapes]
+        _add_link(robot, link.name, inertia.expressed_in(dh_in_link), moved_shapes)
+        previous = link
+        dh_in_previous_link = dh_in_link
+        joint_in_link.append(dh_in_link)
+    for frame in (links.flange, *links.extra_frames):
+        carrier = (base, *links.moving_links)[frame.carrier_joint]
+        add_fixed_link(carrier.name, frame.name, joint_in_link[frame.carrier_joint] @ frame.pose)
     if tool is not None:
-        tool_link = unique_name(tool[0]), np.eye(4), tool[1], tool_shapes
-        add_fixed_link(links.flange.name, *tool_link)
+        tool_name, tool_inertia = tool
+        add_fixed_link(
+            links.flange.name, unique_name(tool_name), np.eye(4), tool_inertia, tool_shapes
+        )
     text = xml_text(robot)
     # A name may have characters that XML lacks, which nothing checks before.
     read_chain(text, description.joint_names, f'The URDF of {description.name}')
@@ -154,12 +168,11 @@ def xml_text(root_element: Element) -> str:
 
 def add_tag(parent: Element, tag: str, **attributes: Any) -> Element:
     """Add an XML element to `parent` and return it; attributes may be text, numbers or arrays."""
-    texts = {
-        key: value
-        if isinstance(value, str)
-        else number_text(*np.ravel(value), keep_digits=key not in _LENGTH_AND_ANGLE_ATTRIBUTES)
-        for key, value in attributes.items()
-    }
+    texts = {}
+    for key, value in attributes.items():
+        keep_digits = key not in _LENGTH_AND_ANGLE_ATTRIBUTES
+        is_text = isinstance(value, str)
+        texts[key] = value if is_text else number_text(*np.ravel(value), keep_digits=keep_digits)
     return ElementTree.SubElement(parent, tag, texts)
 
 
@@ -209,6 +222,7 @@ def add_inertial(link: Element, inertia: LinkInertia) -> None:
     center[:3, 3] = inertia.center_of_mass
     _add_origin(inertial, center)
     add_tag(inertial, 'mass', value=inertia.mass)
+    # Written together, because all six are rounded to digits of the largest.
     six = number_text(*elements_from_tensor(inertia.inertia_at_center_of_mass)).split()
     add_tag(
         inertial,
@@ -217,28 +231,38 @@ def add_inertial(link: Element, inertia: LinkInertia) -> None:
     )
 
 
-def _add_fixed_joint(robot: Element, name: str, parent: str, child: str, pose: Array) -> Element:
-    """Add a fixed <joint> at a pose (4, 4) in its parent link, and return it."""
-    joint = add_tag(robot, 'joint', name=name, type='fixed')
+def _add_joint(
+    robot: Element, name: str, kind: str, parent: str, child: str, pose: Array
+) -> Element:
+    """Add a <joint> of a kind at a pose (4, 4) in its parent link, and return it."""
+    joint = add_tag(robot, 'joint', name=name, type=kind)
     _add_origin(joint, pose)
     add_tag(joint, 'parent', link=parent)
     add_tag(joint, 'child', link=child)
     return joint
 
 
-def _add_motion(element: Element, joint: Joint, axis: Array, friction: Sequence[float]) -> None:
-    """Turn a fixed <joint> into a moving one with axis, limits and friction."""
-    free = joint.kind is JointKind.REVOLUTE and not has_position_limits(joint)
-    stated = [*(() if free else ('lower', 'upper')), 'effort', 'velocity']
-    element.set('type', 'continuous' if free else joint.kind.value)
+def _add_moving_joint(
+    robot: Element,
+    joint: Joint,
+    parent: str,
+    child: str,
+    pose: Array,
+    axis: Array,
+    friction: Sequence[float],
+) -> None:
+    """Add a revolute, continuous or prismatic <joint> with axis, limits and friction."""
+    is_continuous = joint.kind is JointKind.REVOLUTE and not has_position_limits(joint)
+    kind = 'continuous' if is_continuous else joint.kind.value
+    element = _add_joint(robot, joint.name, kind, parent, child, pose)
     add_tag(element, 'axis', xyz=axis)
+    stated = ['effort', 'velocity']
+    if not is_continuous:
+        stated = ['lower', 'upper', *stated]
     # URDF requires effort and velocity limits, so unknown limits are written as
     # UNLIMITED_JOINT_LIMIT.
-    add_tag(
-        element,
-        'limit',
-        **{key: finite_limits(getattr(joint.limits, key)) for key in stated},
-    )
+    limits = {key: finite_limits(getattr(joint.limits, key)) for key in stated}
+    add_tag(element, 'limit', **limits)
     if friction:
         add_tag(element, 'dynamics', **dict(zip(('damping', 'friction'), friction)))
 
@@ -250,9 +274,11 @@ def sliding_friction(friction: Friction | None, n: int) -> tuple[Sequence[tuple[
     Viscous friction is in N m s/rad or N s/m, Coulomb friction, with all Maxwell-slip elements
     slipping, in N m or N. A joint has () without friction, or with a model of another kind.
     """
+    if friction is None:
+        return [()] * n, ''
     if not isinstance(friction, LinearFriction):
-        return [()] * n, '' if friction is None else f' Left out: {type(friction).__name__} '
-    held = list(zip(friction.viscous, friction.coulomb + friction.slip.sum(axis=0)))
+        return [()] * n, f' Left out: {type(friction).__name__} '
+    coulomb = friction.coulomb + friction.slip.sum(axis=0)
     left_out = ''
     if friction.offset.any() or friction.slip.any():
         offsets = number_text(*friction.offset)
@@ -263,7 +289,7 @@ def sliding_friction(friction: Friction | None, n: int) -> tuple[Sequence[tuple[
             ' Left out of friction: what grows with the load, as a share of the torque of the '
             f'rigid bodies, for which neither URDF nor MuJoCo has a term: {shares} '
         )
-    return held, left_out
+    return list(zip(friction.viscous, coulomb)), left_out
 
 
 def has_position_limits(joint: Joint) -> bool:
@@ -317,38 +343,47 @@ def links_to_write(
     `on_axes` the frame of every link that turns lies on its joint's axis, as URDF wants it.
     """
     names = link_names(arm.joint_names)
-    flange = arm.flange_transform()
-    on_flange = {one.name for one in arm.fixed_frames if one.joint is None}
-    frames = {
+    on_flange = {frame.name for frame in arm.fixed_frames if frame.joint is None}
+    # The fixed frames that no link has taken yet: each `unique_link` below takes the one of its
+    # name, if it is there, and those that are left become links of their own.
+    remaining = {
         names.prefix + name.removeprefix(names.prefix) if name in on_flange else name: place
         for name, place in fixed_frame_placements(arm).items()
     }
-    for name in frames:
+    for name in remaining:
         unique_name(name)
 
     def unique_link(name: str, placement: FramePlacement) -> LinkToWrite:
         """Return the link to write at a place, called `name`, or a new name if taken elsewhere."""
-        own = frames.get(name)
+        own = remaining.get(name)
         if own and own.joint == placement.joint and np.array_equal(own.pose, placement.pose):
-            del frames[name]
+            del remaining[name]
             return LinkToWrite(name, *placement)
         return LinkToWrite(unique_name(name), *placement)
 
     moving = []
-    own_frames = zip(arm.joints, link_placements(arm), arm.joint_placements(), arm.link_names)
-    for i, (joint, place, (_, behind), wanted) in enumerate(own_frames, start=1):
-        away = float(np.linalg.norm((behind @ place.pose)[:2, 3]))
-        if on_axes and joint.kind is JointKind.REVOLUTE and away > _MAX_OFF_AXIS_DISTANCE_M:
-            place = FramePlacement(i, inverse_transform(behind))
-        moving.append(unique_link(wanted, place))
+    moving_links = zip(arm.joints, arm.link_names, link_placements(arm), arm.joint_placements())
+    for i, (joint, name, place, (_, dh_in_axis)) in enumerate(moving_links, start=1):
+        distance_to_axis = float(np.linalg.norm((dh_in_axis @ place.pose)[:2, 3]))
+        is_off_axis = distance_to_axis > _MAX_OFF_AXIS_DISTANCE_M
+        if on_axes and joint.kind is JointKind.REVOLUTE and is_off_axis:
+            place = FramePlacement(i, inverse_transform(dh_in_axis))
+        moving.append(unique_link(name, place))
     base = FramePlacement(0, np.eye(4))
-    if (own := frames.get(names.base)) and own.joint == 0:
-        base = own
+    own_base = remaining.get(names.base)
+    if own_base and own_base.joint == 0:
+        base = own_base
     base_link = unique_link(names.base, base)
-    at_root = ((name, one.pose) for name, one in frames.items() if not one.joint)
-    if own_root := next((name for name, pose in at_root if not (pose - np.eye(4)).any()), ''):
-        del frames[own_root]
-    root = own_root or unique_name(root)
-    flange_link = unique_link(names.flange, FramePlacement(arm.n, flange))
-    others = tuple(LinkToWrite(name, *place) for name, place in frames.items())
+    at_root = [
+        name
+        for name, place in remaining.items()
+        if place.joint == 0 and np.array_equal(place.pose, np.eye(4))
+    ]
+    if at_root:
+        root = at_root[0]
+        del remaining[root]
+    else:
+        root = unique_name(root)
+    flange_link = unique_link(names.flange, FramePlacement(arm.n, arm.flange_transform()))
+    others = tuple(LinkToWrite(name, *place) for name, place in remaining.items())
     return LinksToWrite(root, base_link, tuple(moving), flange_link, others)
