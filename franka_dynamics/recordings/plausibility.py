@@ -3,6 +3,7 @@
 """Checks of a recording for wrong units, driver faults, clipping and jumps."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,42 +12,45 @@ from ..arm import ArmDescription, JointKind
 from ..arrays import Array, NDArray
 from ..errors import RecordingError
 
-# Positions beyond this multiple of the joint's limits must be in degrees.
+# Positions beyond this multiple of the joint's limits are in another unit.
 _MAX_POSITION_TO_LIMIT = 2.0
-# Integrals of velocities over windows of _MOTION_WINDOW_S differ from the changes of the positions
-# by the share _MAX_VELOCITY_ERROR_RATIO of these at most (rms): of exchanged velocities by more in
-# 257 of 264 logs, of fourteen sound logs by less. Joints count that move by _MIN_MOTION_RAD per
-# window (rms); of others the integrals may be _MAX_STUCK_RAD.
+
+# Positions and the integrals of velocities are compared over windows of this length.
 _MOTION_WINDOW_S = 0.3
+# The rms difference of both, over a joint's windows, is at most this share of the rms change of
+# its position. Exchanged velocities differ by more in 257 of 264 logs, by less do those of
+# fourteen sound logs.
 _MAX_VELOCITY_ERROR_RATIO = 0.35
+# A joint whose position changes by less than this in a window (rms) does not move.
 _MIN_MOTION_RAD = 2e-3
+# The rms integral of the velocity of a joint that does not move is at most this.
 _MAX_STUCK_RAD = 0.02
 # The median over joints of the ratio of both is within 1.2 % of one in twelve sound logs.
 _MAX_TIME_RATIO_ERROR = 0.05
-# A clipped effort is at its extreme in at least this share of the messages in which the joint
-# moves.
-_MIN_CLIPPED_FRACTION = 0.02
-# It is there so many times as often as at any of the next values, because rounded efforts are at
-# all values about as often.
+
+# What counts as far more than usual, of numbers of messages, times and changes.
 _OUTLIER_RATIO = 4.0
-# So many next values are compared.
+# A clipped effort is at its extreme in at least this share of the messages in which the joint
+# moves, and _OUTLIER_RATIO times as often as at any of the next _COMPARED_LEVELS values: rounded
+# efforts are at all values about as often.
+_MIN_CLIPPED_FRACTION = 0.02
 _COMPARED_LEVELS = 5
 _MIN_SPEED_RAD_S = 0.02
-# An effort or position is frozen that keeps a value for _MIN_FROZEN_TIME_S, _OUTLIER_RATIO times
-# as long as nine in ten others, while the joint's velocity adds up to _MAX_STUCK_RAD, then changes
-# by more than _OUTLIER_RATIO of the finest steps.
+# A frozen effort or position keeps a value for at least this time.
 _MIN_FROZEN_TIME_S = 0.25
 _ZERO_TEXT = 'that of a zero command or a dead zone'
+
 # Multiples of the torque and velocity limits.
 _MAX_EFFORT_TO_LIMIT = 1.5
 _MIN_JUMP_SPEED_TO_LIMIT = 3.0
-# Efforts beyond this many torque limits in most messages are not in N m; the node's bound, too.
+# Efforts beyond this many torque limits in most messages are in another unit; the node's bound is
+# the same.
 _MAX_MEDIAN_EFFORT_TO_LIMIT = 10.0
 # Shorter intervals count as this long: stamps are not exact times of measurement.
 _MIN_TIME_STEP_S = 0.02
-# Velocities or stamps have another unit if the median, over the joints that move, of the ratio of
-# velocity to the rate of change of the position is within the factor _UNIT_TOLERANCE_FACTOR of a
-# ratio in _UNIT_MISTAKES.
+
+# Ratios of velocities to the rates at which positions change, and what makes them so. The ratio is
+# the median over the joints that move, and may be off by the factor _UNIT_TOLERANCE_FACTOR.
 _UNIT_TOLERANCE_FACTOR = 1.3
 _UNIT_MISTAKES = (
     (57.3, 'velocities look like deg/s', '--velocity-unit deg/s'),
@@ -68,27 +72,28 @@ def plausibility_warnings(recording: Recording, arm: ArmDescription) -> tuple[st
 
 def minor_faults(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     """Yield warnings of torques far beyond the joints' limits, and of jumps of positions."""
-    part = _effort_to_limit_ratios(recording.effort, arm)
-    row, joint = np.unravel_index(int(np.argmax(part)), part.shape)
+    effort_ratio = _effort_to_limit_ratios(recording.effort, arm)
+    row, joint = np.unravel_index(int(np.argmax(effort_ratio)), effort_ratio.shape)
+    beyond = np.count_nonzero(effort_ratio > _MAX_EFFORT_TO_LIMIT)
     # Efforts in another unit are a fatal fault.
-    if part[row, joint] > _MAX_EFFORT_TO_LIMIT and not any(_effort_size_faults(recording, arm)):
+    if beyond and not any(_effort_size_faults(recording, arm)):
         unit = arm.joints[joint].kind.effort_unit
         yield (
             f'the effort of {recording.joint_names[joint]} is {recording.effort[row, joint]:.4g} '
             f'{unit} at {recording.time[row]:.2f} s, far beyond its limit of '
-            f'{arm.limit("effort")[joint]:g} {unit} '
-            f'({np.count_nonzero(part > _MAX_EFFORT_TO_LIMIT)} such values): a '
+            f'{arm.limit("effort")[joint]:g} {unit} ({beyond} such values): a '
             'collision, or values that were not measured; cut them out'
         )
-    part = _speed_to_limit_ratios(recording, arm)
-    row, joint = np.unravel_index(int(np.argmax(part)), part.shape)
-    if part[row, joint] > _MIN_JUMP_SPEED_TO_LIMIT:
+    speed_ratio = _speed_to_limit_ratios(recording, arm)
+    row, joint = np.unravel_index(int(np.argmax(speed_ratio)), speed_ratio.shape)
+    jumps = np.count_nonzero(speed_ratio > _MIN_JUMP_SPEED_TO_LIMIT)
+    if jumps:
         change = recording.q[row + 1, joint] - recording.q[row, joint]
         unit = arm.joints[joint].kind.position_unit
         yield (
             f'the position of {recording.joint_names[joint]} jumps by {change:.3g} {unit} at '
-            f'{recording.time[row + 1]:.2f} s, {part[row, joint]:.3g} times as fast as it can '
-            f'move ({np.count_nonzero(part > _MIN_JUMP_SPEED_TO_LIMIT)} such steps): values that '
+            f'{recording.time[row + 1]:.2f} s, {speed_ratio[row, joint]:.3g} times as fast as it '
+            f'can move ({jumps} such steps): values that '
             'were not measured, or recordings put together; cut them out'
         )
 
@@ -121,60 +126,123 @@ def _moving_mask(recording: Recording) -> NDArray[np.bool_]:
     return np.asarray(np.abs(q[2 * half :] - q[: -2 * half]) > _MIN_MOTION_RAD)
 
 
+class _Stretches(NamedTuple):
+    """
+    The stretches of a signal in which it keeps a value, without the last, which the end cuts off.
+
+    All arrays have one number for each stretch.
+    """
+
+    values: Array
+    begins: NDArray[np.intp]  # the number of the first message
+    ends: NDArray[np.intp]  # the number of the first message with another value
+    durations: Array  # from the first message to the last [s]
+    change_before: Array  # size of the change that begins the stretch; infinite for the first
+    change_after: Array  # size of the change that ends it
+
+    @classmethod
+    def of_signal(cls, time: Array, signal: Array) -> '_Stretches':
+        """Return the stretches of a signal (messages,) at times [s]."""
+        changes = np.abs(np.diff(signal))
+        ends = np.flatnonzero(changes) + 1
+        begins = np.append(0, ends)[:-1]
+        return cls(
+            signal[begins],
+            begins,
+            ends,
+            time[ends - 1] - time[begins],
+            np.append(np.inf, changes)[begins],
+            changes[ends - 1],
+        )
+
+
 def _plateau_faults(
     recording: Recording, quantity: str, moving: NDArray[np.bool_]
 ) -> Iterator[str]:
     """
     Yield a message for each joint whose values stay the same while it moves.
 
-    They are frozen, clipped or, at zero, those of a zero command or a dead zone. A clipped effort
-    is at its extreme, and its neighbours in time are near: the held end of a log is none.
+    They are frozen, clipped or, at zero, those of a zero command or a dead zone.
     """
-    time = recording.time
     values = recording.q if quantity == 'position' else recording.effort
-    lag = int(np.searchsorted(time, _MIN_TIME_STEP_S, 'right'))
     for joint, name in enumerate(recording.joint_names):
-        column = values[:, joint]
-        dq = recording.dq[:, joint]
-        change = np.abs(np.diff(column))
-        end = np.flatnonzero(change) + 1  # of stretches with one value
-        first = np.append(0, end)[:-1]
-        lasts = time[end - 1] - time[first]
-        levels = np.unique(column)
-        finest = np.diff(levels[np.diff(levels, prepend=-np.inf) > 1e-9 * np.ptp(levels)])
-        jump = change[end - 1] > _OUTLIER_RATIO * finest.min(initial=np.inf)
-        path = np.append(0.0, np.cumsum(np.abs(dq[1:]) * np.diff(time)))
-        # Friction jumps where the joint turns back; an extreme value is clipped.
-        onward = np.minimum(dq[end] * dq[(end - lag).clip(0)], dq[end] ** 2) > _MIN_SPEED_RAD_S**2
-        inside = (column[first] > levels[0]) & (column[first] < levels[-1])
-        usual = float(np.quantile(np.append(0.0, lasts), 0.9))
-        stuck = lasts > max(_MIN_FROZEN_TIME_S, _OUTLIER_RATIO * usual)
-        stuck &= (path[end] - path[first] > _MAX_STUCK_RAD) & jump & onward & inside
-        for k in np.flatnonzero(stuck)[:1]:
-            what = 'frozen' if column[first[k]] or quantity == 'position' else _ZERO_TEXT
+        stretches = _Stretches.of_signal(recording.time, values[:, joint])
+        frozen = _frozen_stretches(recording, joint, values[:, joint], stretches)
+        if len(frozen):
+            k = frozen[0]
+            value = stretches.values[k]
+            begin = recording.time[stretches.begins[k]]
+            end = recording.time[stretches.ends[k] - 1]
+            what = 'frozen' if value or quantity == 'position' else _ZERO_TEXT
             yield (
-                f'the {quantity} of {name} is {what}: it is exactly {column[first[k]]:.4g} from '
-                f'{time[first[k]]:.2f} to {time[end[k] - 1]:.2f} s while the joint moves '
-                f'({np.count_nonzero(stuck)} such times); cut them out, or record again'
+                f'the {quantity} of {name} is {what}: it is exactly {value:.4g} from '
+                f'{begin:.2f} to {end:.2f} s while the joint moves '
+                f'({len(frozen)} such times); cut them out, or record again'
             )
-        if quantity == 'position' or not moving[:, joint].any():
-            continue
-        largest = np.maximum(np.append(np.inf, change)[first], change[end - 1])
-        usual = float(np.quantile(np.append(0.0, change[change > 0.0]), 0.9))
-        length = (end - first) * (largest < _OUTLIER_RATIO * usual)
-        levels, counts = np.unique(column[moving[:, joint]], return_counts=True)
-        for order in (1, -1):
-            often = counts[::order][: _COMPARED_LEVELS + 1]
-            level = levels[::order][:1]
-            share = often[:1].sum() / max(1, counts.sum())
-            alone = len(often) > _COMPARED_LEVELS and often[0] > _OUTLIER_RATIO * often[1:].max()
-            approached = 2 * length[column[first] == level].sum() > often[:1].sum()
-            if alone and share > _MIN_CLIPPED_FRACTION and (approached or not level.any()):
+        if quantity == 'effort' and moving[:, joint].any():
+            in_motion = values[moving[:, joint], joint]
+            for value, share in _clipped_values(in_motion, stretches):
                 yield (
-                    f'the effort of {name} is {"clipped" if level.any() else _ZERO_TEXT}: it is '
-                    f'exactly {level[0]:.4g} in {share:.0%} of the messages in which it moves; no '
+                    f'the effort of {name} is {"clipped" if value else _ZERO_TEXT}: it is '
+                    f'exactly {value:.4g} in {share:.0%} of the messages in which it moves; no '
                     'model predicts that'
                 )
+
+
+def _frozen_stretches(
+    recording: Recording, joint: int, signal: Array, stretches: _Stretches
+) -> NDArray[np.intp]:
+    """Return the numbers of the stretches in which a joint's signal is frozen while it moves."""
+    dq = recording.dq[:, joint]
+    begins = stretches.begins
+    ends = stretches.ends
+    usual_time = float(np.quantile(np.append(0.0, stretches.durations), 0.9))
+    lasts = stretches.durations > max(_MIN_FROZEN_TIME_S, _OUTLIER_RATIO * usual_time)
+    path = np.append(0.0, np.cumsum(np.abs(dq[1:]) * np.diff(recording.time)))
+    moves = path[ends] - path[begins] > _MAX_STUCK_RAD
+    # What was missed meanwhile comes as one change, larger than the finest steps of the signal.
+    jumps = stretches.change_after > _OUTLIER_RATIO * _finest_step(signal)
+    # Where the joint turns back, friction jumps: behind the stretch it goes on in its direction.
+    before_end = int(np.searchsorted(recording.time, _MIN_TIME_STEP_S, 'right'))
+    speeds = dq[ends] * dq[(ends - before_end).clip(0)]
+    goes_on = np.minimum(speeds, dq[ends] ** 2) > _MIN_SPEED_RAD_S**2
+    # An extreme value is clipped instead.
+    is_extreme = np.isin(stretches.values, (signal.min(), signal.max()))
+    return np.flatnonzero(lasts & moves & jumps & goes_on & ~is_extreme)
+
+
+def _finest_step(signal: Array) -> float:
+    """Return the smallest distance of two values of a signal, infinite if there is one only."""
+    levels = np.unique(signal)
+    distinct = np.diff(levels, prepend=-np.inf) > 1e-9 * np.ptp(
+        levels
+    )  # not equal but for rounding
+    return float(np.diff(levels[distinct]).min(initial=np.inf))
+
+
+def _clipped_values(in_motion: Array, stretches: _Stretches) -> Iterator[tuple[float, float]]:
+    """
+    Yield the smallest and the largest effort, each with its share of messages, if it is clipped.
+
+    `in_motion` are the efforts of the messages in which the joint moves. An effort approaches its
+    bound: the held end of a log, to which it jumps, is not clipped, unless it is zero.
+    """
+    changes = stretches.change_after
+    usual_change = float(np.quantile(np.append(0.0, changes), 0.9))
+    largest_change = np.maximum(stretches.change_before, changes)
+    is_approached = largest_change < _OUTLIER_RATIO * usual_change
+    levels, counts = np.unique(in_motion, return_counts=True)
+    for order in (1, -1):  # from the smallest effort upwards, then from the largest downwards
+        value = float(levels[::order][0])
+        at_value, *at_next = counts[::order][: _COMPARED_LEVELS + 1].tolist()
+        if len(at_next) < _COMPARED_LEVELS or at_value <= _OUTLIER_RATIO * max(at_next):
+            continue
+        share = at_value / len(in_motion)
+        approached = is_approached & (stretches.values == value)
+        lengths = stretches.ends - stretches.begins
+        mostly_approached = 2 * lengths[approached].sum() > at_value
+        if share > _MIN_CLIPPED_FRACTION and (mostly_approached or value == 0.0):
+            yield value, share
 
 
 def _constant_effort_faults(recording: Recording, moving: NDArray[np.bool_]) -> Iterator[str]:
@@ -190,11 +258,9 @@ def _constant_effort_faults(recording: Recording, moving: NDArray[np.bool_]) -> 
 
 def require_plausible_units(recording: Recording, arm: ArmDescription) -> None:
     """Raise RecordingError if positions or most efforts are far beyond limits, as in degrees."""
-    for sentence in (
-        *_position_faults(recording, arm),
-        *_effort_size_faults(recording, arm),
-    ):
-        raise RecordingError(f'{recording.source}: {sentence}.')
+    faults = (*_position_faults(recording, arm), *_effort_size_faults(recording, arm))
+    if faults:
+        raise RecordingError(f'{recording.source}: {faults[0]}.')
 
 
 def _position_faults(recording: Recording, arm: ArmDescription) -> Iterator[str]:
@@ -227,22 +293,19 @@ def _changes_by_q_and_dq(recording: Recording, arm: ArmDescription) -> tuple[Arr
     """
     time = recording.time
     step = np.diff(time)[:, None]
-    path = np.concatenate(
-        [
-            np.zeros((1, recording.dq.shape[1])),
-            0.5 * (recording.dq[1:] + recording.dq[:-1]) * step,
-        ]
-    ).cumsum(axis=0)
+    mean_velocity = 0.5 * (recording.dq[1:] + recording.dq[:-1])
+    at_start = np.zeros((1, recording.dq.shape[1]))
+    path = np.concatenate([at_start, mean_velocity * step]).cumsum(axis=0)
     window = max(_MOTION_WINDOW_S, 3.0 * float(np.median(step)))  # ms read as s are far apart
     begins = window * np.unique(np.floor(time / window))  # a gap may last for years
     edges = np.append(np.searchsorted(time, begins[begins < time[-1]]), len(time) - 1)
-    whole = np.diff(time[edges]) < 2.0 * window  # no gap inside
-    fast = (_speed_to_limit_ratios(recording, arm) > _MIN_JUMP_SPEED_TO_LIMIT).any(axis=1)
-    jumps = np.concatenate(([0], np.cumsum(fast)))
-    without_jumps = whole & (np.diff(jumps[edges]) == 0)
-    if 2 * np.count_nonzero(without_jumps) > np.count_nonzero(whole):
-        whole = without_jumps
-    moved, integrated = (np.diff(values[edges], axis=0)[whole] for values in (recording.q, path))
+    without_gap = np.diff(time[edges]) < 2.0 * window
+    jumps = (_speed_to_limit_ratios(recording, arm) > _MIN_JUMP_SPEED_TO_LIMIT).any(axis=1)
+    jumps_before = np.append(0, np.cumsum(jumps))
+    usable = without_gap & (np.diff(jumps_before[edges]) == 0)
+    if 2 * np.count_nonzero(usable) <= np.count_nonzero(without_gap):
+        usable = without_gap
+    moved, integrated = (np.diff(values[edges], axis=0)[usable] for values in (recording.q, path))
     return moved, integrated
 
 
@@ -251,39 +314,51 @@ def _velocity_faults(recording: Recording, arm: ArmDescription) -> Iterator[str]
     moved, integrated = _changes_by_q_and_dq(recording, arm)
     if not len(moved):
         return
-    size, difference, summed = (
-        np.sqrt(np.mean(one * one, axis=0)) for one in (moved, moved - integrated, integrated)
+    position_rms = _rms_by_joint(moved)
+    velocity_rms = _rms_by_joint(integrated)
+    mismatch_rms = _rms_by_joint(moved - integrated)
+    moves = position_rms > _MIN_MOTION_RAD
+    wrong = np.where(
+        moves,
+        mismatch_rms > _MAX_VELOCITY_ERROR_RATIO * position_rms,
+        velocity_rms > _MAX_STUCK_RAD,
     )
-    moves = size > _MIN_MOTION_RAD
-    ratio = np.sum(moved * integrated, axis=0) / np.maximum(np.sum(moved * moved, axis=0), 1e-300)
-    wrong = np.where(moves, difference > _MAX_VELOCITY_ERROR_RATIO * size, summed > _MAX_STUCK_RAD)
-    times = float(np.median(summed[moves] / size[moves])) if moves.any() else 1.0
-    if not wrong.any() and abs(times - 1.0) <= _MAX_TIME_RATIO_ERROR:
+    median_size_ratio = 1.0
+    if moves.any():
+        median_size_ratio = float(np.median(velocity_rms[moves] / position_rms[moves]))
+    if not wrong.any() and abs(median_size_ratio - 1.0) <= _MAX_TIME_RATIO_ERROR:
         return
-    of_all = float(np.median(ratio[moves])) if moves.any() else 1.0
+    # The factor of each joint by which velocities are larger than the rates of positions.
+    factors = np.sum(moved * integrated, axis=0) / np.maximum(np.sum(moved**2, axis=0), 1e-300)
+    median_factor = float(np.median(factors[moves])) if moves.any() else 1.0
     for factor, what, fix in _UNIT_MISTAKES:
-        if factor / _UNIT_TOLERANCE_FACTOR < of_all < factor * _UNIT_TOLERANCE_FACTOR:
+        if factor / _UNIT_TOLERANCE_FACTOR < median_factor < factor * _UNIT_TOLERANCE_FACTOR:
             yield (
-                f'{what}: velocities are {of_all:.3g} times the rate at which positions change; '
-                f'correct what publishes them, or import the log with {fix}'
+                f'{what}: velocities are {median_factor:.3g} times the rate at which positions '
+                f'change; correct what publishes them, or import the log with {fix}'
             )
             return
     if not wrong.any():
         yield (
-            f'velocities are {times:.3g} times as large as the rates at which positions change, '
-            'over all joints: rows come at another rate, or velocities have another unit. '
-            f'Check both, or import the log with a --log-rate {times:.3g} times the present rate, '
-            'or with --velocity derived'
+            f'velocities are {median_size_ratio:.3g} times as large as the rates at which '
+            'positions change, over all joints: rows come at another rate, or velocities have '
+            'another unit. Check both, or import the log with a --log-rate '
+            f'{median_size_ratio:.3g} times the present rate, or with --velocity derived'
         )
         return
-    joint = int(np.argmax(np.where(wrong, size, -1.0)))
+    joint = int(np.argmax(np.where(wrong, position_rms, -1.0)))
     yield (
         'velocities do not match positions: they may be in deg/s, those of the motors, of another '
         f'joint, sign-flipped or not measured. The velocity of {recording.joint_names[joint]} is '
-        f'{ratio[joint]:.2g} times the rate at which its position changes ({wrong.sum()} of '
+        f'{factors[joint]:.2g} times the rate at which its position changes ({wrong.sum()} of '
         f'{len(wrong)} joints are wrong); friction and Coriolis torques would be meaningless. '
         'Correct them, or import the log with --velocity derived'
     )
+
+
+def _rms_by_joint(values: Array) -> Array:
+    """Return the root mean square of each column, (n,)."""
+    return np.asarray(np.sqrt(np.mean(values * values, axis=0)))
 
 
 def _effort_to_limit_ratios(effort: Array, arm: ArmDescription) -> Array:
