@@ -13,7 +13,7 @@ after the line, so that the motion through it can take the next point into accou
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,8 +42,8 @@ STREAM_TIMEOUT_S = 0.5
 # rclpy takes 6 ms to deserialise 1000 points. A second thread deserialises, but meanwhile torques
 # are delayed: by 3 ms for 2000 points (benchmarks/services.py).
 MAX_POINT_COUNT = 2000
-# Positions beyond this [rad] are probably degrees; a joint state's are, if none as degrees is out
-# of its limits.
+# Positions beyond this [rad] are probably degrees. Those of a joint state are taken for degrees if
+# all of them, read as degrees, are within the limits.
 MAX_PLAUSIBLE_POSITION_RAD = 10.0
 # Joints that are not the arm's, such as fingers, may be in a request if neither their motion nor
 # their speed exceeds this [rad or m, rad/s or m/s].
@@ -91,26 +91,29 @@ class TrajectoryRequest:
         """
         Return keyword arguments of `ReferenceFollower.follow`, joints in the arm's order.
 
-        With `allow_setpoint`, a single point at most MAX_LATENESS_S ahead is a set-point, without
-        `times`. Raises JointsRefusedError as `require_arm_joints`.
+        With `allow_setpoint`, a single point at most MAX_LATENESS_S ahead is a set-point: `times`
+        is None, and `ahead` says when it is due. Points of another kind have `times` and `window`.
+        Raises JointsRefusedError as `require_arm_joints`.
         """
         if len(self.times) == 0:
             return {'q': np.zeros((0, arm.n)), 'times': self.times}
         self.require_arm_joints(arm)
+        columns = [self.joint_names.index(name) for name in arm.joint_names]
+        points: dict[str, Any] = {
+            'q': self.positions[:, columns],
+            'dq': None if self.velocities is None else self.velocities[:, columns],
+            'ddq': None if self.accelerations is None else self.accelerations[:, columns],
+            'start': self.start_time,
+        }
         ahead = float(self.times[0]) if len(self.times) == 1 else np.inf
-        single = allow_setpoint and 0.0 <= ahead <= MAX_LATENESS_S
-        at = (
-            (0 if single else slice(None)),
-            [*map(self.joint_names.index, arm.joint_names)],
-        )
-        given = {'q': self.positions, 'dq': self.velocities, 'ddq': self.accelerations}
-        rows = {name: None if one is None else one[at] for name, one in given.items()}
-        if single:
-            return {**rows, 'times': None, 'start': self.start_time, 'ahead': ahead}
+        if allow_setpoint and 0.0 <= ahead <= MAX_LATENESS_S:
+            for name in ('q', 'dq', 'ddq'):
+                points[name] = None if points[name] is None else points[name][0]
+            return {**points, 'times': None, 'ahead': ahead}
         # MoveIt Servo sends the points of the last and the next tenth of a second, each time anew.
         dated = self.start_time is not None and self.velocities is not None
         window = bool(allow_setpoint and dated and self.times[-1] <= STREAM_TIMEOUT_S)
-        return {**rows, 'times': self.times, 'start': self.start_time, 'window': window}
+        return {**points, 'times': self.times, 'window': window}
 
     def point_states(self) -> Array:
         """Return positions, velocities (needed), accelerations (else computed), (k, 3, n)."""
@@ -118,7 +121,9 @@ class TrajectoryRequest:
         ddq = self.accelerations
         if ddq is None:
             ddq = np.asarray(np.gradient(dq, self.times, axis=0) if len(dq) > 1 else 0.0 * dq)
-            ddq[[0, -1]] *= dq[[0, -1]].any(axis=1, keepdims=True)  # where it is at rest
+            for end in (0, -1):
+                if not dq[end].any():  # the motion begins or ends at rest
+                    ddq[end] = 0.0
         return np.stack((self.positions, dq, ddq), axis=1)
 
     def extra_joint_names(self, arm: ArmDescription) -> tuple[str, ...]:
@@ -199,6 +204,18 @@ def require_point_count(count: int, min_count: int = 1) -> None:
         )
 
 
+class PlannedMotion(NamedTuple):
+    """
+    A planned motion, and the points of the stream that it continues, None without one.
+
+    A motion that `may_begin_in_past` replaces the present one from where that already was.
+    """
+
+    motion: Trajectory
+    stream: Array | None
+    may_begin_in_past: bool
+
+
 @dataclass(frozen=True, eq=False)
 class MotionPlanner:
     """
@@ -227,10 +244,12 @@ class MotionPlanner:
         """
         points = self.request
         stamp = self.state_stamp
-        q = self.measured_q
-        lateness = 0.0 if points.start_time is None else stamp - points.start_time
-        if points.start_time is not None and self.is_chunk and len(points.times):
-            lateness -= points.times[-1]  # some points are past
+        lateness = 0.0
+        if points.start_time is not None:
+            lateness = stamp - points.start_time
+            if self.is_chunk and len(points.times):
+                # Some of its points may be past: what counts is when the last one is due.
+                lateness -= points.times[-1]
         lead = MAX_LATENESS_S if self.is_setpoint else MAX_START_LEAD_S
         if not -lead <= lateness <= MAX_LATENESS_S:
             kind = errors.LateReferenceError if lateness > 0.0 else errors.ReferenceRefusedError
@@ -239,98 +258,111 @@ class MotionPlanner:
                 f'{"ago" if lateness > 0.0 else "ahead of the joint states"}; leave its start out '
                 'to begin on arrival, or give it by the clock of the joint states.'
             )
-        at_once = len(points.times) and (points.start_time or 0.0) <= stamp + MAX_LATENESS_S
-        if q is not None and at_once and not self.has_kp:
-            self._require_start_near(q, self.present_motion.at(stamp).q, None, 'The arm stands')
+        starts_now = points.start_time is None or points.start_time <= stamp + MAX_LATENESS_S
+        if self.measured_q is not None and not self.has_kp and len(points.times) and starts_now:
+            self._require_arm_near(self.measured_q, self.present_motion.at(stamp).q)
 
-    def _require_start_near(
-        self,
-        q: Array,
-        desired: Array,
-        measured: Array | None,
-        text: str = 'The reference starts',
-    ) -> None:
-        """Raise StartTooFarError if q, (n,), is far from the desired and, if given, measured q."""
-        others = [desired] if measured is None else [desired, measured]
-        other = min(others, key=lambda one: np.abs(q - one).max())
-        distance = np.abs(q - other)
+    def _require_arm_near(self, measured: Array, desired: Array) -> None:
+        """Raise StartTooFarError if the arm is far from where it is desired, (n,) each."""
+        if not np.abs(measured - desired).max() <= MAX_START_DISTANCE_RAD:
+            place = 'The arm stands where the arm is not desired'
+            raise self._too_far_error(place, measured, desired)
+
+    def _require_start_near(self, q: Array, desired: Array) -> None:
+        """Raise StartTooFarError if q, (n,), is far from the desired and the measured position."""
+        place = 'The reference starts where the arm is not desired'
+        nearest = desired
+        if self.measured_q is not None:
+            place = 'The reference starts where the arm neither is nor is desired'
+            if np.abs(q - self.measured_q).max() < np.abs(q - desired).max():
+                nearest = self.measured_q
+        if not np.abs(q - nearest).max() <= MAX_START_DISTANCE_RAD:
+            raise self._too_far_error(place, q, nearest)
+
+    def _too_far_error(self, place: str, q: Array, expected: Array) -> errors.StartTooFarError:
+        """Return the StartTooFarError to raise for q in place of the expected, (n,) each."""
+        distance = np.abs(q - expected)
         i = int(distance.argmax())
-        if not distance[i] <= MAX_START_DISTANCE_RAD:
-            joint = self.arm.joints[i]
-            unit = joint.kind.position_unit
-            degrees = joint.kind is JointKind.REVOLUTE and distance[i] > MAX_PLAUSIBLE_POSITION_RAD
-            hint = ' (are these degrees?)' if degrees else ''
-            away, most = errors.distinct_texts(distance[i], MAX_START_DISTANCE_RAD)
-            where = 'is not desired' if measured is None else 'neither is nor is desired'
-            raise errors.StartTooFarError(
-                f'{text} where the arm {where}: {joint.name} is {away} {unit} '
-                f'away ({q[i]:.4g} instead of {other[i]:.4g}), more than {most} {unit}{hint}; '
-                'give the first point a time by which the arm can move there.'
-            )
+        joint = self.arm.joints[i]
+        unit = joint.kind.position_unit
+        degrees = joint.kind is JointKind.REVOLUTE and distance[i] > MAX_PLAUSIBLE_POSITION_RAD
+        hint = ' (are these degrees?)' if degrees else ''
+        away, most = errors.distinct_texts(distance[i], MAX_START_DISTANCE_RAD)
+        return errors.StartTooFarError(
+            f'{place}: {joint.name} is {away} {unit} '
+            f'away ({q[i]:.4g} instead of {expected[i]:.4g}), more than {most} {unit}{hint}; '
+            'give the first point a time by which the arm can move there.'
+        )
 
-    def plan_motion(
-        self, lead_time: float, stream: Array | None
-    ) -> tuple[Trajectory, Array | None, bool]:
+    def plan_motion(self, lead_time: float, stream: Array | None) -> PlannedMotion:
         """
-        Return the motion, its stream's points or None, and whether its start may lie in the past.
+        Return the motion for the request, which begins `lead_time` [s] after the latest state.
 
-        Only a set-point with velocity may: it begins when it is due. `stream` goes on until now.
+        Only a set-point with velocity begins when it is due, perhaps in the past. `stream` are the
+        points of a stream that a set-point continues, None if there is none.
         """
         points = self.request
-        single = self.is_setpoint
-        continued = None
         time_zero = self.present_motion.time_zero
-        begin = (self.state_stamp if single else self.state_stamp + lead_time) - time_zero
-        t0 = begin if points.start_time is None else points.start_time - time_zero
+        # Times after `time_zero`: of the latest state, and zero of the points' times.
+        now = self.state_stamp - time_zero
+        begin = now if self.is_setpoint else (self.state_stamp + lead_time) - time_zero
+        points_zero = begin
+        if points.start_time is not None:
+            points_zero = points.start_time - time_zero
+        continued = None
         try:
-            if single and points.velocities is None:
+            if self.is_setpoint and points.velocities is None:
                 continued = _stream_with_point(stream, self.state_stamp, points.positions[0])
                 if points.times[0] == 0.0:
-                    return (
-                        self._motion_along_stream(continued, begin, lead_time),
-                        continued,
-                        False,
-                    )
+                    motion = self._motion_along_stream(continued, now, lead_time)
+                    return PlannedMotion(motion, continued, may_begin_in_past=False)
                 points = replace(points, velocities=_last_stream_velocity(continued))
-            return self._motion_via_points(points, begin, t0), continued, single
+            motion = self._motion_via_points(points, begin, points_zero)
+            return PlannedMotion(motion, continued, may_begin_in_past=self.is_setpoint)
         except errors.LimitExceededError as error:
-            raise errors.LimitExceededError(error.excess_text, error.time - t0) from None
+            time = error.time - points_zero
+            raise errors.LimitExceededError(error.excess_text, time) from None
 
-    # Both return a motion, with the time zero of the present one; times are seconds after it.
+    # The times of what follows are seconds after the time zero of the present motion, which is
+    # that of the motions that they return.
     def _motion_along_stream(self, stream: Array, now: float, lead_time: float) -> Trajectory:
         """Return the present motion led, from now + `lead_time`, through averages of a stream."""
+        present = self.present_motion
         if len(stream) == 1:
             first = stream[0, _POSITION_COLUMN:]
-            self._require_start_near(first, self.present_motion.states_at(now)[0], self.measured_q)
+            self._require_start_near(first, present.states_at(now)[0])
         rows = _averaged_points(stream)
-        present = self.present_motion
         due = now + PLANNING_TIME_CANDIDATES_S[0] + rows[:, 0]
         return spline_through_points(self.arm, present, now + lead_time, due, rows[:, 1:], True)
 
-    def _motion_via_points(self, points: TrajectoryRequest, begin: float, t0: float) -> Trajectory:
+    def _motion_via_points(
+        self, points: TrajectoryRequest, begin: float, points_zero: float
+    ) -> Trajectory:
         """
         Return the motion through points; without points, the present motion braked to rest.
 
-        The motion begins at `begin`, or at `t0`, the points' time zero, if this is later. A
-        streamed point with velocity is followed as it is.
+        The motion begins at `begin`, or at `points_zero`, the zero of the points' times, if this
+        is later. A streamed point with velocity is followed as it is.
         """
         arm = self.arm
         present = self.present_motion
         streamed = self.is_setpoint or self.is_chunk
         if not len(points.times):
             return braked_motion(arm, present, begin)
-        times = t0 + points.times
-        begin = max(begin, t0)
+        times = points_zero + points.times
+        begin = max(begin, points_zero)
         first = max(begin, times[0])
         if first < begin + BLEND_DURATIONS_S[0]:
             # The first point is compared with where the arm will be desired at its time.
-            near = np.array([np.interp(first, times, column) for column in points.positions.T])
-            self._require_start_near(near, present.states_at(first)[0], self.measured_q)
+            at_first = [np.interp(first, times, column) for column in points.positions.T]
+            self._require_start_near(np.array(at_first), present.states_at(first)[0])
         if points.velocities is None:
-            last = max(0, int((times <= begin).sum()) - 1) if streamed else 0  # of the past points
-            times = times[last:]
-            q = points.positions[last:]
-            return spline_through_points(arm, present, begin, times, q, streamed)
+            kept = 0
+            if streamed:  # of the points that are past, the last one tells where the motion is
+                kept = max(0, int((times <= begin).sum()) - 1)
+            return spline_through_points(
+                arm, present, begin, times[kept:], points.positions[kept:], streamed
+            )
         motion = Trajectory(times, points.point_states(), present.time_zero)
         if streamed:
             # Unless it is replaced while the next one may still come, it is braked to rest; at
@@ -361,7 +393,8 @@ def braked_motion(
             break
     if rest_offset is None:
         return stopped
-    states = stopped.states + np.stack((rest_offset, 0.0 * rest_offset, 0.0 * rest_offset))
+    states = stopped.states.copy()
+    states[:, 0] += rest_offset
     with suppress(errors.LimitExceededError):
         moved = Trajectory(stopped.times, states, motion.time_zero)
         return moved.blended_from(arm, motion, begin)
@@ -392,7 +425,9 @@ def _stream_timing(stream: Array) -> tuple[Array, float]:
         return np.zeros(1), np.inf  # the period is not known yet
     numbers, arrivals = (stream[:, :_POSITION_COLUMN] - stream[-1, :_POSITION_COLUMN]).T
     period = max(float(np.polyfit(numbers, arrivals, 1)[0]), CONTROL_CYCLE_S)  # of a burst
-    return np.mean(arrivals - period * numbers) + period * (numbers + 2.0), period
+    # Points lie on a line of arrival over number, and are due two periods after it.
+    offset = np.mean(arrivals - period * numbers)
+    return offset + period * (numbers + 2.0), period
 
 
 def _averaged_points(stream: Array) -> Array:

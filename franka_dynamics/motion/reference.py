@@ -197,25 +197,26 @@ class ReferenceFollower:
                     raise ReferenceRefusedError('No position known; wait for states or hold one.')
                 present = before or Trajectory.at_rest(measured_q, stamp)
                 planner = planning.MotionPlanner(
-                    self._arm,
-                    points,
-                    single,
-                    window,
-                    measured_q,
-                    has_kp,
-                    present,
-                    stamp,
+                    arm=self._arm,
+                    request=points,
+                    is_setpoint=single,
+                    is_chunk=window,
+                    measured_q=measured_q,
+                    has_kp=has_kp,
+                    present_motion=present,
+                    state_stamp=stamp,
                 )
                 planner.require_start_allowed()
                 self._warn_of_milliseconds(points.times)
-                planned, stream, in_past = planner.plan_motion(lead, self._stream)
+                planned = planner.plan_motion(lead, self._stream)
                 with self._lock:
                     if self.motion is not before or self._open_events is not followed:
                         raise ReferenceRefusedError('The arm was stopped while it was planned.')
-                    if in_past or (self._stamp or stamp) <= planned.begin:
-                        self._stream = stream
-                        self._begin_motion(planned, present, goal_id, single or window)
-                        return planned
+                    in_time = (self._stamp or stamp) <= planned.motion.begin
+                    if in_time or planned.may_begin_in_past:
+                        self._stream = planned.stream
+                        self._begin_motion(planned.motion, present, goal_id, single or window)
+                        return planned.motion
         raise ReferenceRefusedError(
             f'Planning the reference took more than {lead:g} s: send fewer points or free the CPU.'
         )
@@ -246,8 +247,8 @@ class ReferenceFollower:
     def record_refusal(self, reason: object, goal_id: str = '') -> None:
         """Record that a reference was refused, as the event REFUSED."""
         with self._lock:
-            one = ReferenceEvent(next(self._number_iter), goal_id, 0.0, 0.0, None)
-            self._add_event(one, ReferenceState.REFUSED, reason)
+            event = ReferenceEvent(next(self._number_iter), goal_id, 0.0, 0.0, None)
+            self._add_event(event, ReferenceState.REFUSED, reason)
 
     def _warn_of_milliseconds(self, times: Array) -> None:
         """Log once if points that replace a motion have times, (k,) [s], as of milliseconds."""
@@ -268,36 +269,40 @@ class ReferenceFollower:
         end = max(planned.end, stamp + planning.STREAM_TIMEOUT_S) if streamed else planned.end
         while self._open_events:
             last = self._open_events[-1]
+            # A set-point of the same sender continues the stream, which goes on as one reference.
             if streamed and last.is_streamed and last.goal_id == goal_id:
                 self._open_events[-1] = last._replace(end=end, goal_position=goal)
                 return
+            # What begins later never comes; what has begun earlier ends when the new one begins.
             if last.begin < planned.begin:
                 break
             self._add_event(self._open_events.pop(), ReferenceState.INTERRUPTED, REPLACED_REASON)
-        one = ReferenceEvent(next(self._number_iter), goal_id, planned.begin, end, goal, streamed)
-        self._open_events.append(self._add_event(one, ReferenceState.ACCEPTED))
+        number = next(self._number_iter)
+        event = ReferenceEvent(number, goal_id, planned.begin, end, goal, streamed)
+        self._open_events.append(self._add_event(event, ReferenceState.ACCEPTED))
 
     def _interrupt_motions(self, reason: object) -> None:
         """Record all open motions as interrupted for a reason, and end a stream."""
-        for one in self._open_events:
-            self._add_event(one, ReferenceState.INTERRUPTED, reason)
+        for event in self._open_events:
+            self._add_event(event, ReferenceState.INTERRUPTED, reason)
         self._open_events = deque()
         self._stream = None
 
     def _report_progress(self, stamp: float) -> None:
         """Add events for the motions that have begun or ended at a stamp [s]."""
         while self._open_events:
-            one = self._open_events[0]
-            if one.state is ReferenceState.ACCEPTED and stamp >= one.begin:
-                one = self._open_events[0] = self._add_event(one, ReferenceState.FOLLOWING)
-            replaced = self._open_events[1].begin if len(self._open_events) > 1 else np.inf
-            if stamp < min(one.end, replaced):
+            event = self._open_events[0]
+            if event.state is ReferenceState.ACCEPTED and stamp >= event.begin:
+                event = self._add_event(event, ReferenceState.FOLLOWING)
+                self._open_events[0] = event
+            replaced_at = self._open_events[1].begin if len(self._open_events) > 1 else np.inf
+            if stamp < min(event.end, replaced_at):
                 return
             self._open_events.popleft()
-            if one.end <= replaced:
-                self._add_event(one, ReferenceState.FINISHED)
+            if event.end <= replaced_at:
+                self._add_event(event, ReferenceState.FINISHED)
             else:
-                self._add_event(one, ReferenceState.INTERRUPTED, REPLACED_REASON)
+                self._add_event(event, ReferenceState.INTERRUPTED, REPLACED_REASON)
 
     def _add_event(
         self, event: ReferenceEvent, state: ReferenceState, reason: object = ''

@@ -8,7 +8,6 @@ Whatever is beyond a limit is tried again, slower or with other points, and refu
 """
 
 from collections.abc import Callable, Iterable
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,13 +96,14 @@ class Trajectory:
         dq = q1 - q - v * h - a * h**2 / 2
         dv = (v1 - v - a * h) * h
         da = (a1 - a) * h**2 / 2
-        rows = 10 * dq - 4 * dv + da, 7 * dv - 15 * dq - 2 * da, 6 * dq - 3 * dv + da
-        scaled = q, v, a / 2, rows[0] / h**3, rows[1] / h**4, rows[2] / h**5
+        cubic = (10 * dq - 4 * dv + da) / h**3
+        quartic = (7 * dv - 15 * dq - 2 * da) / h**4
+        quintic = (6 * dq - 3 * dv + da) / h**5
         # Coefficients of position, velocity and acceleration, (k + 1, 3, 6, n), the lowest power
         # of the time first: rest, the segments, and rest.
         self._coefficients = np.zeros((len(times) + 1, 3, 6, states.shape[2]))
         self._coefficients[[0, -1], 0, 0] = self.positions[[0, -1]]
-        self._coefficients[1:-1, 0] = np.stack(scaled, axis=1)
+        self._coefficients[1:-1, 0] = np.stack((q, v, a / 2, cubic, quartic, quintic), axis=1)
         for rate in (1, 2):
             higher = self._coefficients[:, rate - 1, 1:]
             self._coefficients[:, rate, :-1] = np.arange(1.0, 6.0)[:, None] * higher
@@ -122,6 +122,7 @@ class Trajectory:
 
     def states_at(self, times: Any) -> Array:
         """Return states, (..., 3, n), at times counted from `self.time_zero`, (...) [s]."""
+        # The number of the segment; at the last time itself the segment before it counts still.
         k = self.times[:-1].searchsorted(times, 'right') + (times > self.times[-1])
         powers = np.asarray(times - self.times[k - 1])[..., None, None, None] ** np.arange(6.0)
         return np.asarray((powers @ self._coefficients[k])[..., 0, :])
@@ -159,7 +160,7 @@ class Trajectory:
         since = np.outer(h, samples)
         powers = since[:, None, :, None] ** np.arange(6.0)
         q, dq, ddq = np.moveaxis(powers @ self._coefficients[1 : len(h) + 1], 1, 0)
-        most = ratio * arm.limit('acceleration')
+        acceleration = ratio * arm.limit('acceleration')
         lower = arm.limit('lower')
         upper = arm.limit('upper')
         if q0 is not None:
@@ -168,19 +169,22 @@ class Trajectory:
         for name, per, values, low, high in (
             ('a position', '', q, lower, upper),
             ('a velocity', '/s', dq, *arm.velocity_bounds(q)),
-            ('an acceleration', '/s^2', ddq, -most, most),
+            ('an acceleration', '/s^2', ddq, -acceleration, acceleration),
         ):
             # NaN is outside.
             outside = ~(np.abs(values - np.clip(values, low, high)) <= MAX_ROUNDING_ERROR)
-            for k, s, i in np.argwhere(outside)[:1]:
-                least, greatest = (np.broadcast_to(end, q.shape)[k, s, i] for end in (low, high))
-                unit = arm.joints[i].kind.position_unit + per
-                found, above = distinct_texts(values[k, s, i], greatest, 4)
-                _, below = distinct_texts(values[k, s, i], least, 4)
+            if outside.any():
+                segment, sample, joint = np.argwhere(outside)[0]
+                at = (segment, sample, joint)
+                least = np.broadcast_to(low, q.shape)[at]
+                most = np.broadcast_to(high, q.shape)[at]
+                unit = arm.joints[joint].kind.position_unit + per
+                found, above = distinct_texts(values[at], most, 4)
+                _, below = distinct_texts(values[at], least, 4)
                 raise LimitExceededError(
-                    f'{arm.joint_names[i]} to {name} of {found} {unit}; its limits there are '
+                    f'{arm.joint_names[joint]} to {name} of {found} {unit}; its limits there are '
                     f'{below} to {above} {unit}',
-                    self.times[k] + since[k, s],
+                    self.times[segment] + since[segment, sample],
                 )
         return self
 
@@ -265,11 +269,20 @@ class Trajectory:
             ends = np.array([begin, begin + duration])
             times = np.union1d(ends, motion.times[motion.times > begin + _MIN_SEGMENT_DURATION_S])
             times = times[np.diff(times, append=np.inf) > _MIN_SEGMENT_DURATION_S]
-            e = Trajectory(ends, np.array([distance, 0.0 * distance]))
-            path = Trajectory(times, motion.states_at(times) + e.states_at(times), self.time_zero)
+            fading = Trajectory(ends, np.array([distance, 0.0 * distance]))
+            states = motion.states_at(times) + fading.states_at(times)
+            path = Trajectory(times, states, self.time_zero)
             return path.require_within_limits(arm, ratio, max(ends[1], self.times[0]), now[0])
 
         return _first_within_limits(blended_over, blend_durations)
+
+
+class _SplineOption(NamedTuple):
+    """Points (k, n) of a spline, its share of the acceleration limit, and whether it stops."""
+
+    points: Array
+    acceleration_ratio: float
+    ends_at_rest: bool
 
 
 def spline_through_points(
@@ -298,20 +311,29 @@ def spline_through_points(
         points[1:-1] = (points[1:-1] + lines) / 2.0
         smoothed.append(points)
     if streamed:
-        options = [*product((1.0, MAX_STREAM_ACCELERATION_TO_LIMIT), smoothed, (False,))]
-        options.append((MAX_STREAM_ACCELERATION_TO_LIMIT, q[-1:], True))
         durations = BLEND_DURATIONS_S[:_MAX_STREAM_BLEND_COUNT]
+        options = [
+            _SplineOption(points, ratio, ends_at_rest=False)
+            for ratio in (1.0, MAX_STREAM_ACCELERATION_TO_LIMIT)
+            for points in smoothed
+        ]
+        last_point = _SplineOption(q[-1:], MAX_STREAM_ACCELERATION_TO_LIMIT, ends_at_rest=True)
+        options.append(last_point)
     else:
-        near = [one for one in smoothed if np.abs(one - q).max() <= MAX_SMOOTHING_SHIFT_RAD]
-        options = [*product((1.0,), near, (True, False))]
         durations = BLEND_DURATIONS_S
+        options = [
+            _SplineOption(points, 1.0, ends_at_rest)
+            for points in smoothed
+            if np.abs(points - q).max() <= MAX_SMOOTHING_SHIFT_RAD
+            for ends_at_rest in (True, False)
+        ]
 
-    def make_spline(option: tuple[float, Array, bool]) -> Trajectory:
-        """Return the blended spline for (share of acceleration limit, points, if it stops)."""
-        share, points, stops = option
+    def make_spline(option: _SplineOption) -> Trajectory:
+        """Return the blended spline of an option."""
+        points, ratio, ends_at_rest = option
         at = times[-len(points) :]
-        motion = Trajectory(at, _spline_states(at, points, stops), present.time_zero)
-        return motion.blended_from(arm, present, begin, durations, share)
+        motion = Trajectory(at, _spline_states(at, points, ends_at_rest), present.time_zero)
+        return motion.blended_from(arm, present, begin, durations, ratio)
 
     return _first_within_limits(make_spline, options)
 
