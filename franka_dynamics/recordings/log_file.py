@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .log_table import LogTable
-from ..arrays import Array
+from ..arrays import Array, NDArray
 from ..errors import MissingDependencyError, RecordingError, require_extra
 from ..files import expanded_path, read_text
 
@@ -63,7 +63,8 @@ def _read_file(path: str | Path) -> LogTable:
         )
     remarks: list[str] = []
     try:
-        arrays = {name: np.asarray(one) for name, one in _READERS[suffix](file, remarks)}
+        read = _READERS[suffix](file, remarks)
+        arrays = {name: np.asarray(array) for name, array in read}
     except (RecordingError, MissingDependencyError):
         raise
     except Exception as error:  # every library has exception types of its own
@@ -90,56 +91,88 @@ def import_library(library_name: str, file: Path) -> Any:
 
 def _read_text_table(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
     """Yield columns by name; remark on a torn last row, raise RecordingError for wrong cells."""
-    pandas = import_library('pandas', file)
     text = read_text(file)
     lines = [line.strip(' ') for line in text.splitlines() if line.strip()]
     content = [line for line in lines if not line.lstrip().startswith(('#', '%'))]
-    unquoted = re.sub('"[^"]*"', '', content[0] if content else '')
-    delimiter = next((one for one in '\t;,' if one in unquoted), r'\s+')
-
-    def parse_cells(lines: list[str]) -> Any:
-        """Return `lines` as a table of texts, '' where a row is too short."""
-        how = {
-            'header': None,
-            'dtype': str,
-            'na_filter': False,
-            'skipinitialspace': True,
-        }
-        table = pandas.read_csv(StringIO('\n'.join(lines)), sep=delimiter, **how).fillna('')
-        return table.apply(lambda column: column.str.strip())
-
-    table = parse_cells(content or ['x'])
+    if not content:
+        raise RecordingError(f'{file} holds no rows of numbers.')
+    delimiter = _delimiter_of(content[0])
+    table = _parse_cells(file, content, delimiter)
     columns = [_as_numbers(column) for _, column in table.items()]
-    absent = np.column_stack([np.isnan(one[:, 0]) for one in columns])
-    absent &= ~table.apply(_states_nan).to_numpy()
-    wrong = absent & (table != '').to_numpy()
-    first = int(wrong[0].any())
+    # Cells that hold neither a number nor, in words, that a number is missing.
+    without_number = np.column_stack([np.isnan(column[:, 0]) for column in columns])
+    without_number &= ~table.apply(_states_nan).to_numpy()
+    is_wrong = without_number & (table != '').to_numpy()
+    has_header = bool(is_wrong[0].any())
+    first = 1 if has_header else 0
     last = len(table)
     if first == last:
         raise RecordingError(f'{file} holds no rows of numbers.')
-    if last - first > 1 and (absent[-1] & ~absent[-2]).any() and not text.endswith('\n'):
+    if _is_last_row_torn(without_number[first:]) and not text.endswith('\n'):
         # The recorder was probably stopped.
         remarks.append(f'the last row, number {last - first}, breaks off and was left out')
         last -= 1
-    bad = np.argwhere(wrong[first:last])
-    for row, number in bad[:1].tolist():
-        cell = table.iloc[first + row, number]
-        comma = ' (a decimal comma must be a point)' if ',' in cell else ''
-        raise RecordingError(
-            f'{file}, row {row + 1}, column {number + 1}: {cell[:40]!r} is not a number{comma}'
-            f'{f", as in {len(bad)} cells" if len(bad) > 1 else ""}.'
-        )
-    names = table.iloc[0].tolist()[: len(columns) * first]
-    above = lines[: lines.index(content[0])]
-    if not names and above:
-        # A comment line directly above the numbers may hold the column names.
-        names = parse_cells([above[-1].lstrip('#% ')]).iloc[0].tolist()
+    _require_numbers(file, table.iloc[first:last], is_wrong[first:last])
+    names: list[str] = []
+    if has_header:
+        names = table.iloc[0].tolist()
+    else:
+        above = lines[: lines.index(content[0])]
+        if above:  # a comment line directly above the numbers may hold the column names
+            comment = above[-1].lstrip('#% ')
+            names = _parse_cells(file, [comment], delimiter).iloc[0].tolist()
     _require_distinct_names(names, file)
     if len(names) != len(columns):
-        yield '', np.column_stack([one[first:last, 0] for one in columns])
+        yield '', np.column_stack([column[first:last, 0] for column in columns])
         return
-    for name, one in zip(names, columns):
-        yield name, one[first:last, 0] if one.shape[1] == 1 else one[first:last]
+    for name, column in zip(names, columns):
+        rows = column[first:last]
+        yield name, rows[:, 0] if column.shape[1] == 1 else rows
+
+
+def _delimiter_of(line: str) -> str:
+    """Return what separates the cells: a tab, semicolon, comma or, as a pattern, blanks."""
+    unquoted = re.sub('"[^"]*"', '', line)
+    for delimiter in ('\t', ';', ','):
+        if delimiter in unquoted:
+            return delimiter
+    return r'\s+'
+
+
+def _parse_cells(file: Path, lines: list[str], delimiter: str) -> Any:
+    """Return the cells of lines as a table of texts, '' where a row is too short."""
+    pandas = import_library('pandas', file)
+    table = pandas.read_csv(
+        StringIO('\n'.join(lines)),
+        sep=delimiter,
+        header=None,
+        dtype=str,
+        na_filter=False,
+        skipinitialspace=True,
+    )
+    return table.fillna('').apply(lambda column: column.str.strip())
+
+
+def _is_last_row_torn(without_number: NDArray[np.bool_]) -> bool:
+    """Return whether the last of several rows lacks a number that the row before it has."""
+    if len(without_number) < 2:
+        return False
+    return bool((without_number[-1] & ~without_number[-2]).any())
+
+
+def _require_numbers(file: Path, rows: Any, is_wrong: NDArray[np.bool_]) -> None:
+    """Raise RecordingError, with row and column, if a cell of a table is not a number."""
+    if not is_wrong.any():
+        return
+    row, column = np.argwhere(is_wrong)[0].tolist()
+    count = np.count_nonzero(is_wrong)
+    cell = rows.iloc[row, column]
+    comma = ' (a decimal comma must be a point)' if ',' in cell else ''
+    others = f', as in {count} cells' if count > 1 else ''
+    raise RecordingError(
+        f'{file}, row {row + 1}, column {column + 1}: {cell[:40]!r} is not a number'
+        f'{comma}{others}.'
+    )
 
 
 def _require_distinct_names(column_names: list[str], file: Path) -> None:
@@ -169,15 +202,21 @@ def _dates_or_lists(column: Any) -> Array | None:
     if dates.iloc[1:].notna().any():
         seconds = (dates - pandas.Timestamp(0, tz='UTC')).dt.total_seconds()
         return np.asarray(seconds, dtype=float)[:, None]
-    lists = [re.fullmatch(r'[\[(](.*)[\])]', cell) for cell in column]
-    rows = [re.split(r'[\s,;]+', one[1].strip(' ,')) if one else [] for one in lists]
+    rows = [_list_entries(cell) for cell in column]
     width = max(map(len, rows))
     if not width:
         return None
+    missing = ['nan'] * width  # in place of a header, or of an empty cell
     try:
-        return np.array([[float(one) for one in row] or [np.nan] * width for row in rows])
+        return np.array([[float(entry) for entry in row or missing] for row in rows])
     except ValueError:  # not numbers, or of different lengths
         return None
+
+
+def _list_entries(cell: str) -> list[str]:
+    """Return the entries of a list such as [1, 2] or (1 2) as texts; none if it is no list."""
+    inside = re.fullmatch(r'[\[(](.*)[\])]', cell)
+    return re.split(r'[\s,;]+', inside[1].strip(' ,')) if inside else []
 
 
 def _read_numpy(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 import re
-from typing import Any
 
 import numpy as np
 
@@ -33,10 +32,23 @@ _COMMON_COLUMN_NAMES = {
 }
 _COMMON_STAMP_NAMES = ('t', 'time', 'stamp', 'timestamp')
 # Parts of the names of columns that hold no measured torques: external ones, and commands.
-_NO_TORQUE_WORDS = set('cmd command commanded control ctrl d des desired ext external ref'.split())
+_NO_TORQUE_WORDS = {
+    'cmd',
+    'command',
+    'commanded',
+    'control',
+    'ctrl',
+    'd',
+    'des',
+    'desired',
+    'ext',
+    'external',
+    'ref',
+}
 # An episode begins within this many sampling periods of the first stamp, and has as many rows.
 _MIN_EPISODE_ROW_COUNT = 10.0
 _MAX_STAMP_S = 2.0**31  # of the seconds of a message's stamp, which has 32 bits
+_SECONDS_PER_YEAR = 3.2e7
 # With a longer sampling period a remark suggests that stamps are in ms.
 _MAX_PLAUSIBLE_PERIOD_S = 0.15
 
@@ -107,29 +119,35 @@ def recording_from_arrays(
 
 def _require_columns(log: LogTable, columns: ColumnMap) -> None:
     """Raise RecordingError unless columns are named for position, velocity and effort."""
-    derived = f' Where none was logged, say {DERIVED_VELOCITY} (--velocity {DERIVED_VELOCITY}).'
     for what in ('position', 'velocity', 'effort'):
-        if not vars(columns)[what]:
-            hint = derived * (what == 'velocity')
-            raise RecordingError(
-                f'{log.source}: {what} is missing; the file has {log.names_text()}.{hint}'
-                f'{_option_advice(log) or f" Add --{what} COLUMNS, such as q{{}} or 2-8."}'
+        if vars(columns)[what]:
+            continue
+        hint = ''
+        if what == 'velocity':
+            hint = (
+                f' Where none was logged, say {DERIVED_VELOCITY} (--velocity {DERIVED_VELOCITY}).'
             )
+        advice = _option_advice(log) or f' Add --{what} COLUMNS, such as q{{}} or 2-8.'
+        raise RecordingError(
+            f'{log.source}: {what} is missing; the file has {log.names_text()}.{hint}{advice}'
+        )
 
 
 def _option_advice(log: LogTable) -> str:
     """Return advice on options for common column names (q1, tau1) that a log has, else ''."""
-    found = []
+    options = []
     for what, stems in _COMMON_COLUMN_NAMES.items():
         usual = (f'{stem}{end}' for stem in stems for end in ('0', '_0', '1', '_1'))
         first = next((name for name in usual if name in log.columns), '')
         if first:
-            pattern = f'{first[:-1]}{{{"0" if first.endswith("0") else ""}}}'
-            found.append(f'--{what} {pattern}')
-    stamp = next((name for name in _COMMON_STAMP_NAMES if name in log.columns), '')
-    if not found:
+            # In a pattern {0} stands for numbers from 0, and {} for numbers from 1.
+            number = '{0}' if first.endswith('0') else '{}'
+            options.append(f'--{what} {first[:-1]}{number}')
+    if not options:
         return ''
-    return f' Try {" ".join(found)} {f"--stamp {stamp}" if stamp else "--log-rate HZ"}.'
+    stamp = next((name for name in _COMMON_STAMP_NAMES if name in log.columns), '')
+    options.append(f'--stamp {stamp}' if stamp else '--log-rate HZ')
+    return f' Try {" ".join(options)}.'
 
 
 def import_log(
@@ -161,41 +179,61 @@ def import_log(
     if len(paths) > 1:
         _require_one_clock(whole, columns)
     log = whole.episode_log(columns.episode)
-    n = len(joint_names)
     _require_columns(log, columns)
-    named = {what: vars(columns)[what] for what in ('position', 'velocity', 'effort')}
-    given = {k: log.select(text, n, k) for k, text in named.items() if text != DERIVED_VELOCITY}
+    n = len(joint_names)
+    arrays = _arrays_in_si_units(log, columns, n, joint_kinds)
+    _require_equal_row_counts(log.source, arrays)
+    remarks = [*log.remarks, *_column_warnings(log, columns, n)]
+    is_complete = ~_incomplete_mask(arrays, log.source, joint_names, columns)
+    if not is_complete.all():
+        left_out = np.count_nonzero(~is_complete)
+        remarks.append(f'{left_out} incomplete rows of {len(is_complete)} were left out')
+    arrays = {name: array[is_complete] for name, array in arrays.items()}
+    # Where a column or a group numbers the episodes, `log` is one of them already.
+    episode = columns.episode if log is whole else None
+    row_count = np.count_nonzero(is_complete)
+    of_episode = _episode_mask(arrays.get('stamp'), row_count, episode, log.source)
+    arrays = {name: array[of_episode] for name, array in arrays.items()}
+    recording = recording_from_arrays(
+        arrays['position'],
+        arrays.get('velocity'),
+        arrays['effort'],
+        joint_names=joint_names,
+        stamp=arrays.get('stamp'),
+        rate=columns.rate,
+        source=log.source,
+        topic=topic,
+    )
+    return replace(recording, remarks=(*remarks, *recording.remarks))
+
+
+def _arrays_in_si_units(
+    log: LogTable, columns: ColumnMap, n: int, joint_kinds: Sequence[JointKind] | None
+) -> dict[str, Array]:
+    """
+    Return position, velocity and effort (rows, n) of a log in SI units, and the stamps (rows,).
+
+    Stamps are first, so that faults of theirs are told first; they and a velocity that is to be
+    derived may be missing.
+    """
     turns = np.ones(n, dtype=bool)
     if joint_kinds is not None:
         turns = np.array([kind is JointKind.REVOLUTE for kind in joint_kinds])
-    given['position'] *= np.where(turns, POSITION_UNITS[columns.position_unit], 1.0)
-    given['effort'] *= effort_scales(columns.effort_scale, n)
-    if 'velocity' in given:
-        given['velocity'] *= np.where(turns, VELOCITY_UNITS[columns.velocity_unit], 1.0)
-    if columns.stamp is not None:
-        given = {'stamp': _stamp_column(log, columns), **given}
-    remarks = [*log.remarks, *_column_warnings(log, named, n)]
-    _require_equal_row_counts(log.source, given)
-    kept = ~_incomplete_mask(given, log.source, joint_names, columns)
-    if not kept.all():
-        remarks.append(f'{(~kept).sum()} incomplete rows of {len(kept)} were left out')
-    number = columns.episode if log is whole else None  # else chosen by column or group
-    stamp = given['stamp'][kept] if 'stamp' in given else None
-    kept[kept] = _episode_mask(stamp, int(kept.sum()), number, log.source)
-    given = {name: part[kept] for name, part in given.items()}
-    states = given['position'], given.get('velocity'), given['effort']
-    more: dict[str, Any] = {
-        'stamp': given.get('stamp'),
-        'rate': columns.rate,
-        'topic': topic,
-    }
-    recording = recording_from_arrays(*states, joint_names=joint_names, source=log.source, **more)
-    return replace(recording, remarks=(*remarks, *recording.remarks))
+    position_scale = np.where(turns, POSITION_UNITS[columns.position_unit], 1.0)
+    velocity_scale = np.where(turns, VELOCITY_UNITS[columns.velocity_unit], 1.0)
+    arrays = {'position': position_scale * log.select(columns.position, n, 'position')}
+    if columns.velocity != DERIVED_VELOCITY:
+        arrays['velocity'] = velocity_scale * log.select(columns.velocity, n, 'velocity')
+    effort = log.select(columns.effort, n, 'effort')
+    arrays['effort'] = effort * effort_scales(columns.effort_scale, n)
+    if columns.stamp is None:
+        return arrays
+    return {'stamp': _stamp_column(log, columns), **arrays}
 
 
 def _require_equal_row_counts(source: str, arrays: Mapping[str, Array]) -> None:
     """Raise RecordingError that says which quantity has how many rows, unless all have as many."""
-    counts = {name: len(one) for name, one in arrays.items()}
+    counts = {name: len(array) for name, array in arrays.items()}
     if len({*counts.values()}) > 1:
         stated = list_text([f'{name} {count} rows' for name, count in counts.items()])
         raise RecordingError(
@@ -204,19 +242,20 @@ def _require_equal_row_counts(source: str, arrays: Mapping[str, Array]) -> None:
         )
 
 
-def _column_warnings(log: LogTable, column_texts: Mapping[str, str], n: int) -> Iterator[str]:
+def _column_warnings(log: LogTable, columns: ColumnMap, n: int) -> Iterator[str]:
     """Yield a warning for each sign in column names of another quantity or another arm."""
-    parts = re.split('[^a-z]+', column_texts['effort'].lower())
-    for word in sorted(_NO_TORQUE_WORDS.intersection(parts)):
+    words = re.split('[^a-z]+', columns.effort.lower())
+    for word in sorted(_NO_TORQUE_WORDS.intersection(words)):
         yield (
-            f'effort is read from {column_texts["effort"]!r}: does {word!r} mean measured torques '
+            f'effort is read from {columns.effort!r}: does {word!r} mean measured torques '
             'with gravity and friction? External torques or commands identify nothing'
         )
-    for what, columns in column_texts.items():
-        following = columns.replace('{}', str(n + 1)).replace('{0}', str(n))
-        if following != columns and following in log.columns:
+    for what in ('position', 'velocity', 'effort'):
+        pattern = vars(columns)[what]
+        following = pattern.replace('{}', str(n + 1)).replace('{0}', str(n))
+        if following != pattern and following in log.columns:
             yield (
-                f'{what} {columns!r} is read for the {n} joints of the arm, and the log has '
+                f'{what} {pattern!r} is read for the {n} joints of the arm, and the log has '
                 f'{following}, too: a gripper, or is this another arm?'
             )
 
@@ -253,11 +292,13 @@ def _incomplete_mask(
     columns: ColumnMap,
 ) -> NDArray[np.bool_]:
     """Return a mask of incomplete rows; raise RecordingError if all are, or may not be skipped."""
-    empty = {k: np.any(np.isnan(one.reshape(len(one), -1)), axis=1) for k, one in arrays.items()}
-    rows: NDArray[np.bool_] = np.any(list(empty.values()), axis=0)
+    lacking = {
+        name: np.isnan(array.reshape(len(array), -1)).any(axis=1) for name, array in arrays.items()
+    }
+    rows: NDArray[np.bool_] = np.any(list(lacking.values()), axis=0)
     if rows.all() or (rows.any() and not columns.skip_incomplete):
         first = int(np.argmax(rows))
-        what = next(name for name, part in empty.items() if part[first])
+        what = next(name for name, lacks in lacking.items() if lacks[first])
         if arrays[what].ndim == 2:
             what = f'{what} of {joint_names[int(np.argmax(np.isnan(arrays[what][first])))]}'
         advice = 'leave such rows, as of merged topics, out by --skip-incomplete'
@@ -273,22 +314,28 @@ def _incomplete_mask(
 def _episode_mask(
     stamps: Array | None, row_count: int, episode: int | None, source: str
 ) -> NDArray[np.bool_]:
-    """Return a mask of an episode's rows, for None of all; raise RecordingError if unclear."""
-    step = np.diff(stamps) if stamps is not None else np.zeros(0)
-    begins = np.zeros(row_count, dtype=np.int64)
-    if stamps is not None and np.any(step > 0.0):
-        # Back at the first stamp; a step back by less is a fault, which is refused later.
-        near = stamps[0] + _MIN_EPISODE_ROW_COUNT * np.median(step[step > 0.0])
-        begins[1:] = np.cumsum((step < 0.0) & (stamps[1:] < near))
-    # Fewer rows in order are no episode; their stamps are refused later, with the rows' numbers.
-    in_order = np.append(False, (step > 0.0) & (np.diff(begins) == 0)) if len(step) else begins
-    several = np.flatnonzero(np.bincount(begins, in_order) >= _MIN_EPISODE_ROW_COUNT)
+    """
+    Return a mask of an episode's rows, of all if there is one; raise RecordingError if unclear.
+
+    An episode begins where stamps go back to about the first one, and has
+    _MIN_EPISODE_ROW_COUNT rows in order at least. Fewer rows in order are no episode: their stamps
+    are refused later, with the rows' numbers, as is any other step back.
+    """
+    numbers = np.zeros(row_count, dtype=np.int64)  # of each row's episode
+    in_order = np.zeros(row_count)  # 1 for a row that comes after the one before in its episode
+    if stamps is not None and row_count > 1:
+        step = np.diff(stamps)
+        if np.any(step > 0.0):
+            near_first = stamps[0] + _MIN_EPISODE_ROW_COUNT * np.median(step[step > 0.0])
+            numbers[1:] = np.cumsum((step < 0.0) & (stamps[1:] < near_first))
+        in_order[1:] = (step > 0.0) & (np.diff(numbers) == 0)
+    several = np.flatnonzero(np.bincount(numbers, in_order) >= _MIN_EPISODE_ROW_COUNT)
     if episode is None and len(several) <= 1:
         return np.ones(row_count, dtype=bool)
     if episode is None or episode not in several or len(several) == 1:
         what = 'the stamps begin anew, so' if episode is None else f'no episode {episode};'
         raise RecordingError(f'{source}: {what} {episode_hint(several.tolist())}')
-    return begins == episode
+    return numbers == episode
 
 
 def _negative_stamp_fix(times: Array) -> str:
@@ -324,7 +371,8 @@ def _stamps_ns(
         )
     if times.max(initial=0.0) >= _MAX_STAMP_S:
         raise RecordingError(
-            f'{source}: a stamp is {times.max():g} s, some {times.max() / 3.2e7:.0f} years; its '
-            'unit is probably ms, us or ns, or it counts from before 1970: subtract the first.'
+            f'{source}: a stamp is {times.max():g} s, some '
+            f'{times.max() / _SECONDS_PER_YEAR:.0f} years; its unit is probably ms, us or ns, '
+            'or it counts from before 1970: subtract the first.'
         )
     return np.round(times * 1e9).astype(np.int64)

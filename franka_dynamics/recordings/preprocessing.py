@@ -116,7 +116,8 @@ class Motion:
         """
         if self.row_ids is None:
             return signals(self.q, self.dq)
-        return np.concatenate([one.filter(signals) for one in self.filters])[self.row_ids]
+        of_pieces = [piece.filter(signals) for piece in self.filters]
+        return np.concatenate(of_pieces)[self.row_ids]
 
 
 # A function from recorded positions and velocities (N, n) to k signals per joint (N, n, k).
@@ -184,7 +185,7 @@ def to_motion(recording: Recording, options: SignalOptions | None = None) -> Mot
         )
     filters, motions, remarks = _filter_pieces(recording, begin, period, chosen)
     joined = _with_arrays(
-        motions[0], lambda name: np.concatenate([getattr(one, name) for one in motions])
+        motions[0], lambda name: np.concatenate([getattr(motion, name) for motion in motions])
     )
     every = np.arange(len(joined))
     remarks = [*recording.remarks, *remarks]
@@ -277,15 +278,17 @@ def with_interpolated_effort(recording: Recording) -> Recording:
     A driver that reads efforts at a lower rate repeats them in between, on average half a period
     late. Rounded efforts, or those of an arm at rest, repeat at no steady rate. A remark says so.
     """
-    new = np.append(True, np.any(np.diff(recording.effort, axis=0) != 0.0, axis=1))
-    rows = np.flatnonzero(new)
-    held = np.diff(rows)
-    usual = float(np.median(held)) if len(held) else 1.0
-    if usual < 2.0 or np.mean(np.abs(held - usual) <= 1.0) < _MIN_STEADY_HOLD_FRACTION:
+    is_new = np.append(True, np.any(np.diff(recording.effort, axis=0) != 0.0, axis=1))
+    new_rows = np.flatnonzero(is_new)
+    held_counts = np.diff(new_rows)  # for how many messages each effort is held
+    usual = float(np.median(held_counts)) if len(held_counts) else 1.0
+    is_steady = np.abs(held_counts - usual) <= 1.0
+    if usual < 2.0 or np.mean(is_steady) < _MIN_STEADY_HOLD_FRACTION:
         return recording
-    # What is held for longer is constant until one period before it changes.
-    before = rows[1:] - round(usual)
-    known = np.union1d(rows, before[before > rows[:-1]])
+    # An effort that is held for longer was constant until one period before it changed.
+    before_change = new_rows[1:] - round(usual)
+    held_longer = before_change > new_rows[:-1]
+    known = np.union1d(new_rows, before_change[held_longer])
     time = recording.time
     effort = _resample(time[known], recording.effort[known], time)
     remark = (
@@ -340,21 +343,18 @@ class PieceFilter:
     def filtered_motion(self, start_s: float, piece_id: int) -> Motion:
         """Return the motion of piece `piece_id`, which starts at `start_s`."""
         piece = self.piece
-        time = self.time
-        rate = self.options.rate
-        q, dq, effort = (self._low_pass(one) for one in (piece.q, piece.dq, piece.effort))
-        unfiltered = _resample(piece.time, piece.effort, time)
-        arrays = (
-            start_s + time,
-            q,
-            dq,
-            np.gradient(dq, 1.0 / rate, axis=0),
-            effort,
-            unfiltered,
+        dq = self._low_pass(piece.dq)
+        time = self._trim(start_s + self.time)
+        return Motion(
+            time=time,
+            q=self._trim(self._low_pass(piece.q)),
+            dq=self._trim(dq),
+            ddq=self._trim(np.gradient(dq, 1.0 / self.options.rate, axis=0)),
+            effort=self._trim(self._low_pass(piece.effort)),
+            effort_unfiltered=self._trim(_resample(piece.time, piece.effort, self.time)),
+            piece_ids=np.full(len(time), piece_id),
+            options=self.options,
         )
-        time, q, dq, ddq, effort, unfiltered = (self._trim(one) for one in arrays)
-        numbers = np.full(len(time), piece_id)
-        return Motion(time, q, dq, ddq, effort, unfiltered, numbers, self.options)
 
     def filter(self, signals: SignalFunction) -> Array:
         """Return `signals` of the recorded q and dq, filtered and trimmed, (samples, n, k)."""

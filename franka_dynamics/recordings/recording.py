@@ -160,8 +160,8 @@ def read_recording(
     with rosbag.open_bag(bag) as (reader, deserialize):
         chosen = rosbag.choose_topic(reader, bag, topic)
         where = f'{bag}, {chosen}'
-        connections = [one for one in reader.connections if one.topic == chosen]
-        expected = sum(one.msgcount for one in connections)
+        connections = [each for each in reader.connections if each.topic == chosen]
+        expected = sum(connection.msgcount for connection in connections)
         for seen, (connection, received_ns, data) in enumerate(reader.messages(connections), 1):
             message = deserialize(data, connection.msgtype)
             header = message.header.stamp
@@ -175,18 +175,21 @@ def read_recording(
     if progress is not None:
         progress(expected, expected)
     remarks = []
-    of_all = f'of {seen} messages on {chosen}'
-    moved = _reorder_delayed(rows)
-    if moved:
-        remarks.append(f'{moved} {of_all} came late, and were put in the order of their stamps')
+    messages = f'of {seen} messages on {chosen}'
+    rows, late_count = _with_delayed_in_order(rows)
+    if late_count:
+        remarks.append(
+            f'{late_count} {messages} came late, and were put in the order of their stamps'
+        )
     if len(rows) < seen:
-        remarks.append(f"{seen - len(rows)} {of_all} name none of the arm's joints; passed over")
+        remarks.append(f"{seen - len(rows)} {messages} name none of the arm's joints; passed over")
     if rosbag.is_unclosed_mcap(rosbag.mcap_in_folder(bag)):
         remarks.append(rosbag.RECOVERED_REMARK)
     numbers, stamps_ns, states = zip(*rows)
     q, dq, effort = np.ascontiguousarray(np.swapaxes(states, 0, 1))
     found = Recording(f'{bag}', chosen, names, np.array(stamps_ns), q, dq, effort, tuple(remarks))
-    require_valid_rows(found, where, [f'message {one}' for one in numbers], _STAMP_ADVICE[stamps])
+    labels = [f'message {number}' for number in numbers]
+    require_valid_rows(found, where, labels, _STAMP_ADVICE[stamps])
     return found
 
 
@@ -247,21 +250,26 @@ def _require_states(
         )
 
 
-def _reorder_delayed(rows: list[_StateRow]) -> int:
-    """Order delayed messages by stamp; return how many, 0 and as they were if a clock jumped."""
+def _with_delayed_in_order(rows: list[_StateRow]) -> tuple[list[_StateRow], int]:
+    """
+    Return rows with delayed messages in the order of stamps, and how many messages were delayed.
+
+    Rows after a clock that was set back, of which none is delayed, are returned as they are.
+    """
     stamps = np.array([stamp for _, stamp, _ in rows])
     delayed = stamps < np.maximum.accumulate(stamps)
-    if delayed.any():
-        in_time = stamps[~delayed]
-        order = np.argsort(stamps, kind='stable')
-        place = np.searchsorted(in_time, stamps[delayed])
-        gaps = np.diff(in_time, prepend=in_time[0] - _MAX_DELAY_BEFORE_FIRST_STAMP_NS)
-        # After a clock that was set back, messages come where others were one period apart.
-        needed = (np.bincount(place) + 0.5) * np.median(np.diff(stamps[order]))
-        if (gaps[place] < needed[place]).any():
-            return 0
-        rows[:] = [rows[k] for k in order]
-    return int(delayed.sum())
+    if not delayed.any():
+        return rows, 0
+    in_time = stamps[~delayed]
+    order = np.argsort(stamps, kind='stable')
+    # After a clock that was set back, messages come where others were one period apart: there is
+    # no room for them between those that came in time.
+    place = np.searchsorted(in_time, stamps[delayed])
+    gaps = np.diff(in_time, prepend=in_time[0] - _MAX_DELAY_BEFORE_FIRST_STAMP_NS)
+    needed = (np.bincount(place) + 0.5) * np.median(np.diff(stamps[order]))
+    if (gaps[place] < needed[place]).any():
+        return rows, 0
+    return [rows[k] for k in order], int(delayed.sum())
 
 
 def require_finite(recording: Recording, source: str, row_labels: Sequence[str] = ()) -> None:

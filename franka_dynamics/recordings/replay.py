@@ -168,7 +168,7 @@ def torque_predictions(
 ) -> tuple[TorquePrediction, ...]:
     """Return arms' `TorquePrediction`s of a motion, smallest error first; `gravity` in m/s^2."""
     fits = [predict_torque(arm, motion, gravity=gravity) for arm in arms]
-    return tuple(sorted(fits, key=lambda one: one.error.E))
+    return tuple(sorted(fits, key=lambda fit: fit.error.E))
 
 
 def rival_predictions(fits: Sequence[TorquePrediction], motion: Motion) -> list[TorquePrediction]:
@@ -183,12 +183,13 @@ def rival_predictions(fits: Sequence[TorquePrediction], motion: Motion) -> list[
     count = np.bincount(second)
     best = fits[0]
     found = []
-    for one in fits[1:]:
-        means = np.bincount(second, one.squared_residuals - best.squared_residuals) / count
+    for fit in fits[1:]:
+        more = fit.squared_residuals - best.squared_residuals
+        means = np.bincount(second, more) / count
         error = np.sqrt(np.sum((count / count.sum()) ** 2 * (means - means.mean()) ** 2))
-        difference = float(np.mean(one.squared_residuals - best.squared_residuals))
-        if one.error.E < _MAX_RIVAL_TO_BEST_E * best.error.E or difference < 2.0 * float(error):
-            found.append(one)
+        is_near = fit.error.E < _MAX_RIVAL_TO_BEST_E * best.error.E
+        if is_near or float(np.mean(more)) < 2.0 * float(error):
+            found.append(fit)
     return found
 
 

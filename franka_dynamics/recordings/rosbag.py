@@ -58,8 +58,12 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
     with require_extra('Reading bags needs rosbags', 'replay'):
         from rosbags import rosbag1, rosbag2
         from rosbags.typesys import get_typestore, Stores
-    inside = list(bag.iterdir()) if bag.is_dir() else [bag] if bag.exists() else []
-    files = [one for one in inside if one.suffix in _BAG_SUFFIXES]
+    inside: list[Path] = []
+    if bag.is_dir():
+        inside = list(bag.iterdir())
+    elif bag.exists():
+        inside = [bag]
+    files = [file for file in inside if file.suffix in _BAG_SUFFIXES]
     if not files:
         raise RecordingError(
             f'{bag} is no bag; give the folder of a rosbag2, or a single '
@@ -67,7 +71,7 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
         )
     path = mcap_in_folder(bag)
     readable = path.is_file() or (bag / 'metadata.yaml').is_file()
-    if not (readable and any(one.stat().st_size for one in files)):
+    if not (readable and any(file.stat().st_size for file in files)):
         raise RecordingError(f'{bag} was not closed, or is empty. {UNCLOSED_BAG_HINT}.')
     try:
         if bag.suffix == '.bag':
@@ -98,7 +102,8 @@ def _joint_state_decoder(reader: Any, typestore: Any, bag: Path) -> Callable[[by
     """Return a function that reads a JointState from a JointState or FrankaRobotState message."""
     from rosbags.typesys import get_types_from_msg
 
-    definition = {one.msgtype: one.msgdef.data for one in reader.connections}.get(ROBOT_STATE_TYPE)
+    definitions = {each.msgtype: each.msgdef.data for each in reader.connections}
+    definition = definitions.get(ROBOT_STATE_TYPE)
 
     def joint_state(data: bytes, type_name: str) -> Any:
         """Return the JointState in serialized `data` of a message of type `type_name`."""
@@ -126,7 +131,7 @@ def choose_topic(reader: Any, bag: Path, topic: str | None) -> str:
     Raises RecordingError if the bag has no joint states on `topic`, or, if `topic` is None, no
     joint states at all or several such topics.
     """
-    kinds = {(one.topic, one.msgtype) for one in reader.connections}
+    kinds = {(connection.topic, connection.msgtype) for connection in reader.connections}
     robot_states = sorted(name for name, kind in kinds if kind == ROBOT_STATE_TYPE)
     candidates = sorted(name for name, kind in kinds if kind == JOINT_STATE_TYPE) or robot_states
     if candidates:
@@ -154,7 +159,7 @@ def joint_names_in_bag(bag: Path, topic: str | None = None) -> list[str]:
     names: dict[str, None] = {}
     with open_bag(bag) as (reader, deserialize):
         topic = choose_topic(reader, bag, topic)
-        on_topic = [one for one in reader.connections if one.topic == topic]
+        on_topic = [each for each in reader.connections if each.topic == topic]
         for connection, _, data in islice(reader.messages(on_topic), _SEARCHED_MESSAGE_COUNT):
             names |= dict.fromkeys(deserialize(data, connection.msgtype).name)
     return list(names)
