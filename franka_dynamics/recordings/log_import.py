@@ -191,7 +191,7 @@ def import_log(
     arrays = {name: array[is_complete] for name, array in arrays.items()}
     # Where a column or a group numbers the episodes, `log` is one of them already.
     episode = columns.episode if log is whole else None
-    row_count = np.count_nonzero(is_complete)
+    row_count = int(np.count_nonzero(is_complete))
     of_episode = _episode_mask(arrays.get('stamp'), row_count, episode, log.source)
     arrays = {name: array[of_episode] for name, array in arrays.items()}
     recording = recording_from_arrays(
@@ -293,7 +293,8 @@ def _incomplete_mask(
 ) -> NDArray[np.bool_]:
     """Return a mask of incomplete rows; raise RecordingError if all are, or may not be skipped."""
     lacking = {
-        name: np.isnan(array.reshape(len(array), -1)).any(axis=1) for name, array in arrays.items()
+        name: np.asarray(np.isnan(array.reshape(len(array), -1)).any(axis=1))
+        for name, array in arrays.items()
     }
     rows: NDArray[np.bool_] = np.any(list(lacking.values()), axis=0)
     if rows.all() or (rows.any() and not columns.skip_incomplete):
