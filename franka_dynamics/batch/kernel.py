@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..codegen.c_code import (
+from ..codegen.cuda_code import (
     blocks_per_state_group,
     cuda_source,
     kernel_name,

@@ -12,7 +12,8 @@ from rich.progress import track
 from .choices import ArmChoice, forbid_options, forbid_without, Options
 from .console import echo, echo_each, make_console, print_or_write, print_rich
 from ..arm.frames import FLANGE
-from ..codegen.c_code import c_header, cuda_source
+from ..codegen.c_code import c_header
+from ..codegen.cuda_code import cuda_source
 from ..codegen.equations import customised_equations
 from ..codegen.file_comments import (
     as_identifier,

@@ -70,6 +70,10 @@ class Equations:
         """Name of the output array."""
         return quantities.OUTPUT_NAMES[self.quantity]
 
+    def input_size(self, input_name: str) -> int:
+        """Return the number of elements of an input array: six of a wrench, n of others."""
+        return quantities.TWIST_SIZE if input_name == 'wrench' else self.n
+
     @property
     def has_derivatives(self) -> bool:
         """Whether the output has the quantity's derivatives, on one more axis, not its values."""

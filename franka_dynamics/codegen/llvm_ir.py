@@ -11,6 +11,7 @@ needed.
 from collections.abc import Mapping, Sequence
 import math
 import struct
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,15 +23,35 @@ _INSTRUCTION_BY_KIND = {
     NodeKind.SUBTRACT: 'fsub',
     NodeKind.MULTIPLY: 'fmul',
 }
-# Constants for sines and cosines: pi/2 as a sum, whose first terms have so few digits that their
-# products with a number of quarter turns are exact (Cody and Waite 1980); a large number, whose
-# addition rounds a number of quarter turns to a whole number; the coefficients of the polynomials
-# of sine and cosine (fdlibm, Sun Microsystems 1993; Cephes, Moshier 1992); the largest angle whose
-# sine is right to an ulp where products and sums are fused: 2^49 quarter turns, 2^20 in float32.
-_DOUBLE_SINE_CONSTANTS = (
-    (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21),
-    6755399441055744.0,
-    (
+
+
+class _SineConstants(NamedTuple):
+    """
+    Constants by which sines and cosines are computed.
+
+    `half_pi_parts` add up to pi/2. The first ones have so few digits that their products with a
+    number of quarter turns are exact (Cody and Waite 1980). Adding `rounding_constant`, a large
+    number, rounds a number of quarter turns to a whole number. The coefficients are those of the
+    polynomials of sine and cosine (fdlibm, Sun Microsystems 1993; Cephes, Moshier 1992).
+    `largest_angle` [rad] is the largest whose sine is right to an ulp where products and sums are
+    fused.
+    """
+
+    half_pi_parts: tuple[float, ...]
+    rounding_constant: float
+    sine_coefficients: tuple[float, ...]
+    cosine_coefficients: tuple[float, ...]
+    largest_angle: float
+
+
+_DOUBLE_SINE_CONSTANTS = _SineConstants(
+    half_pi_parts=(
+        1.57079632673412561417e00,
+        6.07710050630396597660e-11,
+        2.02226624879595063154e-21,
+    ),
+    rounding_constant=6755399441055744.0,
+    sine_coefficients=(
         -1.66666666666666324348e-01,
         8.33333333332248946124e-03,
         -1.98412698298579493134e-04,
@@ -38,7 +59,7 @@ _DOUBLE_SINE_CONSTANTS = (
         -2.50507602534068634195e-08,
         1.58969099521155010221e-10,
     ),
-    (
+    cosine_coefficients=(
         -0.5,
         4.16666666666666019037e-02,
         -1.38888888888741095749e-03,
@@ -47,14 +68,19 @@ _DOUBLE_SINE_CONSTANTS = (
         2.08757232129817482790e-09,
         -1.13596475577881948265e-11,
     ),
-    2**49 * math.pi / 2,
+    largest_angle=2**49 * math.pi / 2,
 )
-_SINGLE_SINE_CONSTANTS = (
-    (1.5703125, 4.837512969970703125e-4, 7.54978995489188e-8),
-    12582912.0,
-    (-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4),
-    (-0.5, 4.166664568298827e-2, -1.388731625493765e-3, 2.443315711809948e-5),
-    2**20 * math.pi / 2,
+_SINGLE_SINE_CONSTANTS = _SineConstants(
+    half_pi_parts=(1.5703125, 4.837512969970703125e-4, 7.54978995489188e-8),
+    rounding_constant=12582912.0,
+    sine_coefficients=(-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4),
+    cosine_coefficients=(
+        -0.5,
+        4.166664568298827e-2,
+        -1.388731625493765e-3,
+        2.443315711809948e-5,
+    ),
+    largest_angle=2**20 * math.pi / 2,
 )
 
 
@@ -66,8 +92,9 @@ def vector_llvm_ir(equations: Equations, lanes: int, *, single_precision: bool =
     the bytes from one state to the next, then the number of states, at least 1. A state's values
     are contiguous; the output must not overlap an input. A state with an input that is not finite,
     or positions that exceed 8.8e14 (1.65e6 in float32), gives NaN in that state's result alone.
-    `equations` must have no parameters that are set at run time. A vector holds `lanes` states, a
-    power of two; with `single_precision` arrays and arithmetic are float32.
+    `equations` must have no parameters that are set at run time and no wrench: each input array
+    has n values. A vector holds `lanes` states, a power of two; with `single_precision` arrays and
+    arithmetic are float32.
     """
     # Without the attributes in `#0`, LLVM uses vectors of 256 bits on many x86 processors that
     # have 512.
@@ -92,7 +119,8 @@ class _AssemblyWriter:
         self.equations = equations
         self.lanes = lanes
         self.single_precision = is_single
-        self.number, self.bits = ('float', 32) if is_single else ('double', 64)
+        self.number = 'float' if is_single else 'double'
+        self.bits = 32 if is_single else 64
         self.vector = f'<{lanes} x {self.number}>'
         self.sine_constants = _SINGLE_SINE_CONSTANTS if is_single else _DOUBLE_SINE_CONSTANTS
         self.sqrt_function = f'@llvm.sqrt.v{lanes}f{self.bits}'
@@ -164,11 +192,11 @@ class _AssemblyWriter:
     def _emit_nan_mask(self, inputs: Mapping[str, Sequence[str]]) -> str:
         """Append a vector of zeros, NaN for states with invalid inputs, and return its name."""
         largest = np.finfo(np.float32 if self.single_precision else float).max
-        scale = self._constant_vector(float(largest / self.sine_constants[-1]))
+        scale = self._constant_vector(float(largest / self.sine_constants.largest_angle))
         # A position beyond the limit becomes infinite here, and times 0 NaN.
-        scaled = [self._emit_operation('fmul', value, scale) for value in inputs['q']]
-        rates = [value for name, each in inputs.items() if name != 'q' for value in each]
-        total, *others = (*scaled, *rates)
+        positions = [self._emit_operation('fmul', value, scale) for value in inputs['q']]
+        rates = [value for name, values in inputs.items() if name != 'q' for value in values]
+        total, *others = (*positions, *rates)
         for value in others:
             total = self._emit_operation('fadd', total, value)
         return self._emit_operation('fmul', total, self._constant_vector(0.0))
@@ -189,44 +217,63 @@ class _AssemblyWriter:
             angle = node.operands[0].index
             if angle not in self.sine_cosine_names:
                 self.sine_cosine_names[angle] = self._emit_sine_cosine(operands[0])
-            return self.sine_cosine_names[angle][node.kind == NodeKind.COS]
+            sine, cosine = self.sine_cosine_names[angle]
+            return sine if node.kind == NodeKind.SIN else cosine
         return self._emit_operation(_INSTRUCTION_BY_KIND[node.kind], *operands)
 
     def _emit_sine_cosine(self, x: str) -> tuple[str, str]:
-        """Append sine and cosine of a vector of angles, and return their names."""
-        half_pi, large, sines, cosines, _ = self.sine_constants
+        """
+        Append sine and cosine of a vector of angles, and return their names.
+
+        The angle is k quarter turns and a rest of at most an eighth of a turn, of which
+        polynomials are sine and cosine.
+        """
+        constants = self.sine_constants
+        rounding_constant = self._constant_vector(constants.rounding_constant)
         rounded = self._emit_operation('fmul', x, self._constant_vector(2.0 / math.pi))
-        rounded = self._emit_operation('fadd', rounded, self._constant_vector(large))
-        quarters = self._emit_operation('fsub', rounded, self._constant_vector(large))
-        y = x
-        for part in half_pi:
+        rounded = self._emit_operation('fadd', rounded, rounding_constant)
+        quarters = self._emit_operation('fsub', rounded, rounding_constant)
+        rest = x
+        for part in constants.half_pi_parts:
             product = self._emit_operation('fmul', quarters, self._constant_vector(part))
-            y = self._emit_operation('fsub', y, product)
-        square = self._emit_operation('fmul', y, y)
-        cubed = self._emit_operation('fmul', square, y)
-        sine = self._emit_operation('fmul', cubed, self._emit_polynomial(sines, square))
-        sine = self._emit_operation('fadd', y, sine)
-        cosine = self._emit_operation('fmul', square, self._emit_polynomial(cosines, square))
+            rest = self._emit_operation('fsub', rest, product)
+        square = self._emit_operation('fmul', rest, rest)
+        cubed = self._emit_operation('fmul', square, rest)
+        higher = self._emit_polynomial(constants.sine_coefficients, square)
+        sine = self._emit_operation('fmul', cubed, higher)
+        sine = self._emit_operation('fadd', rest, sine)
+        higher = self._emit_polynomial(constants.cosine_coefficients, square)
+        cosine = self._emit_operation('fmul', square, higher)
         cosine = self._emit_operation('fadd', self._constant_vector(1.0), cosine)
-        # The lowest mantissa bits of `rounded` hold the number k of quarter turns. An odd number
-        # of quarter turns exchanges sine and cosine. The second-lowest bit of k changes the sign
-        # of the sine, the second-lowest bit of k + 1 that of the cosine.
-        whole = f'<{self.lanes} x i{self.bits}>'
-        quarter = self._emit(f'bitcast {self.vector} {rounded} to {whole}')
-        after = self._emit(f'add {whole} {quarter}, {self._broadcast(f"i{self.bits} 1")}')
-        odd = self._emit(f'trunc {whole} {quarter} to <{self.lanes} x i1>')
-        numbers = (self.bits - 2, -(1 << (self.bits - 1)))
-        left, sign = (self._broadcast(f'i{self.bits} {number}') for number in numbers)
-        found = []
-        for even, other, turned in ((sine, cosine, quarter), (cosine, sine, after)):
-            chosen = self._emit(
-                f'select <{self.lanes} x i1> {odd}, {self.vector} {other}, {self.vector} {even}'
-            )
-            flip = self._emit(f'and {whole} {self._emit(f"shl {whole} {turned}, {left}")}, {sign}')
-            chosen = self._emit(f'bitcast {self.vector} {chosen} to {whole}')
-            chosen = self._emit(f'xor {whole} {chosen}, {flip}')
-            found.append(self._emit(f'bitcast {whole} {chosen} to {self.vector}'))
-        return found[0], found[1]
+        return self._emit_turned_by_quarters(sine, cosine, rounded)
+
+    def _emit_turned_by_quarters(self, sine: str, cosine: str, rounded: str) -> tuple[str, str]:
+        """
+        Append the sine and the cosine of an angle to which k quarter turns are added; return both.
+
+        The lowest mantissa bits of `rounded` hold k. An odd k exchanges sine and cosine. The
+        second-lowest bit of k is the sign of the sine, and that of k + 1 the sign of the cosine.
+        """
+        integers = f'<{self.lanes} x i{self.bits}>'
+        k = self._emit(f'bitcast {self.vector} {rounded} to {integers}')
+        k_plus_1 = self._emit(f'add {integers} {k}, {self._broadcast(f"i{self.bits} 1")}')
+        is_odd = self._emit(f'trunc {integers} {k} to <{self.lanes} x i1>')
+        turned_sine = self._emit_with_sign(is_odd, sine, cosine, k)
+        turned_cosine = self._emit_with_sign(is_odd, cosine, sine, k_plus_1)
+        return turned_sine, turned_cosine
+
+    def _emit_with_sign(self, is_odd: str, if_even: str, if_odd: str, quarters: str) -> str:
+        """Append the choice of a value, negated if the second-lowest bit of `quarters` is set."""
+        integers = f'<{self.lanes} x i{self.bits}>'
+        shift_to_sign_bit = self._broadcast(f'i{self.bits} {self.bits - 2}')
+        sign_bit = self._broadcast(f'i{self.bits} {-(1 << (self.bits - 1))}')
+        choice = f'{self.vector} {if_odd}, {self.vector} {if_even}'
+        chosen = self._emit(f'select <{self.lanes} x i1> {is_odd}, {choice}')
+        shifted = self._emit(f'shl {integers} {quarters}, {shift_to_sign_bit}')
+        sign = self._emit(f'and {integers} {shifted}, {sign_bit}')
+        bits = self._emit(f'bitcast {self.vector} {chosen} to {integers}')
+        bits = self._emit(f'xor {integers} {bits}, {sign}')
+        return self._emit(f'bitcast {integers} {bits} to {self.vector}')
 
     def _emit_polynomial(self, coefficients: Sequence[float], x: str) -> str:
         """Append the evaluation of a polynomial by Horner, and return the name of its value."""
@@ -244,41 +291,41 @@ class _AssemblyWriter:
     def _load_array(self, array_name: str, state_numbers: Sequence[str]) -> list[str]:
         """Append loads of an input array; return names of vectors of states, one per joint."""
         rows = self._emit_row_addresses(array_name, state_numbers)
-        found = []
+        vectors = []
         for column in range(self.equations.n):
-            value = 'poison'
+            vector = 'poison'
             for lane, row in enumerate(rows):
                 element = self._emit(f'load {self.number}, ptr {self._emit_address(row, column)}')
-                changed = f'{self.vector} {value}, {self.number} {element}'
-                value = self._emit(f'insertelement {changed}, i32 {lane}')
-            found.append(value)
-        return found
+                operands = f'{self.vector} {vector}, {self.number} {element}'
+                vector = self._emit(f'insertelement {operands}, i32 {lane}')
+            vectors.append(vector)
+        return vectors
 
     def _store_results(self, nan_mask: str, state_numbers: Sequence[str]) -> None:
         """Append the stores of each state's results as one row of the output."""
         shape = self.equations.shape
         values = [''] * math.prod(shape)
         for output in self.equations.outputs:
-            held = self.value_names[output.value.node.index]
-            name = 'fadd' if output.value.sign > 0 else 'fsub'
-            value = self._emit_operation(name, nan_mask, held)
+            unsigned = self.value_names[output.value.node.index]
+            instruction = 'fadd' if output.value.sign > 0 else 'fsub'
+            value = self._emit_operation(instruction, nan_mask, unsigned)
             for place in output.element_indices:
-                flat = 0
-                for index, size in zip(place, shape):
-                    flat = flat * size + index
-                values[flat] = value
-        # Results are written in square tiles: `tile` values of `tile` states, with `tile` a power
-        # of two.
+                values[int(np.ravel_multi_index(place, shape))] = value
+        # Results are written in square tiles of `size` values of `size` states, a power of two.
         rows = self._emit_row_addresses('out', state_numbers)
-        tile = 1 << (min(len(values), self.lanes).bit_length() - 1)
-        piece = f'<{tile} x {self.number}>'
-        for column in _tile_starts(len(values), tile):
-            for first in range(0, self.lanes, tile):
-                lanes = range(first, first + tile)
-                columns = [self._emit_shuffle(v, v, lanes) for v in values[column : column + tile]]
-                for row, part in zip(rows[first:], self._emit_transpose(columns)):
-                    at = self._emit_address(row, column)
-                    self.lines.append(f'  store {piece} {part}, ptr {at}, align {self.bits // 8}')
+        size = 1 << (min(len(values), self.lanes).bit_length() - 1)
+        tile_vector = f'<{size} x {self.number}>'
+        align = f'align {self.bits // 8}'
+        for column in _tile_starts(len(values), size):
+            for first_lane in range(0, self.lanes, size):
+                lanes = range(first_lane, first_lane + size)
+                columns = [
+                    self._emit_shuffle(value, value, lanes)
+                    for value in values[column : column + size]
+                ]
+                for row, part in zip(rows[first_lane:], self._emit_transpose(columns)):
+                    address = self._emit_address(row, column)
+                    self.lines.append(f'  store {tile_vector} {part}, ptr {address}, {align}')
 
     def _emit_address(self, row_address: str, column: int) -> str:
         """Append the address of a value in a row, and return its name."""
@@ -286,26 +333,35 @@ class _AssemblyWriter:
 
     def _emit_shuffle(self, a: str, b: str, indices: Sequence[int], vector_size: int = 0) -> str:
         """Append a vector of the elements at `indices` of a and b joined; return its name."""
-        held = f'<{vector_size or self.lanes} x {self.number}>'
+        vector = f'<{vector_size or self.lanes} x {self.number}>'
         mask = ', '.join(f'i32 {place}' for place in indices)
-        return self._emit(f'shufflevector {held} {a}, {held} {b}, <{len(indices)} x i32> <{mask}>')
+        operands = f'{vector} {a}, {vector} {b}, <{len(indices)} x i32> <{mask}>'
+        return self._emit(f'shufflevector {operands}')
 
     def _emit_transpose(self, rows: list[str]) -> list[str]:
-        """Append the transposition of a square matrix of `rows`; return its columns' names."""
+        """
+        Append the transposition of a square matrix of `rows`; return its columns' names.
+
+        With steps 1, 2, 4, ... the matrix is seen as blocks of step by step elements, and the two
+        blocks beside the diagonal of each 2 x 2 blocks change places (Eklundh 1972, "A Fast
+        Computer Method for Matrix Transposing", IEEE Trans. Computers C-21(7)).
+        """
         size = len(rows)
         step = 1
-        held = list(rows)
+        matrix = list(rows)
         while step < size:
-            low = [j - step + size if j & step else j for j in range(size)]
-            high = [j + size if j & step else j + step for j in range(size)]
+            # The new elements of the upper and of the lower of two rows that are a step apart:
+            # indices below `size` are in the upper row, those from there on in the lower one.
+            upper = [j - step + size if j & step else j for j in range(size)]
+            lower = [j + size if j & step else j + step for j in range(size)]
             for i in range(size):
                 if not i & step:
-                    a = held[i]
-                    b = held[i + step]
-                    held[i] = self._emit_shuffle(a, b, low, size)
-                    held[i + step] = self._emit_shuffle(a, b, high, size)
+                    a = matrix[i]
+                    b = matrix[i + step]
+                    matrix[i] = self._emit_shuffle(a, b, upper, size)
+                    matrix[i + step] = self._emit_shuffle(a, b, lower, size)
             step *= 2
-        return held
+        return matrix
 
 
 def _tile_starts(column_count: int, tile_size: int) -> list[int]:

@@ -11,11 +11,11 @@ from .file_comments import file_heading, quantity_summary
 
 def python_function(equations: Equations, docstring: str = '') -> str:
     """
-    Return Python functions that evaluate equations and, if any, set run-time parameters, as text.
+    Return the text of Python functions that evaluate equations and set run-time parameters.
 
     The function takes the input arrays, then (for parameters at run time) the prepared array `p`,
-    then the output array, which it fills. If there are parameters, the second function, `prepare_`
-    and the first one's name, takes the array X of the parameters in their order and fills `p`.
+    then the output array, which it fills. If there are run-time parameters, a second function,
+    `prepare_` and the first one's name, takes their array X in their order and fills `p`.
     """
     program = equations.program
     body = [
@@ -41,14 +41,16 @@ def python_callable(equations: Equations, xp: Any) -> Callable[..., None]:
     The function's inputs are sequences of values of any type that has +, -, * and (forward
     dynamics) /; the output is any object that supports assignment by index.
     """
+    return python_functions(equations, xp)[equations.function_name]
+
+
+def python_functions(equations: Equations, xp: Any) -> dict[str, Callable[..., None]]:
+    """Return the functions of `python_function` by their names, as `python_callable` has them."""
     names: dict[str, Any] = {name: getattr(xp, name) for name in ('sin', 'cos', 'sqrt')}
     source = python_function(equations)
-    exec(
-        compile(source, f'<{equations.quantity.value} of {equations.arm_name}>', 'exec'),
-        names,
-    )
-    function: Callable[..., None] = names[equations.function_name]
-    return function
+    file_name = f'<{equations.quantity.value} of {equations.arm_name}>'
+    exec(compile(source, file_name, 'exec'), names)
+    return names
 
 
 def _function_text(name: str, arguments: list[str], docstring: str, body: list[str]) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .equations import Equations
-from .python_code import python_function
-from ..dynamics.regressor import parameter_names
+from .python_code import python_functions
+from ..dynamics.regressor import N_LINK_PARAMETERS, parameter_names
 from ..errors import require_extra
 
 with require_extra('Equations in symbols need sympy', 'symbolic'):
@@ -49,91 +49,92 @@ def sympy_expressions(equations: Equations, *, simplify: bool = True) -> Any:
         If sympy is not installed.
 
     """
-    names: dict[str, Any] = {name: getattr(sp, name) for name in ('sin', 'cos', 'sqrt')}
-    exec(compile(python_function(equations), '<equations>', 'exec'), names)
+    functions = python_functions(equations, sp)
     inputs: list[Any] = [
-        [sp.Symbol(f'{name}_{k}', real=True) for k in range(1, _length(name, equations.n) + 1)]
+        [sp.Symbol(f'{name}_{k}', real=True) for k in range(1, equations.input_size(name) + 1)]
         for name in equations.input_names
     ]
     if equations.run_time_parameters:
         prepared = dict[int, Any]()
-        names[f'prepare_{equations.function_name}'](_parameter_symbols(equations), prepared)
+        functions[f'prepare_{equations.function_name}'](_parameter_symbols(equations), prepared)
         inputs.append(prepared)
-    found = dict[Any, Any]()
-    names[equations.function_name](*inputs, found)
+    elements = dict[Any, Any]()
+    functions[equations.function_name](*inputs, elements)
     result = np.zeros(equations.shape, dtype=object)
-    for place, value in found.items():
-        exact = sp.sympify(value).replace(
-            lambda one: one.is_Float, lambda one: sp.Rational(f'{one}')
-        )
+    for place, value in elements.items():
+        exact = _with_exact_decimals(sp.sympify(value))
         result[place] = _simplified(exact) if simplify else exact
-    if result.ndim > 2 or not result.ndim:
+    if result.ndim > 2:
         return sp.Array(result.tolist())
     return sp.Matrix(result.tolist())
-
-
-def _length(input_name: str, n: int) -> int:
-    """Return the number of elements of an input array: of a wrench six, of others n."""
-    return 6 if input_name == 'wrench' else n
 
 
 def _parameter_symbols(equations: Equations) -> list[Any]:
     """Return symbols of inertial parameters in the order of the generated code, and of gravity."""
     names = parameter_names(equations.description, rotor_inertia=True)
-    n = equations.n
-    links = [names[10 * k : 10 * (k + 1)] for k in range(n)]
-    ordered = [name for own, rotor in zip(links, names[10 * n :]) for name in (*own, rotor)]
+    link_names = names[: N_LINK_PARAMETERS * equations.n]
+    rotor_names = names[N_LINK_PARAMETERS * equations.n :]
+    ordered: list[str] = []
+    for k, rotor_name in enumerate(rotor_names):
+        ordered += link_names[N_LINK_PARAMETERS * k : N_LINK_PARAMETERS * (k + 1)]
+        ordered.append(rotor_name)
     return [sp.Symbol(name, real=True) for name in (*ordered, 'g_x', 'g_y', 'g_z')]
 
 
 def _with_exact_decimals(expression: Any) -> Any:
-    """Return an expression with fractions for floats, so that sums of them are exact."""
-    floats = expression.atoms(sp.Float)
-    return expression.xreplace({one: sp.Rational(repr(float(one))) for one in floats})
+    """Return an expression with fractions for floats, all digits, so that sums are exact."""
+    fractions = {number: sp.Rational(repr(float(number))) for number in expression.atoms(sp.Float)}
+    return expression.xreplace(fractions)
 
 
 def _simplified(expression: Any) -> Any:
-    """Return an expression as a sum with short trigonometric factors and readable coefficients."""
+    """
+    Return an expression as a sum with short trigonometric factors and readable coefficients.
+
+    Terms are collected by what is in no sine or cosine: velocities, inertial parameters, positions
+    of prismatic joints. Each of their factors is then shortened.
+    """
     expanded = sp.expand(expression)
-    variables = expanded.free_symbols - set().union(
-        *(one.free_symbols for one in expanded.atoms(sp.sin, sp.cos))
-    )
-    # Positions of prismatic joints, velocities and inertial parameters are outside the angles.
-    outside = sorted(variables, key=str)
-    total = sp.Integer(0)
+    symbols_of_angles: set[Any] = set()
+    for function in expanded.atoms(sp.sin, sp.cos):
+        symbols_of_angles |= function.free_symbols
+    outside = sorted(expanded.free_symbols - symbols_of_angles, key=str)
     if not outside:
-        total = _shortest_form(expanded)
-    else:
-        for powers, factor in sp.Poly(expanded, *outside).terms():
-            product = sp.prod([one**power for one, power in zip(outside, powers)])
-            total += sp.expand(product * _shortest_form(factor))
+        return _with_readable_coefficients(_shortest_form(expanded))
+    total = sp.Integer(0)
+    for powers, factor in sp.Poly(expanded, *outside).terms():
+        product = sp.prod([symbol**power for symbol, power in zip(outside, powers)])
+        total += sp.expand(product * _shortest_form(factor))
     return _with_readable_coefficients(total)
 
 
 def _shortest_form(trigonometric: Any) -> Any:
     """Return the shortest of an expression's usual trigonometric forms, without half angles."""
     forms = sp.fu(trigonometric), TR8(trigonometric), sp.trigsimp(trigonometric)
-    whole = [one for one in map(sp.expand, forms) if not _has_half_angles(one)]
-    return min((trigonometric, *whole), key=sp.count_ops)
+    without_half_angles = [form for form in map(sp.expand, forms) if not _has_half_angles(form)]
+    return min((trigonometric, *without_half_angles), key=sp.count_ops)
 
 
 def _has_half_angles(expression: Any) -> bool:
     """Return whether a sine or cosine is of another than whole multiples of angles."""
-    angles = (one.args[0] for one in expression.atoms(sp.sin, sp.cos))
-    return any(not k.is_Integer for one in angles for k in one.as_coefficients_dict().values())
+    for function in expression.atoms(sp.sin, sp.cos):
+        multiples = function.args[0].as_coefficients_dict().values()
+        if any(not multiple.is_Integer for multiple in multiples):
+            return True
+    return False
 
 
 def _with_readable_coefficients(total: Any) -> Any:
     """Return a sum with fractions or decimals as coefficients, less terms of rounding errors."""
-    pairs = [one.as_coeff_Mul() for one in sp.Add.make_args(total)]
-    largest = max((abs(float(number)) for number, _ in pairs), default=0.0)
+    terms = [term.as_coeff_Mul() for term in sp.Add.make_args(total)]
+    largest = max((abs(float(coefficient)) for coefficient, _ in terms), default=0.0)
     kept = sp.Integer(0)
-    for number, rest in pairs:
-        if abs(float(number)) <= _MAX_ROUNDOFF_RATIO * largest:
+    for coefficient, rest in terms:
+        size = abs(float(coefficient))
+        if size <= _MAX_ROUNDOFF_RATIO * largest:
             continue
-        fraction = sp.Rational(
-            *Fraction(float(number)).limit_denominator(_MAX_DENOMINATOR).as_integer_ratio()
-        )
-        near = abs(float(fraction - number)) <= _MAX_ROUNDOFF_RATIO * abs(float(number))
-        kept += (fraction if near else sp.Float(number, _DIGIT_COUNT)) * rest
+        near = Fraction(float(coefficient)).limit_denominator(_MAX_DENOMINATOR)
+        fraction = sp.Rational(near.numerator, near.denominator)
+        is_fraction = abs(float(fraction - coefficient)) <= _MAX_ROUNDOFF_RATIO * size
+        kept += (fraction if is_fraction else sp.Float(coefficient, _DIGIT_COUNT)) * rest
     return kept

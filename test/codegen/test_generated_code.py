@@ -17,7 +17,7 @@ import pytest
 import franka_dynamics as fd
 from franka_dynamics.arm import JointKind
 from franka_dynamics.cli.main import main
-from franka_dynamics.codegen import c_code
+from franka_dynamics.codegen import cuda_code
 from franka_dynamics.codegen.python_code import python_module
 from franka_dynamics.constants import ParameterMode, PRECISIONS, Quantity
 from franka_dynamics.errors import OutputError, SettingsError
@@ -187,7 +187,7 @@ def test_a_frame_of_the_command_line_may_be_a_number(tmp_path):
     assert len(texts) == 1
 
 
-CUDA_STATES = 2 * c_code.THREADS_PER_BLOCK + 5  # the last block is not full
+CUDA_STATES = 2 * cuda_code.THREADS_PER_BLOCK + 5  # the last block is not full
 ARMS = {
     'fr3': with_rotors(fd.load('fr3', hand='franka_hand')),
     'stanford': fd.load('stanford'),
@@ -202,10 +202,10 @@ def evaluated(equations, run, states, dtype):
     for row, state in zip(rows, states):
         row[:, : state.shape[1]] = state
     out = np.full((len(rows[0]) + 1, *equations.shape), -7.0, dtype)
-    groups = -(-len(rows[0]) // c_code.THREADS_PER_BLOCK)
-    blocks = c_code.blocks_per_state_group(equations) * groups
+    groups = -(-len(rows[0]) // cuda_code.THREADS_PER_BLOCK)
+    blocks = cuda_code.blocks_per_state_group(equations) * groups
     places = [x for row in rows for x in (row.ctypes.data, row.shape[1])]
-    run(c_code.kernel_name(equations), blocks, len(rows[0]), *places, out.ctypes.data)
+    run(cuda_code.kernel_name(equations), blocks, len(rows[0]), *places, out.ctypes.data)
     assert np.all(out[-1] == -7.0)  # nothing is written behind the last state
     return out[:-1]
 
@@ -238,7 +238,7 @@ def test_kernels_of_every_quantity_have_pinocchios_values(name, precision):
     arm = ARMS[name]
     left_out = set() if arm.n > 5 else {Quantity.OPERATIONAL_SPACE_INERTIA}
     every = [fd.customised_equations(arm, one, TILTED) for one in Quantity if one not in left_out]
-    run = cuda_on_cpu.built(c_code.cuda_source(every, precision=precision))
+    run = cuda_on_cpu.built(cuda_code.cuda_source(every, precision=precision))
     sampled = dict(zip(('q', 'dq', 'ddq'), fd.sample_states(arm, CUDA_STATES, seed=1)))
     sampled['tau'] = sampled['ddq']
     model = fd.Model(arm, TILTED)
@@ -264,13 +264,13 @@ def test_kernels_of_every_quantity_have_pinocchios_values(name, precision):
 
 def test_names_of_an_arm_that_are_no_words_of_c_do_no_harm():
     strange = replace(fd.load('rpr'), name='7*/ b', hand='"\\\n', inertial_set='*/ \\')
-    cuda_on_cpu.built(c_code.cuda_source([fd.customised_equations(strange, Quantity.GRAVITY)]))
+    cuda_on_cpu.built(cuda_code.cuda_source([fd.customised_equations(strange, Quantity.GRAVITY)]))
 
 
 def test_a_kernel_of_derivatives_has_those_of_a_batch():
     equations = fd.customised_equations('rpr', Quantity.FORWARD_DYNAMICS, derivatives=True)
-    assert 'derivatives, by q, dq, tau, of ddq' in c_code.cuda_source([equations])
-    run = cuda_on_cpu.built(c_code.cuda_source([equations]))
+    assert 'derivatives, by q, dq, tau, of ddq' in cuda_code.cuda_source([equations])
+    run = cuda_on_cpu.built(cuda_code.cuda_source([equations]))
     states = fd.sample_states(fd.load('rpr'), 70, seed=2)
     expected = fd.BatchModel('rpr').evaluate(equations.quantity, *states, derivatives=True)
     found = evaluated(equations, run, states, np.dtype(float))
@@ -296,7 +296,7 @@ def test_nvrtc_compiles_every_quantity_and_hardly_spills(arch, capsys):
     for quantity in Quantity:
         equations = fd.customised_equations(ARMS['fr3'], quantity)
         for precision in ('double', 'float'):
-            log = compiled_log(c_code.cuda_source([equations], precision=precision), arch)
+            log = compiled_log(cuda_code.cuda_source([equations], precision=precision), arch)
             spilled = [int(one) for one in re.findall(r'(\d+) bytes spill stores', log)]
             registers = re.findall(r'Used (\d+) registers', log)
             with capsys.disabled():
@@ -319,7 +319,7 @@ def test_cuda_code_is_written_without_run_time_parameters(tmp_path):
     assert 'my_arm_gravity_states(' in text and 'double' not in text
     assert main([*command, '--parameters', 'run_time']) == 2
     with refuses(OutputError, 'run_time'):
-        c_code.cuda_source([fd.customised_equations('rpr', parameters='run_time')])
+        cuda_code.cuda_source([fd.customised_equations('rpr', parameters='run_time')])
 
 
 @pytest.mark.parametrize('quantity', Quantity, ids=lambda one: one.value)
