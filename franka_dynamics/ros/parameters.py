@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 from rcl_interfaces.msg import (
     FloatingPointRange,
@@ -35,10 +35,14 @@ _QOS_POLICY_WORDS = {
 }
 
 
+# Examples for parameters that are an empty list by default.
+_EXAMPLES_OF_LISTS = {'double_array': [1.0, 2.0], 'string_array': ['a', 'b']}
+
+
 class CheckedParameters:
     """A base class of nodes that refuse a wrong parameter and say what values are allowed."""
 
-    active = False  # while it is, parameters of some kind are fixed
+    active = False  # while the node is active, some parameters are fixed
 
     def __init__(self, *arguments: Any, **node_options: Any) -> None:
         """Make the node, and let rclpy declare all parameters that were given to the node."""
@@ -68,11 +72,16 @@ class CheckedParameters:
 
 def declare_parameters(node: Any, specs: Sequence[ParameterSpec]) -> dict[str, Any]:
     """
-    Declare the specified parameters on a node; return values by name, or raise SettingsError.
+    Declare the specified parameters on a node, and return their values by name.
 
-    Raises SettingsError if a value given at the start has the wrong type, is outside its range, or
-    belongs to no parameter, but was given to this node by name, or to one of an earlier version.
     Parameters that a file gives to many nodes, and those given to other nodes alone, are logged.
+
+    Raises
+    ------
+    SettingsError
+        If a value given at the start has the wrong type or is outside its range, or if a name
+        that was given is no parameter: one of an earlier version, or one given to this very node.
+
     """
     _require_valid_ros_parameters(node)
     given = [name for name in node.get_parameters_by_prefix('') if not _is_of_ros(name)]
@@ -106,39 +115,65 @@ def parameter_values(node: Any, specs: Sequence[ParameterSpec]) -> dict[str, Any
 
 
 # Names that a node does not have -----------------------------------------------------------------
-def _refuse_unknown_parameters(node: Any, given: Sequence[str], known: set[str]) -> None:
-    """
-    Raise SettingsError for parameters of earlier versions, and others given to this node by name.
+class _GivenSection(NamedTuple):
+    """Parameters that the command line gives to a node, or a section of a file to nodes."""
 
-    By name means by `-p`, or in a file's section of this node. What a section such as /** gives to
-    many nodes is logged, and what the command line gives to other nodes alone.
-    """
-    own = node.get_name()
-    unknown = sorted({*given} - known)
-    by_name = set[str]()
-    for flag, word in pairwise(sys.argv):
+    node_name: str  # without namespace; '' for whoever reads it, * or ** for many
+    parameter_names: set[str]
+
+    def is_for(self, node_name: str) -> bool:
+        """Return whether the section is for this very node."""
+        return self.node_name in ('', node_name)
+
+    def reaches(self, node_name: str) -> bool:
+        """Return whether the section is for this node, by its name or by a wildcard."""
+        return self.is_for(node_name) or self.node_name in ('*', '**')
+
+
+def _given_sections(words: Sequence[str]) -> dict[str, list[_GivenSection]]:
+    """Return what each -p and --params-file of a command line gives to nodes, by these words."""
+    found = dict[str, list[_GivenSection]]()
+    for flag, word in pairwise(words):
         if flag in ('-p', '--param'):
             owner, _, name = word.partition(':=')[0].rpartition(':')
-            sections = [(owner.rpartition('/')[2], {name})]
+            found[f'{flag} {word}'] = [_GivenSection(owner.rpartition('/')[2], {name})]
         elif flag == '--params-file':
-            sections = [
-                (section.rpartition('/')[2], {*values})
-                for section, values in file_sections(read_parameter_file(Path(word)))
+            found[f'{flag} {word}'] = [
+                _GivenSection(full_name.rpartition('/')[2], {*values})
+                for full_name, values in file_sections(read_parameter_file(Path(word)))
             ]
-        else:
-            continue
-        by_name.update(*(names for section, names in sections if section in ('', own)))
-        reaching = [names for section, names in sections if section in ('', own, '*', '**')]
-        if not any(name in given or _is_of_ros(name) for names in reaching for name in names):
+    return found
+
+
+def _refuse_unknown_parameters(node: Any, given: Sequence[str], known: set[str]) -> None:
+    """
+    Raise SettingsError for names that are no parameters of a node, or log them.
+
+    - One of an earlier version is refused wherever it stands.
+    - Another one is refused if it is given to this very node, by -p or in its section of a file.
+    - What a section such as /** gives to many nodes is logged.
+    - Words of the command line that give this node nothing are logged.
+    """
+    own_name = node.get_name()
+    by_name = set[str]()
+    for source, sections in _given_sections(sys.argv).items():
+        reaching = set[str]()
+        for section in sections:
+            if section.is_for(own_name):
+                by_name |= section.parameter_names
+            if section.reaches(own_name):
+                reaching |= section.parameter_names
+        if not any(name in given or _is_of_ros(name) for name in reaching):
             full_name = node.get_fully_qualified_name()
-            node.get_logger().warning(f'{flag} {word} has nothing for this node, {full_name}')
+            node.get_logger().warning(f'{source} has nothing for this node, {full_name}')
+    unknown = sorted({*given} - known)
     refused = [name for name in unknown if name in by_name or name in REMOVED_PARAMETERS]
     if refused:
         raise SettingsError(f'{no_such_parameter_sentence(refused, known)} Nothing is started.')
     if unknown:
-        near = {name: nearest_name(name, known) for name in unknown}
-        words = [f'{name} ({one}?)' if one else name for name, one in near.items()]
-        node.get_logger().warning(f'this node has no parameters {list_text(words)}; ignored')
+        nearest = {name: nearest_name(name, known) for name in unknown}
+        named = [f'{name} ({near}?)' if near else name for name, near in nearest.items()]
+        node.get_logger().warning(f'this node has no parameters {list_text(named)}; ignored')
 
 
 def _is_of_ros(name: str) -> bool:
@@ -171,23 +206,26 @@ def _require_valid_ros_parameters(node: Any) -> None:
 
 def _type_sentence(spec: ParameterSpec, given: str = '') -> str:
     """Return text on the type of a parameter, with its default or an example, and that given."""
-    lists = {'double_array': [1.0, 2.0], 'string_array': ['a', 'b']}
-    example = yaml_line(spec.default or lists.get(spec.type_name, spec.default))
+    example = spec.default
+    if not example:
+        example = _EXAMPLES_OF_LISTS.get(spec.type_name, spec.default)
     cause = f'is given a value of type {given}; it ' if given else ''
-    return f'{spec.name} {cause}must be {spec.type_name}, written as {example}.'
+    return f'{spec.name} {cause}must be {spec.type_name}, written as {yaml_line(example)}.'
 
 
 def _parameter_descriptor(spec: ParameterSpec, value_type: Parameter.Type) -> ParameterDescriptor:
     """Return the rclpy descriptor of a parameter, with type, text, constraints and range."""
-    ends = [spec.bounds] if spec.bounds else []
+    ranges = []
+    if spec.bounds:
+        least, most = spec.bounds
+        ranges.append(FloatingPointRange(from_value=least, to_value=most))
     return ParameterDescriptor(
         name=spec.name,
         type=value_type.value,
         description=spec.description,
         read_only=spec.read_only,
         additional_constraints=spec.constraint_text,
-        # Of which rqt makes a slider.
-        floating_point_range=[FloatingPointRange(from_value=a, to_value=b) for a, b in ends],
+        floating_point_range=ranges,  # rqt makes a slider of it
     )
 
 
@@ -196,9 +234,9 @@ def _has_parameter_value(node: Any, change: Parameter) -> bool:
     if not node.has_parameter(change.name):
         return False
     present = node.get_parameter(change.name)
-    # ros2 cannot tell the type of an empty list.
-    empty = change.value == [] == present.value
-    return empty or bool(change.to_parameter_msg().value == present.to_parameter_msg().value)
+    if change.value == [] and present.value == []:
+        return True  # whatever their types: ros2 cannot tell that of an empty list
+    return bool(change.to_parameter_msg().value == present.to_parameter_msg().value)
 
 
 def _require_valid_changes(node: Any, changes: Sequence[Parameter]) -> None:
