@@ -75,9 +75,9 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
     # Defaults for rclpy's __init__, which already reads `executor` and `active`.
     cycle: ControlCycle = None  # type: ignore[assignment]
     service_entities: NodeEntities | None = None
-    _shared_executor: Any = None  # the executor, not of this package, that serves both parts
-    # Whether it is still to be configured and activated there; None in a process of its own.
-    _autostarts: bool | None = None
+    _shared_executor: Any = None  # the executor of another program that serves both parts
+    _runs_by_timers = False  # of a shared executor, in place of the threads
+    _must_autostart = False  # whether a timer is still to configure and activate the node
 
     def __init__(self, **node_options: Any) -> None:
         """Make the unconfigured node by rclpy's options; a bad parameter raises SettingsError."""
@@ -94,9 +94,14 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self._background_lock = threading.RLock()
         self._is_finalized = False
         self._next_receiver_check = 0.0
-        states = MutuallyExclusiveCallbackGroup()
-        self.control_entities = NodeEntities(self, lambda one: one.callback_group is states)
-        self.service_entities = NodeEntities(self, lambda one: one.callback_group is not states)
+        state_group = MutuallyExclusiveCallbackGroup()
+
+        def serves_states(entity: Any) -> bool:
+            """Return whether the control thread serves a subscription, timer or service."""
+            return entity.callback_group is state_group
+
+        self.control_entities = NodeEntities(self, serves_states)
+        self.service_entities = NodeEntities(self, lambda entity: not serves_states(entity))
         declare_parameters(self, tables.parameter_specs(NODE_NAME))
         self.command_publisher = self.create_lifecycle_publisher(
             Float64MultiArray,
@@ -114,10 +119,13 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self.add_post_set_parameters_callback(self._apply_live_parameters)
         self.create_service(Trigger, '~/clear_fault', self._on_clear_fault)
         self._motion_server = MotionServer(self, self.diagnostics)
-        options = {'qos_profile': STATE_QOS, 'callback_group': states}
-        on_state = self.cycle.on_joint_state
         self.state_sources.subscription = subscribe_numbered(
-            self, JointState, 'joint_states', on_state, **options
+            self,
+            JointState,
+            'joint_states',
+            self.cycle.on_joint_state,
+            qos_profile=STATE_QOS,
+            callback_group=state_group,
         )
         if self.get_parameter('model_source').value == tables.ROBOT_DESCRIPTION_TOPIC:
             self.create_subscription(
@@ -140,33 +148,42 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
     @property
     def executor(self) -> Any:
         """
-        The executor, if any, that rclpy wakes when the node's topics, timers or services change.
+        The executor that rclpy wakes when the node's topics, timers or services change.
 
-        In a process of the node's own they are all the service thread's; if it is not woken, it
-        never serves them, nor lets go of them. An executor that the node is added to, as in
-        composition, serves both parts, and timers call what the threads call: torques then wait
-        for all its callbacks.
+        The node runs in one of two ways:
+
+        - In a process of its own two threads with an executor each serve its two parts. All that
+          changes is the service thread's, so its executor is woken; one that is not woken never
+          serves new entities, nor lets go of destroyed ones.
+        - In another program (composition) the executor to which the node is added serves both
+          parts, and timers call what the threads call. Torques then wait for all callbacks of that
+          executor.
         """
         return self._shared_executor or (self.service_entities and self.service_entities.executor)
 
     @executor.setter
     def executor(self, executor: Any) -> None:
-        """Store the node's executor; for the first one make timers that replace its threads."""
-        if executor is not None and self._autostarts is None:
-            if get_current_signal_handlers_options() != SignalHandlerOptions.NO:
-                self.get_logger().warning(f'Ctrl-C would shut ROS down first: {_SHUTDOWN_ADVICE}')
-            self._autostarts = self.get_parameter('autostart').value
-            self.create_timer(SILENCE_CHECK_PERIOD_S, self.cycle.run_timed_tasks)
-            self.create_timer(_BACKGROUND_TASK_PERIOD_S, self._on_background_timer)
+        """Store another program's executor; for the first one make timers in place of threads."""
+        if executor is not None and not self._runs_by_timers:
+            self._run_by_timers()
         self._shared_executor = executor
+
+    def _run_by_timers(self) -> None:
+        """Make the timers that do what the threads of a process of the node's own do."""
+        if get_current_signal_handlers_options() != SignalHandlerOptions.NO:
+            self.get_logger().warning(f'Ctrl-C would shut ROS down first: {_SHUTDOWN_ADVICE}')
+        self._runs_by_timers = True
+        self._must_autostart = self.get_parameter('autostart').value
+        self.create_timer(SILENCE_CHECK_PERIOD_S, self.cycle.run_timed_tasks)
+        self.create_timer(_BACKGROUND_TASK_PERIOD_S, self._on_background_timer)
 
     def _on_background_timer(self) -> None:
         """Unless shut down, configure and activate once if `autostart`; run background tasks."""
         with self._background_lock:
             if self._is_finalized:
                 return
-            if self._autostarts:
-                self._autostarts = False
+            if self._must_autostart:
+                self._must_autostart = False
                 if self.trigger_configure() is TransitionCallbackReturn.SUCCESS:
                     self.trigger_activate()
             self.run_background_tasks()
@@ -191,8 +208,8 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         parameters = parameter_values(self, tables.parameter_specs(NODE_NAME))
         arm, self._urdf_text = arm_and_urdf_from_parameters(self, parameters, self.should_stop)
         controller, difference = make_controller(self, parameters, arm, self.cycle.publish_torque)
-        frame = parameters['frame']
-        frame = int(frame) if frame.isdecimal() else frame
+        frame_name = parameters['frame']
+        frame = int(frame_name) if frame_name.isdecimal() else frame_name
         self._term_publishers.set_controller(controller, frame)
         self.diagnostics.set_controller(controller, difference)
         # A real arm measures its velocities; some simulators publish none.
@@ -222,10 +239,13 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self.cycle.uses_simulated_time = self.get_parameter('use_sim_time').value
         self.cycle.is_ending = False
         self.diagnostics.status_log.reset()
-        self.receivers.permission = TorquePermission.CHECKING  # others may receive torques now
+        # Others may receive torques now than before. Without a permission, to clear the fault
+        # begins the search for receivers anew, too.
+        self.receivers.permission = TorquePermission.CHECKING
         with suppress(StartRefusedError):  # a final fault stays
             self.clear_fault()
         self.get_logger().info('activated: commands begin once good states come')
+        # Last, because from here on the control thread answers joint states.
         with self.cycle.lock:
             self.cycle.active = True
         return result
@@ -249,7 +269,8 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """End the torques as `on_deactivate` does; the node never commands again."""
-        self._is_finalized = self.diagnostics.status_log.is_shut_down = True
+        self._is_finalized = True
+        self.diagnostics.status_log.is_shut_down = True
         self._end_activation('shut down')
         self.get_logger().info('shut down')
         self.cycle.controller = None
@@ -323,23 +344,23 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
     def check_receivers(self, controller: Feedforward) -> None:
         """Update the receiver check; stop, pause or, at a first receiver, reset the controller."""
-        cycle = self.cycle
         check = self.receivers
         check.update_permission()
         controller.blocked = check.reason
-        # The torque goes to zero: gravity torques are right for the target only, and this receiver
-        # is another one.
         permission = check.permission
         acts = controller.state in ACTIVE_STATES
         if permission is TorquePermission.REFUSED and (acts or not controller.faulty):
+            # The torque goes to zero, and the arm is not held: a gravity torque is right for the
+            # target alone, and this receiver is another one.
             controller.stop(check.reason, Stop.TO_ZERO)
         elif permission is TorquePermission.CHECKING and acts:
             controller.stop(check.reason, Stop.PAUSE)
-        if check.has_receiver and not cycle.has_receiver and controller.state is not State.SILENT:
+        is_first_receiver = check.has_receiver and not self.cycle.has_receiver
+        if is_first_receiver and controller.state is not State.SILENT:
             # The arm may be elsewhere than where the torques that nobody got would hold it.
-            with cycle.lock:
+            with self.cycle.lock:
                 controller.reset()
-        cycle.has_receiver = check.has_receiver
+        self.cycle.has_receiver = check.has_receiver
 
     def _on_clear_fault(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
         """Clear an active node's fault; return `answer`, a success if there was none, too."""
@@ -401,16 +422,13 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
     def _apply_live_parameters(self, changes: Sequence[Parameter]) -> None:
         """Apply changed parameters that need no configuring, and log them, if configured."""
         live = parameter_values(self, specs_in_files(*LIVE_PARAMETER_FILES))
-        changed = {one.name: one.value for one in changes if one.name in live}
+        changed = {change.name: change.value for change in changes if change.name in live}
         if not changed or self.controller is None:
             return
         if (difference := change_settings(self.controller, live)) is not None:
             self.diagnostics.model_difference = difference
-        now = (
-            f'{name} = {short_text(str(list(value) if isinstance(value, array) else value), 200)}'
-            for name, value in changed.items()
-        )
-        self.get_logger().info(f'now: {", ".join(now)}')
+        assignments = [f'{name} = {_value_text(value)}' for name, value in changed.items()]
+        self.get_logger().info(f'now: {", ".join(assignments)}')
 
     def _on_robot_description(self, message: String) -> None:
         """Latch a final fault if robot_description is not the text that the model was made of."""
@@ -418,6 +436,11 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
             self.controller.stop(
                 'robot_description has changed: clean up and configure anew', Stop.FINAL
             )
+
+
+def _value_text(value: Any) -> str:
+    """Return a parameter's value as text of limited length, an array as a list."""
+    return short_text(str(list(value) if isinstance(value, array) else value), 200)
 
 
 def main(args: Sequence[str] | None = None) -> int:
