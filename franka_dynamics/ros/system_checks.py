@@ -77,31 +77,9 @@ def system_checks(
     running nodes publish. `listen_s` should exceed 1, because statuses come once per second.
     Listening lasts up to 2 s longer if a listed node or publisher of joint states is not heard.
     """
-    states = StatesSeen()
     with TopicListener('doctor') as listener:
         node = listener.node
-        began = time.monotonic()
-        _, (topic,) = listener.find_full_names(listen_s, topics=(state_topic,))
-
-        def record_state(message: JointState) -> None:
-            """Store a joint state that has arrived."""
-            states.add_state(message, 1e-9 * listener.arrival_ns)
-
-        node.create_subscription(JointState, topic, record_state, _COUNTING_QOS)
-
-        def is_heard() -> bool:
-            """Return whether each node of this package, and a joint state if any, has come."""
-            nodes = [*_feedforward_nodes(listener), *_simulated_arms(node)]
-            statuses = [listener.latest_status(name) for name in nodes]  # subscribes
-            return all(statuses) and bool(states.stamps or not node.count_publishers(topic))
-
-        is_heard()
-        if node.count_publishers(topic):
-            listener.poll_for(listen_s)
-        else:
-            listener.poll_for(max(0.0, began + listen_s - time.monotonic()))
-        listener.wait_until(is_heard, _FIRST_MESSAGE_TIMEOUT_S)
-
+        topic, states = _listen(listener, state_topic, listen_s)
         simulators = _simulated_arms(node)
         if simulators:
             text = f'{", ".join(simulators)}: what only a real arm requires is printed as a note'
@@ -110,10 +88,7 @@ def system_checks(
         yield from joint_state_checks(node, topic, states, is_simulated=is_simulated)
         yield from stamp_checks(states, is_simulated=is_simulated)
         nodes = _feedforward_nodes(listener)
-        own = filter(None, map(listener.command_topic_of, nodes))
-        typed = sorted(set(own)) if command_topic is None else [command_topic]
-        _, commands = listener.find_full_names(0.0, topics=typed or [COMMAND_TOPIC])
-        for command in commands:
+        for command in _command_topics(listener, nodes, command_topic):
             yield from command_checks(node, command)
         for name in simulators:
             yield from arm_checks(name, listener.latest_status(name))
@@ -121,6 +96,45 @@ def system_checks(
             yield from node_checks(name, listener.latest_status(name))
         if not nodes:
             yield CheckResult('node', NOTE, 'no feedforward node is heard')
+
+
+def _listen(listener: TopicListener, state_topic: str, listen_s: float) -> tuple[str, StatesSeen]:
+    """Return the full name of the topic of joint states, and what was heard there."""
+    node = listener.node
+    states = StatesSeen()
+    began = time.monotonic()
+    _, (topic,) = listener.find_full_names(listen_s, topics=(state_topic,))
+
+    def record_state(message: JointState) -> None:
+        """Store a joint state that has arrived."""
+        states.add_state(message, 1e-9 * listener.arrival_ns)
+
+    def is_heard() -> bool:
+        """Return whether each node of this package, and a joint state if any, has come."""
+        names = [*_feedforward_nodes(listener), *_simulated_arms(node)]
+        statuses = [listener.latest_status(name) for name in names]
+        return all(statuses) and bool(states.stamps or not node.count_publishers(topic))
+
+    node.create_subscription(JointState, topic, record_state, _COUNTING_QOS)
+    is_heard()  # subscribes to the statuses of the nodes that are discovered
+    is_published = node.count_publishers(topic) > 0
+    # If nothing is published there, the search for the topic was part of the listening.
+    listening_end = time.monotonic() + listen_s if is_published else began + listen_s
+    listener.poll_for(max(0.0, listening_end - time.monotonic()))
+    listener.wait_until(is_heard, _FIRST_MESSAGE_TIMEOUT_S)
+    return topic, states
+
+
+def _command_topics(
+    listener: TopicListener, nodes: Sequence[str], command_topic: str | None
+) -> list[str]:
+    """Return the full names of the topics of torques: the given one, or those of the nodes."""
+    if command_topic is None:
+        published = {listener.command_topic_of(name) for name in nodes} - {''}
+        names = sorted(published) or [COMMAND_TOPIC]
+    else:
+        names = [command_topic]
+    return listener.find_full_names(0.0, topics=names)[1]
 
 
 def _nodes_with_service(node: Any, ending: str) -> list[str]:
@@ -162,23 +176,26 @@ def joint_state_checks(
     publishers = publisher_names(node, topic)
     if not states.stamps:
         others = _other_state_topics(node, topic)
-        hint = 'start the driver or the simulator, in this ROS_DOMAIN_ID'
+        fix = 'start the driver or the simulator, in this ROS_DOMAIN_ID'
         if others:
-            hint = f'joint states are on {", ".join(others[:5])}: choose one with --topic'
-        text = f'none came on {topic}, which has {len(publishers)} publishers; {hint}'
+            fix = f'joint states are on {", ".join(others[:5])}: choose one with --topic'
+        text = f'none came on {topic}, which has {len(publishers)} publishers; {fix}'
         yield CheckResult(subject, TO_DO, text)
         return
-    who = ', '.join(publishers) or 'a node that left'
+    senders = ', '.join(publishers) or 'a node that left'
     rate = _mean_rate_hz(states.arrivals)
-    text = f'{rate:.0f} Hz on {topic} from {who}'
+    text = f'{rate:.0f} Hz on {topic} from {senders}'
     if is_simulated:
         rate = _mean_rate_hz(states.stamps)
         text += f', {rate:.0f} Hz of simulated time'
     fix = f'a command needs {_MIN_STATE_RATE_HZ:g} Hz, with franka_ros2 take franka/joint_states'
     yield make_result(subject, rate >= _MIN_STATE_RATE_HZ, text, fix, TO_DO)
     if len(publishers) > len(states.joint_groups):
-        way = 'leave one source of each joint, or give another arm a ROS_DOMAIN_ID of its own'
-        yield CheckResult(subject, TO_DO, f'{len(publishers)} nodes publish on one topic; {way}')
+        text = (
+            f'{len(publishers)} nodes publish on one topic; leave one source of each joint, or '
+            'give another arm a ROS_DOMAIN_ID of its own'
+        )
+        yield CheckResult(subject, TO_DO, text)
     text = 'effort is there' if states.has_effort else 'effort is missing, zero or NaN'
     fix = 'nothing to replay or identify from, and a weaker check of torques'
     yield make_result('measured torque', states.has_effort, text, fix)
@@ -189,10 +206,15 @@ def _other_state_topics(node: Any, state_topic: str) -> list[str]:
     topics = node.get_topic_names_and_types()
     # A feedforward node publishes its torques and matrices as JointState messages, too, on topics
     # below the node's name.
-    own = {name.removesuffix('/gravity') for name, _ in topics if name.endswith('/gravity')}
-    found = [name for name, kinds in topics if JOINT_STATE_TYPE in kinds and name != state_topic]
-    found = [name for name in found if name.rpartition('/')[0] not in own]
-    others = filter(node.count_publishers, found)
+    own_nodes = {name.removesuffix('/gravity') for name, _ in topics if name.endswith('/gravity')}
+    others = [
+        name
+        for name, types in topics
+        if JOINT_STATE_TYPE in types
+        and name != state_topic
+        and name.rpartition('/')[0] not in own_nodes
+        and node.count_publishers(name)
+    ]
     return sorted(others, key=lambda name: (not name.endswith('/joint_states'), name))
 
 
@@ -234,9 +256,11 @@ def arm_checks(name: str, status: NodeStatus | None) -> Iterator[CheckResult]:
 def node_checks(name: str, status: NodeStatus | None) -> Iterator[CheckResult]:
     """Yield what a feedforward node says on its ~/status, which knows best what is wrong."""
     if status is None:
-        text = f'{name} runs, but publishes no status: it is not configured; its log says why'
-        way = f'and `franka-dynamics node state configure --node {name}` tries again'
-        yield CheckResult('node', TO_DO, f'{text}, {way}')
+        text = (
+            f'{name} runs, but publishes no status: it is not configured; its log says why, and '
+            f'`franka-dynamics node state configure --node {name}` tries again'
+        )
+        yield CheckResult('node', TO_DO, text)
         return
     is_running = status.values.get('state') == State.RUNNING.value
     level = _LEVELS.get(status.level, TO_DO) if is_running else TO_DO
