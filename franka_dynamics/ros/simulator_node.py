@@ -3,7 +3,7 @@
 """The node of a simulated arm, with the topics of a real arm or of an arm in Gazebo."""
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 import gc
 import math
@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 import sys
 import time
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import rclpy
@@ -42,13 +42,26 @@ _MAX_LAG_S = 0.05  # the simulation does not make up for a longer delay [s]
 _POLL_PERIOD_S = 0.05
 # Steps in a row without a command, after which lockstep becomes real time.
 _MAX_UNANSWERED_STEPS = 10
-_REAL_TIME_FACTOR_SPAN = 5  # diagnostics, of one second each, that the factor is an average of
+_REAL_TIME_FACTOR_SPAN = 5  # the factor is a mean over so many diagnostics of one second
+# Said for an arm whose drives have inertia that is not simulated.
+_IDEAL_ARM_WARNING = (
+    "ideal: joints without their drives' inertia, for which a node's default gains (kp: [-1.0]) "
+    'are too high: set kp and kd of the node'
+)
+
+
+class _Pace(NamedTuple):
+    """Real and simulated time [s] when diagnostics were published."""
+
+    real: float
+    simulated: float
 
 
 class SimulatorNode(CheckedParameters, Node):
     """
-    A node that simulates an arm: it publishes states at 1 kHz of simulated time, takes torques.
+    A node that simulates an arm, publishes its states and takes torques.
 
+    States come at 1 kHz of simulated time.
     When torques cease, the node stops the arm by torques of its own model. Then it holds the arm
     or, if the arm compensates gravity itself, applies zero torque.
     """
@@ -58,35 +71,42 @@ class SimulatorNode(CheckedParameters, Node):
         super().__init__('simulator', **{'namespace': SIMULATION_NAMESPACE, **node_options})
         parameters = declare_parameters(self, tables.parameter_specs('simulator'))
         arm = _simulated_arm(parameters)
-        for sentence in (*arm.repairs, *_ideal_arm_warnings(parameters, arm)):
+        for sentence in arm.repairs:
             self.get_logger().warning(sentence)
-        compensates = parameters['gravity_compensation']
-        settings = Settings(
-            target='fci' if compensates else 'mujoco',
-            # The simulated arm compensates gravity as if it stood upright.
-            mount_tilt_compensated_by='node' if compensates else '',
-            gravity_vector=tuple(parameters['gravity_vector']),
-            payload=tuple(parameters['payload']),
-            payload_known_to_robot=False,
-        )
-        self._receiver = CommandReceiver(self, arm, settings, self._on_torque_taken)
-        # After the receiver, which names a gravity_vector at fault.
-        simulated = _simulation_settings(parameters, arm, settings.gravity_in_space(arm))
-        self._simulation = ArmSimulation(arm, simulated)
-        self._writer = joint_state_template(arm.joint_names)
-        rate = parameters['lockstep_rate']
-        self._lockstep_timeout = parameters['lockstep_timeout']
-        self._shortest_step_s = 1.0 / rate if rate else 0.0  # of lockstep [s] of real time
-        self._unanswered_steps = 0  # steps since the last new command
-        if parameters['publish_clock'] and self.get_parameter('use_sim_time').value:
+        if parameters['ideal'] and arm.simulated_armature is not None:
+            self.get_logger().warning(_IDEAL_ARM_WARNING)
+        self._publishes_clock: bool = parameters['publish_clock']
+        if self._publishes_clock and self.get_parameter('use_sim_time').value:
             raise SettingsError(
                 'publish_clock and use_sim_time are both set: this arm would wait for its own '
                 'clock. Leave use_sim_time false here.'
             )
+        settings = _receiver_settings(parameters)
+        # The receiver comes before the simulation: it names a gravity_vector at fault.
+        self._receiver = CommandReceiver(self, arm, settings, self._on_torque_taken)
+        simulated = _simulation_settings(parameters, arm, settings.gravity_in_space(arm))
+        self._simulation = ArmSimulation(arm, simulated)
+        lockstep_rate = parameters['lockstep_rate']
+        self._is_lockstep_wanted = lockstep_rate > 0.0
+        self._shortest_step_s = 1.0 / lockstep_rate if lockstep_rate else 0.0  # of real time
+        self._lockstep_timeout = parameters['lockstep_timeout']
+        self._unanswered_steps = 0  # steps since the last new command
+        self._make_publishers(arm)
+        self._has_new_torque = False
+        self._published_at = 0.0
+        self._round_trips = DurationWindow()
+        self._paces: deque[_Pace] = deque(maxlen=_REAL_TIME_FACTOR_SPAN + 1)
+        self._commanded_step_count = 0
+        self._missed_step_count = 0
+        self._step_log_path = _emptied_step_log(parameters['step_log'])
+
+    def _make_publishers(self, arm: ArmDescription) -> None:
+        """Make the publishers of joint states, diagnostics and, if required, of the clock."""
         # Stamps advance with simulated time; if simulated time is slower than real time, stamps
         # fall behind the clock.
         now = self.get_clock().now().nanoseconds * 1e-9
-        self._start_stamp = 0.0 if parameters['publish_clock'] else now
+        self._start_stamp = 0.0 if self._publishes_clock else now
+        self._writer = joint_state_template(arm.joint_names)
         self._state_publisher = self.create_publisher(
             JointState,
             'joint_states',
@@ -94,16 +114,9 @@ class SimulatorNode(CheckedParameters, Node):
             qos_overriding_options=QOS_OVERRIDES,
         )
         self._clock_publisher = None
-        if parameters['publish_clock']:
+        if self._publishes_clock:
             self._clock_publisher = self.create_publisher(Clock, 'clock', PUBLISHER_QOS)
         self._diagnostics = StatusPublisher(self, arm.name)
-        self._has_new_torque = False
-        self._published_at = 0.0
-        self._round_trips = DurationWindow()
-        # Real and simulated times of the last diagnostics [s].
-        self._paces: deque[tuple[float, float]] = deque(maxlen=_REAL_TIME_FACTOR_SPAN + 1)
-        self._missed_step_count = self._commanded_step_count = 0
-        self._step_log_path = _emptied_step_log(parameters['step_log'])
 
     def run(self, stop: StopRequest) -> int:
         """Simulate the arm until a signal or ROS's shutdown; return the exit code 0."""
@@ -130,7 +143,8 @@ class SimulatorNode(CheckedParameters, Node):
             self._log_brake_change()
         if self._receiver.state is not ReceiverState.WAITING:
             self._commanded_step_count += 1
-            self._missed_step_count += not self._has_new_torque
+            if not self._has_new_torque:
+                self._missed_step_count += 1
         self._has_new_torque = False
         self._receiver.publish_status_if_due()
         if time.monotonic() >= self._diagnostics.next_publication_time:
@@ -149,27 +163,40 @@ class SimulatorNode(CheckedParameters, Node):
 
     def _wait_for_step(self, executor: Any, deadline: float, stop: StopRequest) -> float:
         """Serve the node's callbacks until the next step is due; return when that is [s]."""
-
-        def spin(end: float, *, until_torque: bool) -> None:
-            """Serve callbacks until `end` [s], a signal or, if `until_torque`, a new torque."""
-            while (left := end - time.perf_counter()) > 0.0 and not (
-                stop.is_requested or (until_torque and self._has_new_torque)
-            ):
-                executor.spin_once(timeout_sec=min(left, _POLL_PERIOD_S))
-
         has_sender = self._receiver.state is not ReceiverState.WAITING
-        if self._shortest_step_s and has_sender and self._unanswered_steps < _MAX_UNANSWERED_STEPS:
-            spin(time.perf_counter() + self._lockstep_timeout, until_torque=True)
-            deadline = max(deadline + self._shortest_step_s, time.perf_counter() - _MAX_LAG_S)
-            spin(deadline, until_torque=False)
+        is_answered = self._unanswered_steps < _MAX_UNANSWERED_STEPS
+        if self._is_lockstep_wanted and has_sender and is_answered:
+            deadline = self._wait_in_lockstep(executor, deadline, stop)
         else:
-            deadline += TIMESTEP_S
-            if time.perf_counter() - deadline > _MAX_LAG_S:
-                # No burst of steps makes up for a long delay: all would have the same command.
-                deadline = time.perf_counter()
-            spin(deadline, until_torque=self._shortest_step_s > 0.0)
+            deadline = self._wait_in_real_time(executor, deadline, stop)
         self._unanswered_steps = 0 if self._has_new_torque else self._unanswered_steps + 1
         return deadline
+
+    def _wait_in_lockstep(self, executor: Any, deadline: float, stop: StopRequest) -> float:
+        """Wait for a new torque or the time-out, and then until the shortest step is over."""
+        timeout = time.perf_counter() + self._lockstep_timeout
+        self._serve_until(timeout, executor, stop, or_torque=True)
+        deadline = max(deadline + self._shortest_step_s, time.perf_counter() - _MAX_LAG_S)
+        self._serve_until(deadline, executor, stop)
+        return deadline
+
+    def _wait_in_real_time(self, executor: Any, deadline: float, stop: StopRequest) -> float:
+        """Wait until a step's time is over; in lockstep without a sender, for a torque at most."""
+        deadline += TIMESTEP_S
+        if time.perf_counter() - deadline > _MAX_LAG_S:
+            # No burst of steps makes up for a long delay: all would have the same command.
+            deadline = time.perf_counter()
+        self._serve_until(deadline, executor, stop, or_torque=self._is_lockstep_wanted)
+        return deadline
+
+    def _serve_until(
+        self, end: float, executor: Any, stop: StopRequest, *, or_torque: bool = False
+    ) -> None:
+        """Serve callbacks until `end` [s], a signal or, if `or_torque`, a new torque."""
+        while (left := end - time.perf_counter()) > 0.0:
+            if stop.is_requested or (or_torque and self._has_new_torque):
+                return
+            executor.spin_once(timeout_sec=min(left, _POLL_PERIOD_S))
 
     def _publish_state(self, reading: SensorReading, stamp_s: float) -> None:
         """Publish a joint state with stamp `stamp_s`, and that time on /clock if required."""
@@ -188,17 +215,19 @@ class SimulatorNode(CheckedParameters, Node):
 
     def _real_time_factor(self) -> float:
         """Return simulated per real time over the last diagnostics; NaN before there are two."""
-        self._paces.append((time.monotonic(), self._simulation.time))
-        (first, simulated), (last, now) = self._paces[0], self._paces[-1]
-        return (now - simulated) / (last - first) if last > first else math.nan
+        self._paces.append(_Pace(time.monotonic(), self._simulation.time))
+        first = self._paces[0]
+        last = self._paces[-1]
+        if last.real <= first.real:
+            return math.nan
+        return (last.simulated - first.simulated) / (last.real - first.real)
 
     def _publish_diagnostics(self) -> None:
         """Publish the arm's brakes, stops, simulated time and counts of steps on /diagnostics."""
-        braked = self._simulation.is_braked
-        ran_away = self._simulation.runaway_text
+        is_braked = self._simulation.is_braked
         joints_at_stops = self._simulation.joints_at_stops
         values = {
-            'braked': braked,
+            'braked': is_braked,
             'joints at their stops': ', '.join(joints_at_stops) or 'none',
             StatusKey.SIMULATED_TIME: float(self._simulation.time),
             StatusKey.REAL_TIME_FACTOR: self._real_time_factor(),
@@ -206,8 +235,11 @@ class SimulatorNode(CheckedParameters, Node):
             StatusKey.MISSED_STEPS: self._missed_step_count,
             **self._round_trips.percentiles_us(StatusKey.ROUND_TRIP),
         }
-        level = 'ERROR' if ran_away else 'WARN' if braked or joints_at_stops else 'OK'
-        message = ran_away or ('the brakes are closed' if braked else 'the brakes are open')
+        level = 'WARN' if is_braked or joints_at_stops else 'OK'
+        message = 'the brakes are closed' if is_braked else 'the brakes are open'
+        if self._simulation.runaway_text:
+            level = 'ERROR'
+            message = self._simulation.runaway_text
         self._diagnostics.publish_rows((DiagnosticSubject.SIMULATED_ARM, level, message, values))
 
 
@@ -221,11 +253,17 @@ def _simulated_arm(parameters: dict[str, Any]) -> ArmDescription:
     return checked_arm_from_urdf(path, arm, source=file, accept_unknown_inertials=True)[0]
 
 
-def _ideal_arm_warnings(parameters: dict[str, Any], arm: ArmDescription) -> Iterator[str]:
-    """Yield a warning if `ideal` is set for an arm whose drives have inertia."""
-    if parameters['ideal'] and arm.simulated_armature is not None:
-        fix = "a node's default gains (kp: [-1.0]) are too high: set kp and kd of the node"
-        yield f"ideal: joints without their drives' inertia, for which {fix}"
+def _receiver_settings(parameters: dict[str, Any]) -> Settings:
+    """Return the settings by which the receiver brakes and holds the arm without torques."""
+    compensates = parameters['gravity_compensation']
+    return Settings(
+        target='fci' if compensates else 'mujoco',
+        # The simulated arm compensates gravity as if it stood upright.
+        mount_tilt_compensated_by='node' if compensates else '',
+        gravity_vector=tuple(parameters['gravity_vector']),
+        payload=tuple(parameters['payload']),
+        payload_known_to_robot=False,
+    )
 
 
 def _simulation_settings(
@@ -233,7 +271,7 @@ def _simulation_settings(
 ) -> SimulationSettings:
     """Return the simulation settings of parameters; raise SettingsError for a wrong noise."""
     noise = list(parameters['noise'])
-    if len(noise) != 3 or not all(0.0 <= one < np.inf for one in noise):
+    if len(noise) != 3 or not all(0.0 <= deviation < np.inf for deviation in noise):
         raise SettingsError(
             f'noise must be three finite numbers >= 0, of position, velocity, effort; got {noise}.'
         )
