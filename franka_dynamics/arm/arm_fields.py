@@ -49,16 +49,17 @@ class FormatWords(NamedTuple):
 
 URDF_WORDS = FormatWords()
 MJCF_WORDS = FormatWords(
-    *(
-        'MJCF',
-        'body',
-        'bodies',
-        'a hinge or a slide',
-        'free or ball',
-        'inertial or geom',
-    ),
-    *('inertial mass', 'inertial pos', 'inertial diaginertia'),
-    *('actuatorfrcrange, forcerange or ctrlrange', 'MuJoCo'),
+    file='MJCF',
+    link='body',
+    links='bodies',
+    moving_joints='a hinge or a slide',
+    floating_joints='free or ball',
+    inertial='inertial or geom',
+    mass='inertial mass',
+    center='inertial pos',
+    tensor='inertial diaginertia',
+    effort='actuatorfrcrange, forcerange or ctrlrange',
+    reader='MuJoCo',
 )
 
 
@@ -76,13 +77,29 @@ class UrdfProvenance:
     """
     The URDF or MJCF from which an arm was read, with its joints' and flange link's names there.
 
-    `name_in_messages` is the URDF's, `urdf_text` its XML. `joint_names` are the joints there,
-    from base to tip. `tip_link` is the link that is the flange, `flange_notes` say what is
-    doubtful about it, and `tip_is_guess` whether no link has the name of a flange.
-    `held_positions` are the other joints that the arm carries or stands on, with their positions
-    [rad or m]. `added_payload` is the inertia of what was put on the flange since, about its
-    origin and in its frame. `mjcf_text` is the path or the text of an MJCF, empty for a URDF.
-    `other_joint_links` are the names of held and fixed joints, each with that of its link.
+    Attributes
+    ----------
+    name_in_messages : str
+        What messages call the URDF.
+    urdf_text : str
+        Its XML.
+    joint_names : tuple of str
+        The arm's joints there, from base to tip.
+    held_positions : tuple of (str, float)
+        The other joints that the arm carries or stands on, with their positions [rad or m].
+    tip_link : str
+        The link that is the flange.
+    flange_notes : tuple of str
+        Sentences on why another place may be meant as the flange.
+    tip_is_guess : bool
+        Whether no link has the name of a flange.
+    added_payload : LinkInertia
+        What was put on the flange since, about its origin and in its frame.
+    mjcf_text : str
+        The path or the text of an MJCF, empty for a URDF.
+    other_joint_links : tuple of (str, str)
+        The names of held and fixed joints, each with that of its link.
+
     """
 
     name_in_messages: str
@@ -158,7 +175,8 @@ class Joint:
 
     The position of a revolute joint is added to theta of its DH `row`, that of a prismatic joint
     to d. `rotor_inertia` is the motor's inertia reflected to the joint [kg m^2; kg for a prismatic
-    joint]. `link` is the name of the link that it moves; if empty, it follows from the joints'.
+    joint]. `link` is the name of the link that it moves; if empty, `link_names` makes one of the
+    names of the arm's joints.
     """
 
     name: str
@@ -203,7 +221,11 @@ class TorqueDeviation(ValueEquality):
 
 @dataclass(frozen=True, eq=False)
 class ArmFields(ValueEquality):
-    """Base class of ArmFile and ArmDescription with the fields that both of them have."""
+    """
+    Base class of ArmFile and ArmDescription with the fields that both of them have.
+
+    ArmDescription says what each of them holds.
+    """
 
     name: str
     convention: Convention
@@ -220,7 +242,7 @@ class ArmFields(ValueEquality):
 
     def shared_fields(self) -> dict[str, Any]:
         """Return the values of the fields of `ArmFields` by their names."""
-        return {one.name: getattr(self, one.name) for one in fields(ArmFields)}
+        return {shared.name: getattr(self, shared.name) for shared in fields(ArmFields)}
 
 
 _NUMBERED_JOINT_NAME_PATTERN = re.compile(r'^(.*)joint(\d+)$')

@@ -50,12 +50,8 @@ from ..spatial import rpy_from_rotation
 # Other names of shipped arms: 'panda' loads the fer with its joints named panda_joint1, ... Franka
 # sold its first arm as Panda.
 ARM_NAME_ALIASES = {'panda': 'fer', 'fp3': 'fr3'}
-_XML_SUFFIXES = (
-    '.urdf',
-    '.xml',
-    '.xacro',
-    '.sdf',
-)  # SDF is refused by its own sentence
+# Those of SDF files are among them, which a sentence of their own refuses.
+_XML_SUFFIXES = ('.urdf', '.xml', '.xacro', '.sdf')
 _FORMAT_HINT = 'an arm file starts with name, convention, joints, inertial_sets'
 
 
@@ -81,7 +77,7 @@ class InertialSet:
                 f'is {self.hand!r}; it may be {", ".join(available_hands())}, or the path of one',
                 'hand',
             )
-        self.link_inertias()
+        self.link_inertias()  # for its FieldError, as `inertia_of` below
         for name in ('base_link', 'payload'):
             with prepend_keys(name):
                 self.inertia_of(getattr(self, name))
@@ -170,32 +166,49 @@ def load(
     prefix: str = '',
     repair: str | None = None,
 ) -> ArmDescription:
-    """Return a shipped arm, or that of an arm file, with inertial set, hand, prefix and repair."""
+    """
+    Return a shipped arm, or that of an arm file, with inertial set, hand, prefix and repair.
+
+    The arguments are those of `franka_dynamics.load`, which reads other files, too.
+
+    Raises
+    ------
+    UnknownArmError
+        If there is no such arm, inertial set or hand.
+    DescriptionError
+        If the file is wrong or its numbers seem to be in other units, or `repair` is no method.
+    InertiaError
+        If the hand is too heavy, or links cannot be repaired.
+
+    """
     path = _arm_file_path(arm)
     file = read_arm_file(arm)
     if repair not in (None, *REPAIR_METHODS):
         raise DescriptionError(f'repair is {repair!r}; it must be {" or ".join(REPAIR_METHODS)}.')
-    chosen = file.default_set if inertial_set is None else inertial_set
-    if chosen not in file.inertial_sets:
+    set_name = file.default_set if inertial_set is None else inertial_set
+    if set_name not in file.inertial_sets:
         known = ', '.join(file.inertial_sets)
-        raise UnknownArmError(f'{path} has no inertial set {chosen!r}; it has {known}.')
-    spelled = canonical_arm_name(arm)
-    inertial = file.inertial_sets[chosen]
+        raise UnknownArmError(f'{path} has no inertial set {set_name!r}; it has {known}.')
+    inertial = file.inertial_sets[set_name]
     try:
-        description = _description_with_set(file, chosen, str(path))
+        description = _description_with_set(file, set_name, str(path))
         description.require_within_limits(description.home, 'home')
     except FrankaDynamicsError as error:
         raise DescriptionError(f'{path}: {error}') from error
     require_si_units(description, f'{path}')
-    alias = spelled if spelled in ARM_NAME_ALIASES else file.name
-    names = [prefix + name.replace(file.name, alias, 1) for name in description.joint_names]
-    description = description.with_joint_names(names)
+    # An arm that was asked for by an alias, such as panda, has it in the names of its joints.
+    requested_name = canonical_arm_name(arm)
+    name_in_joints = requested_name if requested_name in ARM_NAME_ALIASES else file.name
+    description = description.with_joint_names(
+        [prefix + name.replace(file.name, name_in_joints, 1) for name in description.joint_names]
+    )
     description = with_hand(_with_hand_frames(description), hand)
     if repair is None or not description.inconsistencies():
         return description
+    # A set without rounding is refused by repaired_arm.
     if inertial.rounding and any(body.center_of_mass is not None for body in inertial.links):
         raise InertiaError(
-            f'{path}: {chosen} states centres of mass; a repair moves the numbers of a table of '
+            f'{path}: {set_name} states centres of mass; a repair moves the numbers of a table of '
             'first moments about the frame origins. Write it in these.'
         )
     # The last link is repaired together with its hand, within the rounding of the inertial set, as
@@ -207,7 +220,7 @@ def _description_with_set(file: ArmFile, inertial_set: str, path: str) -> ArmDes
     """Return the arm of an arm file with one inertial set and the hand that this set states."""
     inertial = file.inertial_sets[inertial_set]
     payload = inertial.inertia_of(inertial.payload) or LinkInertia.zero()
-    hand = 0.0 if inertial.hand == NO_HAND else load_hand(inertial.hand).mass
+    hand_mass = _hand_inertia(inertial.hand).mass
     return ArmDescription(
         **file.shared_fields(),
         links=inertial.link_inertias(),
@@ -217,7 +230,7 @@ def _description_with_set(file: ArmFile, inertial_set: str, path: str) -> ArmDes
         source=inertial.source,
         hand=inertial.hand,
         payload=payload,
-        carried_mass=hand + payload.mass,
+        carried_mass=hand_mass + payload.mass,
         rounding=inertial.rounding or 0.0,
         file=path,
         repairs=inertial.repairs,
@@ -274,7 +287,7 @@ def _require_hand_within_rated_load(description: ArmDescription, hand: str, mass
 def _with_hand_frames(description: ArmDescription) -> ArmDescription:
     """Return an arm with the frames of its hand added, except those whose names it already has."""
     names = {frame.name for frame in description.fixed_frames}
-    added = tuple(one for one in hand_frames(description.hand) if one.name not in names)
+    added = [frame for frame in hand_frames(description.hand) if frame.name not in names]
     return replace(description, fixed_frames=(*description.fixed_frames, *added))
 
 
@@ -295,30 +308,51 @@ def canonical_arm_name(arm: str | Path) -> str:
 
 def _arm_file_path(arm: str | Path) -> Path:
     """Return the path of a shipped or own arm file; raise DescriptionError if there is none."""
-    text = 'The text' if is_xml_text(arm) else str(arm)
-    if is_urdf_or_mjcf(arm):
-        file = 'FILE' if is_xml_text(arm) else shlex.quote(text)
-        raise DescriptionError(
-            f'{text} is no arm file; run "franka-dynamics arm import {file} --output arm.yaml".'
-        )
-    own = expanded_path(text)
-    names = available_arms()
-    name = canonical_arm_name(text)
-    shipped = share_directory() / 'config' / 'arms' / f'{ARM_NAME_ALIASES.get(name, name)}.yaml'
-    path = own if is_file_path(text) else shipped
+    _require_no_urdf_or_mjcf(arm)
+    own_path = expanded_path(str(arm))
+    is_path = is_file_path(arm)
+    path = own_path if is_path else _shipped_arm_path(str(arm))
     if os.path.isfile(path):
         return path
-    if os.path.isdir(own):
-        raise DescriptionError(f"{own} is a folder; give the path of an arm's file.")
-    if path is own:
+    if os.path.isdir(own_path):
+        raise DescriptionError(f"{own_path} is a folder; give the path of an arm's file.")
+    if is_path:
+        shipped = ', '.join(available_arms())
         raise DescriptionError(
-            f'{path} does not exist; give an existing file or one of {", ".join(names)}.'
+            f'{path} does not exist; give an existing file or one of {shipped}.'
         )
-    near = errors.nearest_name(name, (*names, *ARM_NAME_ALIASES))
-    also = ', '.join(f'{alias} is the {arm}' for alias, arm in ARM_NAME_ALIASES.items())
-    raise UnknownArmError(
-        f'There is no arm {errors.short_repr(text)}; shipped are {", ".join(names)}; {also}. '
-        f'{f"Did you mean {near}? " if near else ""}An arm of your own is given by its YAML file.'
+    raise _unknown_arm_error(str(arm))
+
+
+def _require_no_urdf_or_mjcf(arm: str | Path) -> None:
+    """Raise DescriptionError, with the command that imports it, for a URDF or MJCF."""
+    if not is_urdf_or_mjcf(arm):
+        return
+    name, file = 'The text', 'FILE'
+    if not is_xml_text(arm):
+        name = str(arm)
+        file = shlex.quote(name)
+    raise DescriptionError(
+        f'{name} is no arm file; run "franka-dynamics arm import {file} --output arm.yaml".'
+    )
+
+
+def _shipped_arm_path(name: str) -> Path:
+    """Return the path that a shipped arm of this name has; the file need not exist."""
+    canonical = canonical_arm_name(name)
+    stem = ARM_NAME_ALIASES.get(canonical, canonical)
+    return share_directory() / 'config' / 'arms' / f'{stem}.yaml'
+
+
+def _unknown_arm_error(name: str) -> UnknownArmError:
+    """Return the error to raise for a name that no shipped arm has, with the name it may mean."""
+    shipped = available_arms()
+    aliases = ', '.join(f'{alias} is the {known}' for alias, known in ARM_NAME_ALIASES.items())
+    near = errors.nearest_name(canonical_arm_name(name), (*shipped, *ARM_NAME_ALIASES))
+    question = f'Did you mean {near}? ' if near else ''
+    return UnknownArmError(
+        f'There is no arm {errors.short_repr(name)}; shipped are {", ".join(shipped)}; {aliases}. '
+        f'{question}An arm of your own is given by its YAML file.'
     )
 
 
@@ -377,13 +411,13 @@ def _arm_file_content(
 ) -> ArmFile:
     """Return the content of an arm's file; raise FieldError for an unknown hand."""
     name = description.inertial_set or 'own'
-    origin = source or description.source or 'not stated'
+    stated_source = source or description.source or 'not stated'
     base = description.base
     base_link = description.base_link
-    load = description.payload
+    payload = description.payload
     pose = Pose(xyz=base[:3, 3], rpy=rpy_from_rotation(base[:3, :3]))
     inertial = InertialSet(
-        source=origin,
+        source=stated_source,
         notes=notes,
         inertia_about=InertiaReferencePoint.FRAME_ORIGIN,
         hand=description.hand,
@@ -392,12 +426,12 @@ def _arm_file_content(
         unmeasured=description.unmeasured,
         links=tuple(Body.from_inertia(link) for link in description.links),
         base_link=None if base_link is None else Body.from_inertia(base_link),
-        payload=Body.from_inertia(load) if load.mass else None,
+        payload=Body.from_inertia(payload) if payload.mass else None,
     )
     return ArmFile(
         **description.shared_fields(),
         title=title or description.name,
-        source=origin,
+        source=stated_source,
         base=None if np.array_equal(base, np.eye(4)) else pose,
         default_set=name,
         inertial_sets={name: inertial},

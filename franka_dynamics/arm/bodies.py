@@ -71,7 +71,7 @@ class Cylinder(HomogeneousSolid):
         about axes across it (Busellato 2023, section 2.1, which prints 2 in place of 12).
         """
         across = (3.0 * self.radius**2 + self.length**2) / 12.0
-        moments = np.where([one == self.axis for one in Axis], 0.5 * self.radius**2, across)
+        moments = np.where([axis == self.axis for axis in Axis], 0.5 * self.radius**2, across)
         return self._inertia_from_volume(np.pi * self.radius**2 * self.length, moments)
 
 
@@ -123,6 +123,7 @@ class Body:
             if name not in given:
                 raise FieldError('is missing', name)
         if (self.center_of_mass is None) == (self.first_moment is None):
+            # Behind the key: center_of_mass and first_moment: give ...
             raise FieldError('and first_moment: give exactly one of the two', 'center_of_mass')
         if not self.mass and self.first_moment is not None and self.first_moment.any():
             raise FieldError('is not zero although the mass is', 'first_moment')
@@ -148,8 +149,8 @@ class Body:
     @classmethod
     def from_inertia(cls, link: LinkInertia) -> 'Body':
         """Return a link's file entry, with first moment and inertia about its frame's origin."""
-        six = elements_from_tensor(link.inertia)
-        return cls(mass=link.mass, first_moment=link.first_moment, inertia=six)
+        elements = elements_from_tensor(link.inertia)
+        return cls(mass=link.mass, first_moment=link.first_moment, inertia=elements)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -271,7 +272,7 @@ def load_hand(name: str | Path) -> LinkInertia:
             f'There is no hand {name!r}{meant}; shipped are {hands}, {NO_HAND!r} takes it off, '
             'and a hand of your own is given by the path of its YAML file.'
         )
-    if path.suffix == '.json':
+    if _is_desk_file(path):
         return read_payload(str(path))
     hand = _read_hand_file(path).inertia
     try:
@@ -284,13 +285,13 @@ def load_hand(name: str | Path) -> LinkInertia:
 def hand_frames(name: str) -> tuple[FixedFrame, ...]:
     """Return the frames that a hand's file defines on the flange; () for 'none' or a Desk file."""
     path = hand_file_path(name)
-    return () if name == NO_HAND or path.suffix == '.json' else _read_hand_file(path).frames
+    return () if name == NO_HAND or _is_desk_file(path) else _read_hand_file(path).frames
 
 
 def hand_bodies(name: str) -> tuple[HandBody, ...]:
     """Return the bodies of a hand's file, each at its pose in the flange's frame."""
     path = hand_file_path(name)
-    if path.suffix != '.json':
+    if not _is_desk_file(path):
         return _read_hand_file(path).bodies
     numbers = payload_array(read_payload(str(path)))
     body = HandBody(
@@ -312,9 +313,14 @@ def hand_name(hand: str) -> str:
 def hand_title(hand: str) -> str:
     """Return the name that a hand's file states; of a Desk file without one, the file's name."""
     path = hand_file_path(hand)
-    if path.suffix == '.json':
+    if _is_desk_file(path):
         return desk_name(path)
     return _read_hand_file(path).name
+
+
+def _is_desk_file(path: Path) -> bool:
+    """Return whether a path is that of an end-effector file of Franka's Desk."""
+    return path.suffix == '.json'
 
 
 def _read_hand_file(path: Path) -> HandFile:

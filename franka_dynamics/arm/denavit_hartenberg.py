@@ -60,9 +60,12 @@ class DHRow:
         Busellato 2023, section 1 (docs/theory/references.md).
         """
         convention = as_enum(Convention, convention, 'The convention', DescriptionError)
-        offsets = (np.asarray(one, dtype=float) for one in (theta_offset, d_offset))
-        turn, slide = np.broadcast_arrays(*offsets)
+        turn, slide = np.broadcast_arrays(
+            np.asarray(theta_offset, dtype=float), np.asarray(d_offset, dtype=float)
+        )
         d = self.d + slide
+        # c and s are cosine and sine: of the row's theta (0), of theta with the joint's turn (t),
+        # of alpha (a) and of beta (b).
         # By the angle sum formulas a `theta` of a quarter turn is exact: cos(q - pi/2) is sin q.
         c0, s0 = cos_sin(self.theta)
         ct = c0 * np.cos(turn) - s0 * np.sin(turn)
@@ -99,11 +102,17 @@ def to_modified_rows(rows: Sequence[DHRow]) -> tuple[list[DHRow], list[DHRow]]:
     {i}, which joint i moves, to the standard frame {i}.
     """
     remainders = [replace(row, d=0.0, theta=0.0) for row in rows]
-    before = [DHRow(), *remainders]
-    return [replace(last, d=row.d, theta=row.theta) for last, row in zip(before, rows)], remainders
+    previous_remainders = [DHRow(), *remainders]
+    modified = [
+        replace(previous, d=row.d, theta=row.theta)
+        for previous, row in zip(previous_remainders, rows)
+    ]
+    return modified, remainders
 
 
 def to_standard_rows(rows: Sequence[DHRow]) -> list[DHRow]:
     """Return the standard rows of a modified DH table, dropping its first row's a, alpha, beta."""
-    pairs = pairwise([*rows, DHRow()])
-    return [replace(row, a=other.a, alpha=other.alpha, beta=other.beta) for row, other in pairs]
+    return [
+        replace(row, a=following.a, alpha=following.alpha, beta=following.beta)
+        for row, following in pairwise([*rows, DHRow()])
+    ]

@@ -123,13 +123,8 @@ class ArmDescription(ArmFields):
     payload: LinkInertia = field(default_factory=LinkInertia.zero)
     carried_mass: float = 0.0
     urdf: UrdfProvenance | None = None
-    json_fields = (
-        'name',
-        'file',
-        'inertial_set',
-        'hand',
-        'source',
-    )  # what a result in JSON names
+    # What a result in JSON names of its arm.
+    json_fields = ('name', 'file', 'inertial_set', 'hand', 'source')
 
     def __post_init__(self) -> None:
         """Raise DescriptionError (home: JointVectorError) for wrong fields; freeze the arrays."""
@@ -141,22 +136,39 @@ class ArmDescription(ArmFields):
         words = f'The convention of {self.name}'
         convention = as_enum(Convention, self.convention, words, DescriptionError)
         object.__setattr__(self, 'convention', convention)
-        frame_names = [frame.name for frame in self.fixed_frames]
-        for what, names in (('joint', self.joint_names), ('frame', frame_names)):
-            if twice := [name for name in names if names.count(name) > 1]:
-                raise DescriptionError(f'{self.name} names two {what}s {twice[0]!r}; rename one.')
+        self._require_each_name_once('joint', self.joint_names)
+        self._require_each_name_once('frame', [frame.name for frame in self.fixed_frames])
+        self._require_frames_on_joints()
+        as_rigid_transform(self.base, f'The base pose of {self.name}', DescriptionError)
+        if self.home is not None:
+            self.joint_vector(self.home, 'The home pose')
+        freeze_arrays(self, DescriptionError, self.name, base=(4, 4), mount_pose=(4, 4))
+        for name in ('home', 'simulated_armature'):
+            if getattr(self, name) is not None:
+                freeze_arrays(self, DescriptionError, self.name, **{name: (self.n,)})
+        self._require_friction_of_all_joints()
+        if self.torque_deviation is not None and len(self.torque_deviation.filtered) != self.n:
+            raise DescriptionError(
+                f'torque_deviation of {self.name} must have {self.n} numbers, one for each joint.'
+            )
+
+    def _require_each_name_once(self, what: str, names: Sequence[str]) -> None:
+        """Raise DescriptionError if two joints or frames have the same name."""
+        for name in names:
+            if names.count(name) > 1:
+                raise DescriptionError(f'{self.name} names two {what}s {name!r}; rename one.')
+
+    def _require_frames_on_joints(self) -> None:
+        """Raise DescriptionError if a frame is fixed to a joint that the arm does not have."""
         for frame in self.fixed_frames:
             if frame.joint is not None and not 0 <= frame.joint <= self.n:
                 raise DescriptionError(
                     f'The frame {frame.name!r} of {self.name} is fixed to joint {frame.joint}; '
                     f'joints are 1..{self.n}, 0 is the base, none the flange.'
                 )
-        as_rigid_transform(self.base, f'The base pose of {self.name}', DescriptionError)
-        if self.home is not None:
-            self.joint_vector(self.home, 'The home pose')
-        vectors = ('home', 'simulated_armature')
-        given = {name: (self.n,) for name in vectors if getattr(self, name) is not None}
-        freeze_arrays(self, DescriptionError, self.name, base=(4, 4), mount_pose=(4, 4), **given)
+
+    def _require_friction_of_all_joints(self) -> None:
+        """Raise DescriptionError unless friction models have one number for each joint."""
         for friction in (self.friction, self.simulated_friction):
             try:
                 if friction is not None:
@@ -165,10 +177,6 @@ class ArmDescription(ArmFields):
                 raise DescriptionError(
                     f'The friction of {self.name} must have a number for each of {self.n} joints.'
                 ) from error
-        if self.torque_deviation is not None and len(self.torque_deviation.filtered) != self.n:
-            raise DescriptionError(
-                f'torque_deviation of {self.name} must have {self.n} numbers, one for each joint.'
-            )
 
     def __repr__(self) -> str:
         """Return one line that names the arm, its joints, inertial set and hand."""
@@ -188,8 +196,8 @@ class ArmDescription(ArmFields):
     @property
     def link_names(self) -> tuple[str, ...]:
         """Names of the moving links from base to tip, stated or made from joint names."""
-        own = zip(self.joints, link_names(self.joint_names).moving_links)
-        return tuple(joint.link or name for joint, name in own)
+        made_names = link_names(self.joint_names).moving_links
+        return tuple(joint.link or made for joint, made in zip(self.joints, made_names))
 
     @property
     def contents_text(self) -> str:
@@ -294,15 +302,20 @@ class ArmDescription(ArmFields):
         if not payload.parameters().any():
             return self
         carried = payload.expressed_in(self.flange_transform())
-        urdf = self.urdf and replace(self.urdf, added_payload=self.urdf.added_payload + payload)
-        links = (*self.links[:-1], self.links[-1] + carried)
+        urdf = self.urdf
         notes = self.torque_notes
-        if self.urdf:  # with a payload a doubtful flange changes torques
-            notes += tuple(one for one in self.urdf.flange_notes if one not in notes)
-        whole = self.payload + payload
-        mass = self.carried_mass + payload.mass
-        own = replace(self, links=links, urdf=urdf, torque_notes=notes)
-        return replace(own, payload=whole, carried_mass=mass)
+        if urdf is not None:
+            # With a payload a doubtful flange changes torques.
+            notes += tuple(note for note in urdf.flange_notes if note not in notes)
+            urdf = replace(urdf, added_payload=urdf.added_payload + payload)
+        return replace(
+            self,
+            links=(*self.links[:-1], self.links[-1] + carried),
+            urdf=urdf,
+            torque_notes=notes,
+            payload=self.payload + payload,
+            carried_mass=self.carried_mass + payload.mass,
+        )
 
     def without_payload(self) -> 'ArmDescription':
         """Return this arm without its `payload`."""
@@ -312,9 +325,9 @@ class ArmDescription(ArmFields):
     def require_within_rated_load(self, mass: float) -> None:
         """Raise InertiaError if `mass` plus hand and payload [kg] exceeds the rated load."""
         if self.rated_load is not None and mass + self.carried_mass > self.rated_load:
-            beside = f' beside {self.carried_mass:g} kg of hand and payload' * bool(
-                self.carried_mass
-            )
+            beside = ''
+            if self.carried_mass:
+                beside = f' beside {self.carried_mass:g} kg of hand and payload'
             raise InertiaError(
                 f"The payload's mass is {mass:g} kg{beside}, more than the rated load of "
                 f'{self.name} ({self.rated_load:g} kg).'
@@ -322,15 +335,17 @@ class ArmDescription(ArmFields):
 
     def with_armature(self) -> 'ArmDescription':
         """
-        Return this arm with `simulated_armature` added to rotor inertias; error if it has none.
+        Return this arm with `simulated_armature` added to the joints' rotor inertias.
 
-        Raises DescriptionError if the arm has none.
+        Raises DescriptionError if the arm has no `simulated_armature`.
         """
         if self.simulated_armature is None:
             raise DescriptionError(f'{self.name} has no simulated_armature in its arm file.')
-        pairs = zip(self.joints, self.simulated_armature.tolist())
-        joints = (replace(one, rotor_inertia=one.rotor_inertia + more) for one, more in pairs)
-        return replace(self, joints=tuple(joints))
+        joints = tuple(
+            replace(joint, rotor_inertia=joint.rotor_inertia + armature)
+            for joint, armature in zip(self.joints, self.simulated_armature.tolist())
+        )
+        return replace(self, joints=joints)
 
     @with_argument_checks
     def with_joint_names(self, names: Sequence[str]) -> 'ArmDescription':

@@ -63,9 +63,9 @@ def frame_table(arm: ArmDescription) -> dict[Frame, FramePlacement]:
     Return the carrying joint and the pose of all frames, by number and by each name.
 
     Fixed frames are found with the prefix of numbered links, too, as fr3_hand_tcp. The table is
-    kept with the arm, which never changes, and must not be changed either.
+    kept with the arm, because making it takes longer than a Jacobian; arm and table never change.
     """
-    if '_frame_table' not in vars(arm):  # else a Jacobian would take most of its time for it
+    if '_frame_table' not in vars(arm):
         vars(arm)['_frame_table'] = _new_frame_table(arm)
     table: dict[Frame, FramePlacement] = vars(arm)['_frame_table']
     return table
@@ -73,24 +73,29 @@ def frame_table(arm: ArmDescription) -> dict[Frame, FramePlacement]:
 
 def _new_frame_table(arm: ArmDescription) -> dict[Frame, FramePlacement]:
     """Return a new table of all frames' placements, which `frame_table` then keeps."""
-    n = arm.n
     names = link_names(arm.joint_names)
     fixed = fixed_frame_placements(arm)
-    flange = FramePlacement(n, arm.flange_transform())
+    links = link_placements(arm)
+    flange = FramePlacement(arm.n, arm.flange_transform())
     base = FramePlacement(0, np.eye(4))
+    # Of two frames with one name the later entry stays. The arm's own names for flange and base:
     table: dict[Frame, FramePlacement] = {'flange': flange, names.flange: flange}
     if not any(place.joint == 0 for place in fixed.values()):
         table |= {ROOT_LINK: base, names.base: base}
-    links = link_placements(arm)
+    # Moving joints, and their links, which a joint of the same name gives way to.
     table |= zip(arm.joint_names, links)
     table |= zip(arm.link_names, links)
-    bare = {name.removeprefix(names.prefix): place for name, place in fixed.items()}
-    table |= {names.prefix + name: place for name, place in bare.items()}
-    others = arm.urdf.other_joint_links if arm.urdf else ()
-    table |= {joint: fixed[link] for joint, link in others if link in fixed and joint not in table}
+    # Fixed frames with the prefix of the links, whether or not their own names have it.
+    for name, place in fixed.items():
+        table[names.prefix + name.removeprefix(names.prefix)] = place
+    # Held and fixed joints of a file, which give way to all names above.
+    for joint, link in arm.urdf.other_joint_links if arm.urdf else ():
+        if link in fixed and joint not in table:
+            table[joint] = fixed[link]
+    # Fixed frames by their own names, which all others give way to.
     table |= fixed.items()
-    table |= {i: FramePlacement(i, np.eye(4)) for i in range(1, n + 1)}
-    return table | {n + 1: flange, FLANGE: flange}
+    table |= {i: FramePlacement(i, np.eye(4)) for i in range(1, arm.n + 1)}
+    return table | {arm.n + 1: flange, FLANGE: flange}
 
 
 def link_placements(arm: ArmDescription) -> tuple[FramePlacement, ...]:
@@ -101,32 +106,41 @@ def link_placements(arm: ArmDescription) -> tuple[FramePlacement, ...]:
     on its joint's axis: for modified DH rows the DH frame.
     """
     fixed = fixed_frame_placements(arm)
-    axes = [behind for _, behind in arm.joint_placements()]
     places = []
-    for i, (name, behind) in enumerate(zip(arm.link_names, axes), start=1):
-        own = fixed.get(name)
-        axis = FramePlacement(i, inverse_transform(behind))
-        places.append(own if own is not None and own.joint == i else axis)
+    for i, (name, (_, behind_joint)) in enumerate(
+        zip(arm.link_names, arm.joint_placements()), start=1
+    ):
+        place = fixed.get(name)
+        if place is None or place.joint != i:
+            place = FramePlacement(i, inverse_transform(behind_joint))
+        places.append(place)
     return tuple(places)
 
 
 def fixed_frame_placements(arm: ArmDescription) -> dict[str, FramePlacement]:
     """Return the placements of fixed frames by name; without a joint they are on the flange."""
-    flange = (arm.n, arm.flange_transform())
-    own = np.eye(4)
-    places = ((one, flange if one.joint is None else (one.joint, own)) for one in arm.fixed_frames)
-    return {one.name: FramePlacement(i, pose @ one.matrix()) for one, (i, pose) in places}
+    flange_pose = arm.flange_transform()
+    placements = {}
+    for frame in arm.fixed_frames:
+        if frame.joint is None:
+            placements[frame.name] = FramePlacement(arm.n, flange_pose @ frame.matrix())
+        else:
+            placements[frame.name] = FramePlacement(frame.joint, frame.matrix())
+    return placements
 
 
 def unknown_frame_error(frame: object, arm: ArmDescription) -> FrameError:
     """Return the FrameError to raise for a frame that an arm does not have."""
-    named = sorted(one for one in frame_table(arm) if isinstance(one, str))
-    bare = str(frame).removeprefix(link_names(arm.joint_names).prefix)
-    owners = [one for one in available_hands() if bare in {each.name for each in hand_frames(one)}]
-    fix = f' It is one of the hand {owners[0]!r}: choose that (hand=, --hand).' if owners else ''
+    names = sorted(name for name in frame_table(arm) if isinstance(name, str))
+    bare_name = str(frame).removeprefix(link_names(arm.joint_names).prefix)
+    fix = ''
+    for hand in available_hands():
+        if any(hand_frame.name == bare_name for hand_frame in hand_frames(hand)):
+            fix = f' It is one of the hand {hand!r}: choose that (hand=, --hand).'
+            break
     return FrameError(
         f'There is no frame {short_repr(frame)}: frames are 1..{arm.n} (joints) and '
-        f'{arm.n + 1} (flange), or have the names of joints and links: {list_text(named)}.{fix}'
+        f'{arm.n + 1} (flange), or have the names of joints and links: {list_text(names)}.{fix}'
     )
 
 
@@ -152,11 +166,21 @@ def to_modified_convention(description: ArmDescription) -> ArmDescription:
     if description.convention is Convention.MODIFIED:
         return description
     rows = [*(joint.row for joint in description.joints), description.flange]
-    (*own, flange), remainders = to_modified_rows(rows)
-    moved = [remainder.transform(Convention.MODIFIED) for remainder in remainders]
-    old = description.fixed_frames
-    frames = (one.expressed_in(moved[one.joint - 1]) if one.joint else one for one in old)
-    joints = tuple(replace(joint, row=row) for joint, row in zip(description.joints, own))
-    links = tuple(link.expressed_in(pose) for link, pose in zip(description.links, moved))
-    modified = replace(description, convention=Convention.MODIFIED, joints=joints)
-    return replace(modified, links=links, flange=flange, fixed_frames=tuple(frames))
+    (*joint_rows, flange_row), remainders = to_modified_rows(rows)
+    # Poses of the standard frames, each in the modified frame of its number.
+    poses = [remainder.transform(Convention.MODIFIED) for remainder in remainders]
+    # Frames without a number are on the flange, those of joint 0 on the base.
+    fixed_frames = tuple(
+        frame.expressed_in(poses[frame.joint - 1]) if frame.joint else frame
+        for frame in description.fixed_frames
+    )
+    return replace(
+        description,
+        convention=Convention.MODIFIED,
+        joints=tuple(
+            replace(joint, row=row) for joint, row in zip(description.joints, joint_rows)
+        ),
+        links=tuple(link.expressed_in(pose) for link, pose in zip(description.links, poses)),
+        flange=flange_row,
+        fixed_frames=fixed_frames,
+    )

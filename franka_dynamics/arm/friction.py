@@ -397,7 +397,7 @@ def _logistic(x: Array) -> Array:
     return 0.5 * (1.0 + np.tanh(0.5 * x))
 
 
-# [s] A gap longer than MAX_STATE_GAP_S between two joint states resets the friction state.
+# A longer gap between two joint states resets the friction state.
 MAX_STATE_GAP_S = 0.05
 
 
@@ -438,19 +438,25 @@ class FrictionState:
         """
         Update bounds of slip states by positions q, (n,) [rad], at `stamp` [s]; reset at a gap.
 
-        A step back in time, or a gap longer than MAX_STATE_GAP_S, resets the state.
+        A step back in time, a gap longer than MAX_STATE_GAP_S, or a position that is not finite
+        resets the state.
         """
         if self._maxwell_model is None:
             return
+        if not np.isfinite(q).all():
+            self.reset()
+            return
         last = self._last_sample
-        self._last_sample = (stamp, q)
+        self._last_sample = (stamp, np.array(q, dtype=float))  # callers may reuse their array
         if last is None:
             return
-        if not 0.0 <= stamp - last[0] <= MAX_STATE_GAP_S:
+        last_stamp, last_q = last
+        if not 0.0 <= stamp - last_stamp <= MAX_STATE_GAP_S:
+            sample = self._last_sample
             self.reset()
-            self._last_sample = (stamp, q)
+            self._last_sample = sample
             return
-        moved = self.slip_state_bounds + (q - last[1]) / self._reach
+        moved = self.slip_state_bounds + (q - last_q) / self._reach
         self.slip_state_bounds = np.minimum(np.maximum(moved, -1.0), 1.0)
 
     def torque(self, dq: Array, *, rigid_torque: Array | None = None) -> Array:

@@ -92,6 +92,7 @@ class LinkInertia:
         """Check shapes and the tensor's symmetry (InertiaError), and freeze the arrays."""
         freeze_arrays(self, InertiaError, 'a link', mass=(), first_moment=(3,), inertia=(3, 3))
         object.__setattr__(self, 'mass', float(self.mass))
+        # A small tensor may be the difference of larger ones, and has their rounding errors.
         scale = max(1.0, float(np.abs(self.inertia).max()))
         if np.abs(self.inertia - self.inertia.T).max() > 1e-12 * scale:
             raise InertiaError(f'An inertia tensor is symmetric; got {self.inertia.tolist()}.')
@@ -229,10 +230,11 @@ class LinkInertia:
 
     def equivalent_ball_density(self) -> float:
         """
-        Return the density [kg/m^3] of a ball of this mass and central inertia trace; inf if <= 0.
+        Return the density [kg/m^3] of the homogeneous ball with this mass m and trace of I.
 
         I is the inertia tensor about the centre of mass; a homogeneous ball of mass m and radius r
-        has tr(I)/2 = 3/5 m r^2. Every other body with this m and tr(I) is denser somewhere.
+        has tr(I)/2 = 3/5 m r^2. Every other body with this m and tr(I) is denser somewhere. Where
+        tr(I) is not positive, there is no ball, and the density infinite.
         """
         square = np.trace(self.inertia_at_center_of_mass) / (2.0 * self.mass)
         if square <= 0.0:
@@ -248,9 +250,9 @@ class LinkInertia:
         """Return why no real body can have these parameters, as words after 'is', or ''."""
         return self._inconsistency
 
-    @cached_property  # each model that an arm is given asks for it
+    @cached_property  # because each model of an arm asks for it
     def _inconsistency(self) -> str:
-        """What `inconsistency` returns."""
+        """Why no real body can have these parameters, as words after 'is'; '' if one can."""
         if self.is_physical():
             density = self.equivalent_ball_density() if self.mass > _MAX_POINT_MASS_KG else 0.0
             if density <= _MAX_DENSITY_KG_M3:

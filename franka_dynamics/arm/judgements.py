@@ -23,6 +23,16 @@ from ..constants import GRAVITY
 from ..errors import DescriptionError, list_text
 from ..spatial import JointKind
 
+
+class _MotionBounds(NamedTuple):
+    """The largest limits of a kind of joint that are not doubted, and words for a sentence."""
+
+    position: float
+    velocity: float
+    units: str
+    doubted_unit: str
+
+
 # Mean densities of links in the convex hulls of their meshes [kg/m^3]: those of lead and of foam.
 _MAX_DENSITY_KG_M3 = 11_340.0
 _MIN_DENSITY_KG_M3 = 20.0
@@ -41,9 +51,9 @@ _MIN_QUESTIONED_EFFORT_NM = 1e3  # many URDFs of small arms state 100 or 1000 fo
 # Larger positions and velocities, up to _MIN_UNLIMITED_VALUE, are doubted: joints turn at most
 # twice to each side, and rails have no 20 m. A velocity that is a power of ten says that there is
 # no limit.
-_MAX_MOTION_BY_JOINT_KIND = {
-    JointKind.REVOLUTE: (2.0 * math.tau, 60.0, 'rad and rad/s', 'degrees'),
-    JointKind.PRISMATIC: (20.0, 20.0, 'm and m/s', 'millimetres'),
+_MOTION_BOUNDS_BY_JOINT_KIND = {
+    JointKind.REVOLUTE: _MotionBounds(2.0 * math.tau, 60.0, 'rad and rad/s', 'degrees'),
+    JointKind.PRISMATIC: _MotionBounds(20.0, 20.0, 'm and m/s', 'millimetres'),
 }
 _MIN_UNLIMITED_VALUE = 1e4
 _LOW_BOUND_SHARE = 0.51  # of these bounds, in an arm of which another joint is beyond one
@@ -167,10 +177,11 @@ def _identity_tensors(file: FileNumbers) -> Iterator[Found]:
 
 def _equal_tensors(file: FileNumbers) -> Iterator[Found]:
     """Find unlike links that have one tensor, other than the identity."""
-    alike = dict[bytes, list[LinkNumbers]]()
+    links_by_tensor: dict[bytes, list[LinkNumbers]] = {}
     for link in file.moving_links:
-        alike.setdefault((link.tensor + 0.0).tobytes(), []).append(link)
-    for links in alike.values():
+        without_negative_zeros = link.tensor + 0.0
+        links_by_tensor.setdefault(without_negative_zeros.tobytes(), []).append(link)
+    for links in links_by_tensor.values():
         tensor = links[0].tensor
         if len(links) < 2 or not tensor.any() or np.array_equal(tensor, np.eye(3)):
             continue
@@ -198,9 +209,9 @@ def _may_be_of_a_kind(links: Sequence[LinkNumbers]) -> bool:
 
 def _distances(links: Sequence[LinkNumbers]) -> set[tuple[str, float]]:
     """Return the distances of links' centres of mass and next joints from their joints [m]."""
-    found = set[tuple[str, float]]()
+    found: set[tuple[str, float]] = set()
     for link in links:
-        found |= {('length', round(one, 6)) for one in link.next_joint_distances}
+        found |= {('length', round(distance, 6)) for distance in link.next_joint_distances}
         found.add(('distance', round(link.center_to_joint_distance, 6)))
     return found
 
@@ -230,7 +241,7 @@ def _wide_spreads(file: FileNumbers, least: float, largest: float) -> Iterator[F
         if link.tensor_problem or spread.outside > 0.0:
             continue
         if least * spread.most < spread.deviation <= largest * spread.most:
-            axis = ', '.join(f'{one:.2f}' for one in spread.axis)
+            axis = ', '.join(f'{component:.2f}' for component in spread.axis)
             hint = link.power_of_ten_hint
             yield Found.at_link(link, axis=axis, spread=spread, bounds=link.bounds_text, hint=hint)
 
@@ -262,7 +273,8 @@ def _odd_densities(file: FileNumbers) -> Iterator[Found]:
             continue
         density = body.mass / volume
         if not _MIN_DENSITY_KG_M3 <= density <= _MAX_DENSITY_KG_M3:
-            than = 'denser than lead' if density > 1.0 else 'lighter than foam'
+            is_dense = density > _MAX_DENSITY_KG_M3
+            than = 'denser than lead' if is_dense else 'lighter than foam'
             litres = 1e3 * volume
             values = {'mass': body.mass, 'litres': litres, 'than': than, 'density': density}
             yield Found.at_link(body.heaviest, **values)
@@ -275,7 +287,7 @@ def _volume_of_hulls(points: Sequence[np.ndarray[Any, Any]]) -> float:
     from scipy.spatial import ConvexHull, QhullError
 
     try:
-        return sum(float(ConvexHull(one).volume) for one in points)
+        return sum(float(ConvexHull(hull_points).volume) for hull_points in points)
     except QhullError:  # a flat mesh
         return 0.0
 
@@ -283,8 +295,10 @@ def _volume_of_hulls(points: Sequence[np.ndarray[Any, Any]]) -> float:
 def _heavy_links(file: FileNumbers) -> Iterator[Found]:
     """Find a link that weighs over twice what all other moving links do."""
     links = file.moving_links
+    if len(links) < 2:
+        return
     total = sum(link.mass for link in links)
-    for link in links if len(links) > 1 else ():
+    for link in links:
         rest = total - link.mass
         if link.mass > _MAX_MASS_TO_OTHERS * rest:
             yield Found.at_link(link, mass=link.mass, links=link.words.links, rest=rest)
@@ -331,21 +345,25 @@ def _size(arm: ArmDescription) -> tuple[float, float, float]:
 
 def _large_motion_limits(arm: ArmDescription) -> Iterator[Found]:
     """Find, by type of joint, position and velocity limits that no joint has."""
-    for kind, (most, fastest, units, others) in _MAX_MOTION_BY_JOINT_KIND.items():
+    for kind, bounds in _MOTION_BOUNDS_BY_JOINT_KIND.items():
         limits = {joint.name: joint.limits for joint in arm.joints if joint.kind is kind}
-        doubted = _limit_fields_beyond(limits, most, fastest)
+        doubted = _limit_fields_beyond(limits, bounds.position, bounds.velocity)
         if not doubted:
             continue
-        # What is in degrees at one joint is at the others, too, where it is less.
+        # What is in degrees at one joint is in degrees at the others, too, also where it is less.
         fields = {name for names in doubted.values() for name in names}
-        lower_bound = most * (_LOW_BOUND_SHARE if 'lower' in fields else 1.0)
-        velocity_bound = fastest * (_LOW_BOUND_SHARE if 'velocity' in fields else 1.0)
-        doubted = _limit_fields_beyond(limits, lower_bound, velocity_bound)
+        max_position = bounds.position * (_LOW_BOUND_SHARE if 'lower' in fields else 1.0)
+        max_velocity = bounds.velocity * (_LOW_BOUND_SHARE if 'velocity' in fields else 1.0)
+        doubted = _limit_fields_beyond(limits, max_position, max_velocity)
         stated = [
             f'({", ".join(f"{name} {getattr(limits[joint], name):g}" for name in names)})'
             for joint, names in doubted.items()
         ]
-        values = {'limits': list_text(stated), 'units': units, 'others': others}
+        values = {
+            'limits': list_text(stated),
+            'units': bounds.units,
+            'others': bounds.doubted_unit,
+        }
         yield _found_at_joints(doubted, values)
 
 
@@ -353,13 +371,14 @@ def _limit_fields_beyond(
     limits: Mapping[str, JointLimits], max_position: float, max_velocity: float
 ) -> dict[str, tuple[str, ...]]:
     """Return, by joint, limit fields beyond a maximum, except values that stand for no limit."""
-    found = dict[str, tuple[str, ...]]()
-    for name, one in limits.items():
-        fields = tuple[str, ...]()
-        if any(max_position < abs(end) < _MIN_UNLIMITED_VALUE for end in (one.lower, one.upper)):
+    found: dict[str, tuple[str, ...]] = {}
+    for name, limit in limits.items():
+        fields: tuple[str, ...] = ()
+        ends = (limit.lower, limit.upper)
+        if any(max_position < abs(end) < _MIN_UNLIMITED_VALUE for end in ends):
             fields = ('lower', 'upper')
-        fast = max_velocity < one.velocity < _MIN_UNLIMITED_VALUE
-        if fast and not math.log10(one.velocity).is_integer():
+        is_fast = max_velocity < limit.velocity < _MIN_UNLIMITED_VALUE
+        if is_fast and not math.log10(limit.velocity).is_integer():
             fields = (*fields, 'velocity')
         if fields:
             found[name] = fields
@@ -390,7 +409,7 @@ def _large_effort_limits(arm: ArmDescription) -> Iterator[Found]:
             most = max(_MIN_QUESTIONED_EFFORT_NM, _MAX_EFFORT_TO_WEIGHT_TORQUE * weight)
             why = f'the weight of the whole arm, stretched out, makes at most {weight:.3g} N m'
         efforts = {joint.name: joint.limits.effort for joint in arm.joints if joint.kind is kind}
-        doubted = {name: one for name, one in efforts.items() if most < one < math.inf}
+        doubted = {name: effort for name, effort in efforts.items() if most < effort < math.inf}
         if doubted:
             stated = list_text([f'{effort:g}' for effort in doubted.values()])
             unit = kind.effort_unit
@@ -406,6 +425,7 @@ def _max_weight_torque(arm: ArmDescription) -> float | None:
     slides = np.array([joint.kind is JointKind.PRISMATIC for joint in arm.joints])
     if not (masses > 0.0).all() or not np.isfinite(limits[:, slides]).all():
         return None
+    # A sliding joint makes the arm longer by its travel, which all links behind it share.
     travel = np.where(slides, limits.max(axis=0), 0.0)
     steps = arm.joint_transforms(np.zeros(arm.n))
     reach = np.cumsum([np.linalg.norm(step[:3, 3]) for step in steps] + travel)
@@ -598,15 +618,17 @@ def signs_of_unknown_masses(judged: Sequence[Judgement], link_count: int) -> tup
     Then nobody knows the arm's masses. Where fewer links have them, as two unlike wrists that
     share a tensor, the masses may have been measured.
     """
-    found = [one for one in judged if one.is_unmeasured]
-    names = {name for one in found for name in one.names}
+    found = [judgement for judgement in judged if judgement.is_unmeasured]
+    names = {name for judgement in found for name in judgement.names}
     return tuple(map(str, found)) if 2 * len(names) > link_count else ()
 
 
 def require_si_units(arm: ArmDescription, error_prefix: str) -> None:
     """Raise DescriptionError, after `error_prefix`, if values seem to be in another unit."""
-    for one in judge(arm):
-        fix = 'Arm files have m, kg.'
-        if one.severity is Severity.LIMIT:
-            fix = 'Leave a limit out, in Python infinite, where none is known.'
-        raise DescriptionError(f'{error_prefix}: {one} {fix}')
+    worst = next(judge(arm), None)
+    if worst is None:
+        return
+    fix = 'Arm files have m, kg.'
+    if worst.severity is Severity.LIMIT:
+        fix = 'Leave a limit out, in Python infinite, where none is known.'
+    raise DescriptionError(f'{error_prefix}: {worst} {fix}')

@@ -16,13 +16,18 @@ from .bodies import (
 from .inertia import LinkInertia
 from ..arrays import Array
 
-# A tensor about the centre of mass c is that of mass whose mean square distance from c, along c,
-# is s^2. Given about the frame's origin by mistake, it has s^2 = t^2 + |c|^2 with the true t^2. Of
-# a solid that begins at the origin and becomes heavier or lighter in proportion to the distance,
-# t^2 is 1/8 or 1/2 of |c|^2, of an even one 1/3: s^2 of |c|^2 to 3/2 |c|^2 is asked about.
+# A tensor about the centre of mass c says how far the mass spreads along the line from the frame's
+# origin to c: its mean square distance from c is t^2. A tensor about the origin, taken for one
+# about c by mistake, seems to say t^2 + |c|^2. The true t^2 / |c|^2 of a solid that begins at the
+# origin is
+#     1/8 if it becomes heavier in proportion to the distance,
+#     1/3 if it is homogeneous,
+#     1/2 if it becomes lighter in proportion to the distance,
+# and 0 for a point, so that a tensor that says 1 to 3/2 of |c|^2 may be such a mistake.
 _MAX_SQUARE_SPREAD_TO_DISTANCE = 1.5
-# Nor is asked what would change the hand's largest moment of inertia by less than this share.
+# Nothing is asked whose answer changes the hand's largest moment of inertia by a smaller share.
 _MIN_CHANGE_TO_LARGEST = 0.05
+# Nearer to an origin or a plane than this, a centre of mass is in it but for rounding.
 _MAX_ROUNDOFF_M = 1e-9
 
 
@@ -36,10 +41,11 @@ def hand_questions(hand: str, *, z_points_away: bool) -> Iterator[str]:
         return
     name = f'the hand {hand_name(hand)}'
     bodies = hand_bodies(hand)
-    own = [body.link_inertia(body.inertia_about) for body in bodies]
-    placed = (one.expressed_in(body.matrix()) for one, body in zip(own, bodies))
-    total = sum(placed, LinkInertia.zero())
-    for body, inertia in zip(bodies, own):
+    inertias = [body.link_inertia(body.inertia_about) for body in bodies]
+    total = LinkInertia.zero()
+    for body, inertia in zip(bodies, inertias):
+        total = total + inertia.expressed_in(body.matrix())
+    for body, inertia in zip(bodies, inertias):
         yield from _tensor_questions(body, inertia, total, f'{name}, {body.name or "its body"}')
     if z_points_away:
         yield from _place_questions(total, name)
@@ -110,11 +116,13 @@ def _about_origin_question(inertia: LinkInertia, origin: str) -> str:
     distance = 1e3 * float(np.linalg.norm(inertia.center_of_mass))
     tensor = inertia.inertia_at_center_of_mass
     about_origin = LinkInertia(inertia.mass, inertia.first_moment, tensor)
-    stated, other = map(_largest_moment_across, (inertia, about_origin))
+    stated_moment = _largest_moment_across(inertia)
+    other_moment = _largest_moment_across(about_origin)
     return (
         f'is its inertia about the centre of mass, as it says, or about the origin of {origin}, '
         f'{distance:.3g} mm away? About the origin it would be that of a body which begins there, '
-        f'with up to {other:.3g}, not {stated:.3g} kg m^2, about axes across its length.'
+        f'with up to {other_moment:.3g}, not {stated_moment:.3g} kg m^2, about axes across its '
+        'length.'
     )
 
 

@@ -20,12 +20,15 @@ from ..errors import DescriptionError, InertiaError
 from ..files import expanded_path
 
 PAYLOAD_ORDER = ('mass', 'x', 'y', 'z', 'xx', 'xy', 'xz', 'yy', 'yz', 'zz')
+_PAYLOAD_WORDS = f'A payload, {", ".join(PAYLOAD_ORDER)} [kg, m, kg m^2] or the first four,'
 MAX_PAYLOAD_KG = 100.0  # more than any supported arm can lift
 # Largest distance of the payload's centre of mass from the flange.
 MAX_PAYLOAD_DISTANCE_M = 1.0
-# Coordinates of a centre of mass below _MAX_ROUNDOFF [m] become zero, and so do elements of a
-# tensor below _MAX_ROUNDOFF times the largest element of the tensor about the flange's origin.
-_MAX_ROUNDOFF = 1e-12
+# Coordinates of a centre of mass below this become zero.
+_MAX_CENTER_ROUNDOFF_M = 1e-12
+# Elements of a tensor become zero below this share of the largest element of the tensor about the
+# flange's origin.
+_MAX_TENSOR_ROUNDOFF_TO_LARGEST = 1e-12
 # Largest accepted asymmetry of a tensor in Desk's file, relative to its largest element.
 _MAX_ASYMMETRY_TO_LARGEST = 1e-9
 # Digits that Desk's file has of the largest number of a mass, a centre or a tensor.
@@ -66,8 +69,8 @@ class _DeskFile:
 
     def payload_array(self) -> Array:
         """Return the end effector's numbers in PAYLOAD_ORDER, (10,), in the flange frame."""
-        six = elements_from_tensor(self.inertia.reshape(3, 3))
-        return np.concatenate(([self.mass], self.center, six))
+        elements = elements_from_tensor(self.inertia.reshape(3, 3))
+        return np.concatenate(([self.mass], self.center, elements))
 
 
 def payload_array(inertia: LinkInertia) -> Array:
@@ -79,8 +82,8 @@ def payload_array(inertia: LinkInertia) -> Array:
     """
     center = inertia.center_of_mass
     moments = elements_from_tensor(inertia.inertia_at_center_of_mass)
-    center = np.where(np.abs(center) < _MAX_ROUNDOFF, 0.0, center)
-    least = _MAX_ROUNDOFF * np.abs(inertia.inertia).max()
+    center = np.where(np.abs(center) < _MAX_CENTER_ROUNDOFF_M, 0.0, center)
+    least = _MAX_TENSOR_ROUNDOFF_TO_LARGEST * np.abs(inertia.inertia).max()
     moments = np.where(np.abs(moments) < least, 0.0, moments)
     return np.concatenate(([inertia.mass], center, moments))
 
@@ -120,23 +123,25 @@ def payload_from_array(numbers: Array) -> LinkInertia:
 
 def require_plausible_payload(mass: float, center: Array, inertia: Array) -> None:
     """Raise InertiaError for a hand or payload that is too heavy, too far away or too large."""
-    distance = float(np.linalg.norm(center))
-    problem = ''
-    largest = float(np.ravel(inertia)[np.abs(inertia).argmax()])
     if mass > MAX_PAYLOAD_KG:
-        problem = f'mass {mass:g} kg; arms carry at most {MAX_PAYLOAD_KG:g}. Are these grams?'
-    elif distance > MAX_PAYLOAD_DISTANCE_M:
-        problem = (
-            f'centre of mass {distance:.4g} m from the flange; at most {MAX_PAYLOAD_DISTANCE_M:g} '
-            'm is taken. Are these millimetres?'
+        raise InertiaError(
+            f'The load on the flange has the mass {mass:g} kg; arms carry at most '
+            f'{MAX_PAYLOAD_KG:g}. Are these grams?'
         )
-    elif abs(largest) > (most := mass * MAX_PAYLOAD_DISTANCE_M**2):
-        problem = (
-            f'inertia {largest:.4g} kg m^2; {mass:g} kg within {MAX_PAYLOAD_DISTANCE_M:g} m of '
-            f'their centre have at most {most:g}. Is this in kg mm^2 (times 1e-6) or g m^2 (1e-3)?'
+    distance = float(np.linalg.norm(center))
+    if distance > MAX_PAYLOAD_DISTANCE_M:
+        raise InertiaError(
+            f'The load on the flange has the centre of mass {distance:.4g} m from the flange; at '
+            f'most {MAX_PAYLOAD_DISTANCE_M:g} m is taken. Are these millimetres?'
         )
-    if problem:
-        raise InertiaError(f'The load on the flange has the {problem}')
+    largest = float(np.ravel(inertia)[np.abs(inertia).argmax()])
+    most = mass * MAX_PAYLOAD_DISTANCE_M**2
+    if abs(largest) > most:
+        raise InertiaError(
+            f'The load on the flange has the inertia {largest:.4g} kg m^2; {mass:g} kg within '
+            f'{MAX_PAYLOAD_DISTANCE_M:g} m of their centre have at most {most:g}. Is this in '
+            'kg mm^2 (times 1e-6) or g m^2 (1e-3)?'
+        )
 
 
 def read_payload(text_or_path: str) -> LinkInertia:
@@ -166,30 +171,44 @@ def read_payload(text_or_path: str) -> LinkInertia:
 
     """
     path = expanded_path(text_or_path)
-    named = text_or_path
+    name = text_or_path
     if text_or_path.endswith('.json'):
         numbers = read_typed_file(path, _DeskFile, _DESK_FORMAT_HINT).payload_array()
     elif text_or_path.endswith(('.yaml', '.yml')):
-        sections = read_typed_file(path, _ParameterSections, _PARAMETER_FORMAT_HINT)
-        if len(sections) != 1:
-            nodes = f'more than one node ({", ".join(sections)})' if sections else 'no node'
-            fix = 'a payload is one section with ros__parameters and payload'
-            raise DescriptionError(f'{text_or_path} names {nodes}; {fix}.')
-        (section,) = sections.values()
-        numbers = section.get('ros__parameters', {}).get('payload', ())
+        numbers = _numbers_in_parameter_file(path)
     else:
-        named = text_or_path[:80]
-        try:
-            numbers = np.array([parse_float(part) for part in text_or_path.split(',')])
-        except ValueError:
-            numbers = np.array([named])
+        name = text_or_path[:80]
+        numbers = _numbers_in_text(text_or_path)
     try:
         body = as_payload(numbers)
     except InertiaError as error:
-        raise InertiaError(f'{named}: {error}') from error
+        raise InertiaError(f'{name}: {error}') from error
     if body.mass == 0.0:
         raise InertiaError(f'The payload {text_or_path[:80]!r} has no mass; leave it out.')
     return body
+
+
+def _numbers_in_parameter_file(path: Path) -> Any:
+    """Return what a parameter file has as payload, of any type; () if it has none."""
+    sections = read_typed_file(path, _ParameterSections, _PARAMETER_FORMAT_HINT)
+    if len(sections) != 1:
+        nodes = f'more than one node ({", ".join(sections)})' if sections else 'no node'
+        raise DescriptionError(
+            f'{path} names {nodes}; a payload is one section with ros__parameters and payload.'
+        )
+    (section,) = sections.values()
+    return section.get('ros__parameters', {}).get('payload', ())
+
+
+def _numbers_in_text(text: str) -> Array:
+    """Return numbers that commas separate; raise InertiaError if one is no number."""
+    try:
+        return np.array([parse_float(part) for part in text.split(',')])
+    except ValueError:
+        raise InertiaError(
+            f'{text[:80]}: {_PAYLOAD_WORDS} must be finite numbers with commas between them, or '
+            'the path of a .yaml or .json file.'
+        ) from None
 
 
 def as_payload(payload: PayloadLike) -> LinkInertia:
@@ -207,10 +226,10 @@ def as_payload(payload: PayloadLike) -> LinkInertia:
     """
     if isinstance(payload, LinkInertia):
         return payload
-    words = f'A payload, {", ".join(PAYLOAD_ORDER)} [kg, m, kg m^2] or the first four,'
-    numbers = as_array(payload, (...,), words, InertiaError)
-    numbers = np.append(numbers, np.zeros(6)) if numbers.shape == (4,) else numbers
-    return payload_from_array(as_array(numbers, (10,), words, InertiaError))
+    numbers = as_array(payload, (...,), _PAYLOAD_WORDS, InertiaError)
+    if numbers.shape == (4,):  # a point mass
+        numbers = np.append(numbers, np.zeros(6))
+    return payload_from_array(as_array(numbers, (10,), _PAYLOAD_WORDS, InertiaError))
 
 
 def desk_name(path: Path) -> str:
@@ -261,12 +280,12 @@ def desk_json(payload: PayloadLike, name: str) -> str:
     if not body.mass > 0.0:
         raise InertiaError(f'{name!r} has no mass; Desk needs no end effector for it.')
     numbers = payload_array(body)
-    if not isinstance(payload, LinkInertia):  # these are written as they were given
+    if not isinstance(payload, LinkInertia):  # the user's own numbers are written as given
         given = np.asarray(payload, dtype=float)
         numbers[: len(given)] = given
-    (mass,) = _without_rounding_errors(numbers[:1])
+    mass = _without_rounding_errors(numbers[:1])[0]
     center = _without_rounding_errors(numbers[1:4])
-    six = _without_rounding_errors(numbers[4:])
+    elements = _without_rounding_errors(numbers[4:])
     content = {
         'id': identifier,
         'name': name,
@@ -274,7 +293,7 @@ def desk_json(payload: PayloadLike, name: str) -> str:
         'mass': mass,
         'centerOfMass': center,
         'transformation': np.eye(4).ravel(order='F').tolist(),
-        'inertia': tensor_from_elements(np.array(six)).ravel(order='F').tolist(),
+        'inertia': tensor_from_elements(np.array(elements)).ravel(order='F').tolist(),
     }
     return json.dumps(content, indent=2) + '\n'
 
@@ -285,7 +304,7 @@ def _without_rounding_errors(values: Array) -> list[float]:
     if not largest:
         return [0.0] * len(values)
     decimals = _DESK_DIGIT_COUNT - math.ceil(math.log10(largest))
-    return [round(one, decimals) for one in values.tolist()]
+    return [round(value, decimals) for value in values.tolist()]
 
 
 def yaml_number(value: float) -> str:

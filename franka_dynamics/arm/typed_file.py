@@ -111,8 +111,8 @@ def _is_within_a_turn(value: float | Array) -> str:
 _positive_rule = Rule('positive', _is_positive)
 _not_negative_rule = Rule('not negative', _is_not_negative)
 _within_a_turn_rule = Rule('within a turn', _is_within_a_turn)
+# This rule forbids nothing: where it stands, numbers need not be finite (`_as_annotated_value`).
 _any_number_rule = Rule('or infinite', lambda value: '')
-# A rule takes a value and returns an error message, or an empty string.
 PositiveFloat = Annotated[float, _positive_rule]
 NonNegativeFloat = Annotated[float, _not_negative_rule]
 NonNegativeArray = Annotated[Array, _not_negative_rule]
@@ -184,7 +184,7 @@ def _decode(hint: Any, value: Any) -> Any:
     if origin is Annotated:
         return _as_annotated_value(inner[0], inner[1:], value)
     if origin in (Union, UnionType):
-        return decode(next(one for one in inner if one is not NoneType), value)
+        return decode(_type_beside_none(inner), value)
     if origin is np.ndarray:
         return _as_array(value)
     if origin is tuple:
@@ -208,25 +208,37 @@ def _decode(hint: Any, value: Any) -> Any:
         return value
     if not isinstance(value, str) or not value.strip():
         raise FieldError(f'must be a string, not {short_repr(value)}')
-    return hint(_as_choice(value, [x.value for x in hint])) if issubclass(hint, Enum) else value
+    if issubclass(hint, Enum):
+        return hint(_as_choice(value, [member.value for member in hint]))
+    return value
+
+
+def _type_beside_none(alternatives: Sequence[Any]) -> Any:
+    """Return the first of a union's types that is not None's."""
+    return next(alternative for alternative in alternatives if alternative is not NoneType)
 
 
 def _as_annotated_value(hint: Any, rules: Sequence[Any], value: Any) -> Any:
     """Return a value of an `Annotated` type; raise FieldError if it breaks one of its rules."""
     if isinstance(rules[0], TaggedUnion):
-        one = rules[0]
-        given = dict(_as_mapping(value))
-        with prepend_keys(one.tag):
-            if one.tag not in given:
-                raise FieldError('is missing')
-            chosen = one.classes[_as_choice(decode(str, given[one.tag]), one.classes)]
-        entries = given.keys() - {one.tag, *one.ignored_keys}
-        return _as_dataclass(chosen, {key: given[key] for key in given if key in entries})
+        return _as_tagged(rules[0], value)
     found = _as_number(value) if _any_number_rule in rules else decode(hint, value)
     for problem in (rule(found) for rule in rules):
         if problem:
             raise FieldError(problem)
     return found
+
+
+def _as_tagged(union: TaggedUnion, value: Any) -> Any:
+    """Return a mapping as the class that its tag names; raise FieldError if that fails."""
+    given = _as_mapping(value)
+    with prepend_keys(union.tag):
+        if union.tag not in given:
+            raise FieldError('is missing')
+        tag = _as_choice(decode(str, given[union.tag]), union.classes)
+    not_fields = (union.tag, *union.ignored_keys)
+    entries = {key: entry for key, entry in given.items() if key not in not_fields}
+    return _as_dataclass(union.classes[tag], entries)
 
 
 def _as_dataclass(dataclass_type: Any, value: Any) -> Any:
@@ -240,7 +252,7 @@ def _as_dataclass(dataclass_type: Any, value: Any) -> Any:
             raise FieldError(f'is not a known field; known here are {known}', key)
     for key, parts in layout.items():
         if key not in given:
-            if any(part.default is part.default_factory is MISSING for part, _ in parts):
+            if any(_is_required(part) for part, _ in parts):
                 raise FieldError('is missing', key)
         elif len(parts) == 1:
             part, hint = parts[0]
@@ -258,7 +270,12 @@ def _as_dataclass(dataclass_type: Any, value: Any) -> Any:
 
 
 def _fields_by_key(dataclass_type: Any) -> dict[str, list[tuple[Field[Any], Any]]]:
-    """Return, by key of a file, the dataclass fields that the key's entry fills, with types."""
+    """
+    Return, by key of a file, the dataclass fields that the key's entry fills, with types.
+
+    A key may fill several fields with a list: position: [-1.0, 1.0] is lower and upper of a
+    JointLimits.
+    """
     hints = get_type_hints(dataclass_type, include_extras=True)
     layout: dict[str, list[tuple[Field[Any], Any]]] = {}
     for field in fields(dataclass_type):
@@ -279,7 +296,7 @@ def encode(hint: Any, value: Any) -> Any:
         known = ', '.join(inner[1].classes)
         raise DescriptionError(f'A {type(value).__name__} has no form in a file; use {known}.')
     if origin in (Annotated, Union, UnionType):
-        return encode(next(one for one in inner if one is not NoneType), value)
+        return encode(_type_beside_none(inner), value)
     if origin is tuple:
         return [encode(inner[0], entry) for entry in value]
     if origin is dict:
@@ -287,16 +304,21 @@ def encode(hint: Any, value: Any) -> Any:
     if is_dataclass(hint):
         content = {}
         for key, parts in _fields_by_key(hint).items():
-            found = [getattr(value, part.name) for part, _ in parts]
-            if not all(_is_default(part, one) for (part, _), one in zip(parts, found)):
-                entries = [encode(part_hint, one) for (_, part_hint), one in zip(parts, found)]
-                content[key] = entries if len(parts) > 1 else entries[0]
+            if all(_is_default(part, getattr(value, part.name)) for part, _ in parts):
+                continue
+            entries = [encode(part_hint, getattr(value, part.name)) for part, part_hint in parts]
+            content[key] = entries if len(parts) > 1 else entries[0]
         return content
     if isinstance(value, Enum):
         return value.value
     if hint is float or origin:
         return np.asarray(value, dtype=float).tolist()
     return value
+
+
+def _is_required(field: Field[Any]) -> bool:
+    """Return whether a dataclass field has no default."""
+    return field.default is MISSING and field.default_factory is MISSING
 
 
 def _is_default(field: Field[Any], value: Any) -> bool:

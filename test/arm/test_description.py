@@ -234,6 +234,27 @@ def test_a_gap_makes_the_state_unknown_again(gap):
     np.testing.assert_array_equal(state.slip_state_bounds, [-np.ones((2, 2)), np.ones((2, 2))])
 
 
+def test_positions_are_kept_when_the_caller_reuses_its_array():
+    state = FrictionState(MODEL)
+    buffer = np.empty(2)
+    for step in range(100):
+        buffer[:] = 0.02 * step
+        state.update(0.001 * step, buffer)
+    np.testing.assert_array_equal(state.slip_state, np.ones((2, 2)))
+
+
+@pytest.mark.parametrize('position', [np.nan, np.inf])
+def test_a_position_that_is_not_finite_makes_the_state_unknown_until_the_next(position):
+    state = FrictionState(MODEL)
+    for step in range(100):
+        state.update(0.001 * step, np.full(2, 0.02 * step))
+    state.update(0.1, np.array([position, 2.0]))
+    np.testing.assert_array_equal(state.slip_state_bounds, [-np.ones((2, 2)), np.ones((2, 2))])
+    for step in range(101, 200):
+        state.update(0.001 * step, np.full(2, 0.02 * step))
+    np.testing.assert_array_equal(state.slip_state, np.ones((2, 2)))
+
+
 HAND = """name: mine
 source: weighed
 bodies:
