@@ -6,10 +6,14 @@ Finds after what time a recording is that of another arm.
 A load or a contact that begins or ceases, and efforts whose gain or offset drifts, are one fault:
 no arm fits the whole recording. It is cut into ten parts of equal length. Two of them (a fold) are
 predicted by a fit to the others in which something changes after one of the parts or in proportion
-to time, and by a fit without a change: the gain and offset of one joint, or for all joints a gain,
-a load and a force at the flange. What predicts better is a change. Its effect is the factor by
-which E of the arm identified from the whole recording exceeds that of one identified with the
-change undone. Constant offsets, which are only asked about, count for nothing there.
+to time, and by a fit without a change. One thing may change: the gain or the offset of a joint, or
+for all joints the gain, a load or a force at the flange. What predicts better is a change. Its
+effect is the factor by which E of the arm identified from the whole recording exceeds that of one
+identified with the change undone. Constant offsets, which are only asked about, count for nothing
+there.
+
+A constant fault looks like a change, too: it is as large before. So a constant gain and load stand
+in all fits, and a joint's constant gain beside its changes.
 """
 
 from collections.abc import Callable, Iterator
@@ -42,17 +46,30 @@ _GAIN_STD = 0.3
 _TORQUE_STD_TO_MAX = 0.05
 
 
+class FoundChange(NamedTuple):
+    """
+    A change, what it is of, and whether it would surely make the identified arm wrong.
+
+    `is_likelier_alone` says whether it predicts left-out parts better than what it is of does if
+    that is constant.
+    """
+
+    diagnosis: Diagnosis
+    fault: Fault
+    is_harmful: bool
+    is_likelier_alone: bool
+
+
 class _Change(NamedTuple):
     """
-    A change, with the coefficients of `columns`, and how well it predicts left-out parts.
+    A change of what a `fault` is of, and how well it predicts left-out parts.
 
-    `joints` are those that change, none for all; `profile` (parts,) is the share of the change in
-    each part, `begin` the first part behind a sudden one, else 0. `squares` (2, folds, n) are the
-    mean squares on left-out folds without and with it.
+    `profile` (parts,) is the share of the change in each part, `begin` the first part behind a
+    sudden one, else 0. `squares` (2, folds, n) are the mean squares on left-out folds without and
+    with it.
     """
 
-    joints: tuple[int, ...]
-    columns: list[int]
+    fault: Fault
     profile: Array
     begin: int
     squares: Array
@@ -79,41 +96,33 @@ class _Parts:
 
     The columns are, in this order:
 
-        parameters | constant gain and load | changes | torque
+        parameters | constant gain and load | joints' constant gains | changes | torque
 
-    Changes are each joint's gain and offset, and a gain, a load and a force of all joints. A gain
-    of all efforts and a load stand twice: constant ones belong to the model, as in each
-    cross-validation, because they would look like changes otherwise. `model_count` is the number
-    of columns before the changes, `change_count` that of changes. `columns` has the columns of
-    changes by the joints that they are of, none for all joints.
+    The first two groups are in all fits, joints' constant gains beside the changes of that joint.
+    `constant_columns` and `changing_columns` have the columns by fault; `constant_count` is the
+    number of columns before the changes, `changing_count` that of changes.
     """
 
     def __init__(self, grams: GramStack, prior: Prior) -> None:
         """Take the columns of the model and of changes from `grams`, with a fold for each part."""
-        joints = range(prior.model.n)
-        constant = [EffortGain(), UndeclaredLoad()]
-        faults: dict[tuple[int, ...], list[Fault]] = {(): [*constant, ConstantForce()]}
-        faults |= {(k,): [EffortGain((k,)), EffortOffset((k,))] for k in joints}
-        names = {
-            of: [name for fault in changing for name in fault.column_names]
-            for of, changing in faults.items()
-        }
-        change_names = [name for of_joints in names.values() for name in of_joints]
-        constant_count = sum(len(fault.column_names) for fault in constant)
-        parameter_count = len(prior.std)
-        self.model_count = parameter_count + constant_count
-        self.change_count = len(change_names)
-        self.columns = {
-            of: [self.model_count + change_names.index(name) for name in of_joints]
-            for of, of_joints in names.items()
-        }
-        self.offsets = [self.columns[(k,)][-1] - self.model_count for k in joints]
         self.grams = grams
         self.prior = prior
-        self.change_columns = grams.column_indices(change_names)
+        parameter_count = len(prior.std)
+        joint_gains = [EffortGain((joint,)) for joint in range(prior.model.n)]
+        common = [EffortGain(), UndeclaredLoad()]
+        changing = [*common, ConstantForce(), *joint_gains]
+        changing += EffortOffset.for_joint_count(prior.model.n)
+        self.constant_columns = _places([*common, *joint_gains], parameter_count)
+        self.common_count = self.constant_columns[joint_gains[0]][0]
+        self.constant_count = self.common_count + len(joint_gains)
+        self.changing_columns = _places(changing, self.constant_count)
+        constant_names = _column_names([*common, *joint_gains])
+        changing_names = _column_names(changing)
+        self.changing_count = len(changing_names)
+        self.change_columns = grams.column_indices(changing_names)
         columns = [
             *range(parameter_count),
-            *self.change_columns[:constant_count],  # a gain and a load of all joints come first
+            *grams.column_indices(constant_names),
             *self.change_columns,
             TORQUE_COLUMN,
         ]
@@ -122,30 +131,35 @@ class _Parts:
         self.units = np.array(TorqueErrorUnit.for_arm(prior.reference).factors) ** 2
         theta = identified_theta(grams, prior)
         self.weights = residual_weights(least_squares.joint_noise(grams, theta))
-        spread = self._change_spread([name.startswith(EffortGain.kind) for name in change_names])
         known, pull = prior.information(DEFAULT_PRIOR_PRECISION)
-        of_faults = np.append(spread[:constant_count], spread) ** -2.0
+        of_faults = self._spread([*constant_names, *changing_names]) ** -2.0
         self.information = np.diag([*np.zeros(parameter_count), *of_faults])
         self.information[:parameter_count, :parameter_count] = known
         self.pull = np.append(pull, np.zeros(len(of_faults)))
 
-    def _change_spread(self, is_gain: list[bool]) -> Array:
+    def _spread(self, names: list[str]) -> Array:
         """
-        Return the prior standard deviations of the changes' sizes, (k,).
+        Return the prior standard deviations of the sizes of faults with columns `names`, (k,).
 
-        That of a gain is _GAIN_STD; another change may have a share of the largest torques.
+        That of a gain is _GAIN_STD; any other may have a share of the largest torques.
         """
         grams = self.grams
         largest = np.maximum(grams.max_torque, least_squares.min_noise(grams))
-        squares = np.einsum('j,jaa->a', self.units, grams.total_matrices)[self.change_columns]
+        squares = np.einsum('j,jaa->a', self.units, grams.total_matrices)
+        squares = squares[grams.column_indices(names)]
         usual = np.sqrt(np.maximum(squares, 1e-12) / grams.sample_count)
         spread = np.asarray(_TORQUE_STD_TO_MAX * np.sqrt(self.units @ largest**2) / usual)
-        spread[is_gain] = _GAIN_STD
+        spread[[name.startswith(EffortGain.kind) for name in names]] = _GAIN_STD
         return spread
+
+    def columns_without(self, fault: Fault) -> list[int]:
+        """Return the columns of a fit without a change of what `fault` is of."""
+        constant = self.constant_columns[EffortGain(fault.joints)]
+        return sorted({*range(self.common_count), *constant})
 
     def with_shares(self, shares: Array) -> Array:
         """Return matrices (parts, n, c, c), each part's changes times `shares` (parts, k)."""
-        ones = np.ones((len(shares), self.model_count + 1))
+        ones = np.ones((len(shares), self.constant_count + 1))
         scales = np.column_stack([ones[:, 1:], shares, ones[:, 0]])
         return self.matrices * scales[:, None, :, None] * scales[:, None, None, :]
 
@@ -181,38 +195,51 @@ class _Parts:
 
     def changes(self) -> Iterator[_Change]:
         """Yield each possible change of all joints and of each, at once or all along."""
-        own = [*range(self.model_count)]
-        before = self.left_out_squares(self.matrices)(own)
+        squares_without = self.left_out_squares(self.matrices)
+        before = {
+            fault: squares_without(self.columns_without(fault)) for fault in self.constant_columns
+        }
         parts = np.arange(_PART_COUNT)
         for begin in (
             0,
             *range(_MIN_PARTS_ON_A_SIDE, _PART_COUNT - _MIN_PARTS_ON_A_SIDE + 1),
         ):
             profile = (parts >= begin) * 1.0 if begin else (parts + 0.5) / _PART_COUNT
-            shares = np.repeat(profile[:, None], self.change_count, axis=1)
-            mean_squares = self.left_out_squares(self.with_shares(shares))
-            for joints, moved in self.columns.items():
-                squares = np.stack([before, mean_squares(own + moved)])
-                yield _Change(joints, moved, profile, begin, squares)
+            shares = np.repeat(profile[:, None], self.changing_count, axis=1)
+            squares_with = self.left_out_squares(self.with_shares(shares))
+            for fault, changing in self.changing_columns.items():
+                after = squares_with(self.columns_without(fault) + changing)
+                squares = np.stack([before[EffortGain(fault.joints)], after])
+                yield _Change(fault, profile, begin, squares)
+
+    def error_alone(self, change: _Change) -> float:
+        """Return E on left-out parts with a change, but without a constant gain of its joint."""
+        shares = np.repeat(change.profile[:, None], self.changing_count, axis=1)
+        mean_squares = self.left_out_squares(self.with_shares(shares))
+        columns = [*range(self.common_count), *self.changing_columns[change.fault]]
+        return float(np.sqrt(mean_squares(columns).mean(axis=0) @ self.units))
 
     def sizes(self, change: _Change) -> tuple[Array, Array]:
         """Return minus the sizes (k,) of a change: the likeliest, and one at the near end."""
-        columns = [*range(self.model_count), *change.columns]
-        shares = np.repeat(change.profile[:, None], self.change_count, axis=1)
+        changing = self.changing_columns[change.fault]
+        columns = self.columns_without(change.fault) + changing
+        shares = np.repeat(change.profile[:, None], self.changing_count, axis=1)
         gram = np.einsum('j,sjab->ab', self.weights, self.with_shares(shares))
         likely = self.fit(gram, columns)[:-1]
         fitted = np.ix_(columns, columns)
-        of_changes = slice(self.model_count, None)
         covariance = np.linalg.inv(gram[fitted] + self.information[fitted])
-        share = sure_share(likely[change.columns], covariance[of_changes, of_changes])
-        return likely[of_changes], share * likely[of_changes]
+        of_change = slice(-len(changing), None)
+        share = sure_share(likely[changing], covariance[of_change, of_change])
+        sizes = likely[self.constant_count :]
+        return sizes, share * sizes
 
     def effects_of_undoing(self, change: _Change, size: Array) -> Array:
         """Return the effects (2,) of a change, undone as if its begin or its end were right."""
         effects = []
         for end in (0.0, 1.0):
-            shares = np.repeat(change.profile[:, None] - end, self.change_count, axis=1)
-            shares[:, self.offsets] -= shares[:, self.offsets].mean(axis=0)
+            shares = np.repeat(change.profile[:, None] - end, self.changing_count, axis=1)
+            if isinstance(change.fault, EffortOffset):
+                shares -= shares.mean(axis=0)
             efforts = np.zeros((_PART_COUNT, 1, self.grams.matrices.shape[-1]))
             efforts[..., self.change_columns] = (shares * size)[:, None]
             efforts[..., TORQUE_COLUMN] = 1.0
@@ -223,9 +250,23 @@ class _Parts:
         return np.sqrt(effects)
 
 
-def find_change(motion: Motion, prior: Prior, recording_name: str) -> Diagnosis | None:
+def _column_names(faults: list[Fault]) -> list[str]:
+    """Return the names of the columns of faults, in their order."""
+    return [name for fault in faults for name in fault.column_names]
+
+
+def _places(faults: list[Fault], first: int) -> dict[Fault, list[int]]:
+    """Return the indices of each fault's columns, which follow each other from `first` on."""
+    places = {}
+    for fault in faults:
+        places[fault] = [*range(first, first + len(fault.column_names))]
+        first += len(fault.column_names)
+    return places
+
+
+def find_change(motion: Motion, prior: Prior, recording_name: str) -> FoundChange | None:
     """
-    Return the change of a recording that would make the identified arm wrong, or None.
+    Return the change of a recording that predicts left-out parts best, or None if none does.
 
     The motion has no samples at which every joint rests.
     """
@@ -237,24 +278,29 @@ def find_change(motion: Motion, prior: Prior, recording_name: str) -> Diagnosis 
     better = [one for one in parts.changes() if one.is_better]
     if not better:
         return None
-    best = max(better, key=lambda one: float(one.log_likelihood_ratios.mean()))
-    likely, near = parts.sizes(best)
+    errors = [np.sqrt(one.squares.mean(axis=1) @ parts.units) for one in better]
+    best = int(np.argmax([before / after for before, after in errors]))
+    change = better[best]
+    before, after = errors[best].tolist()
+    likely, near = parts.sizes(change)
     # Which end is right is not known: the mean of both decides.
-    sure = float(np.sqrt(parts.effects_of_undoing(best, near).prod()))
-    effect = float(parts.effects_of_undoing(best, likely).max())
+    sure_effect = float(np.sqrt(parts.effects_of_undoing(change, near).prod()))
     times = motion.time[0], motion.time[-1]
-    if best.begin:
-        times = (motion.time[len(motion) * best.begin // _PART_COUNT],) * 2
-    if sure < MIN_HARMFUL_ERROR_RATIO:
-        return None
-    before, after = np.sqrt(best.squares.mean(axis=1) @ parts.units).tolist()
-    return Diagnosis(
+    if change.begin:
+        times = (motion.time[len(motion) * change.begin // _PART_COUNT],) * 2
+    diagnosis = Diagnosis(
         Changed.kind,
-        best.joints,
+        change.fault.joints,
         tuple(map(float, times)),
         before,
         after,
         rival_error=before,
         recording=recording_name,
-        effect=effect,
+        effect=float(parts.effects_of_undoing(change, likely).max()),
+    )
+    return FoundChange(
+        diagnosis,
+        change.fault,
+        is_harmful=sure_effect > MIN_HARMFUL_ERROR_RATIO,
+        is_likelier_alone=parts.error_alone(change) < before,
     )

@@ -340,6 +340,19 @@ class FoldFits:
         spread = float(ratios.std(ddof=1)) if len(ratios) > 1 else np.inf
         return float(ratios.mean()) > CRITICAL_T_VALUE * spread / np.sqrt(len(ratios))
 
+    def covariance_over_folds(self, fault: Fault) -> Array:
+        """
+        Return the covariance (k, k) of the coefficients of a fault's columns by the jackknife.
+
+        That is how they vary if folds are left out (Efron and Stein 1981, "The jackknife estimate
+        of variance", Annals of Statistics 9(3)). It contains errors of the model that last longer
+        than the noise of samples.
+        """
+        columns = self.system.grams.column_indices(fault.column_names)
+        deviations = self.fold_thetas[:, columns] - self.fold_thetas[:, columns].mean(axis=0)
+        fold_count = len(deviations)
+        return np.asarray((fold_count - 1.0) / fold_count * deviations.T @ deviations)
+
     @cached_property
     def log_bayes_factor(self) -> float:
         """Log evidence of measured torques with the fault's columns minus that without them."""
@@ -360,7 +373,7 @@ class FoldFits:
     def _range(self) -> tuple[Array, float]:
         """The likeliest coefficients of the fault's columns, (k,), and the share that is sure."""
         likely, covariance = self.system.near_start.fit_faults(self.fault)
-        share = sure_share(likely, covariance)
+        share = sure_share(likely, covariance + self.covariance_over_folds(self.fault))
         if self.fault.value_is_from_torques:
             gain, *found = self._rigid_torque_coefficients.values()
             gravity = self.system.prior.model.gravity

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .changes import find_change
+from .changes import find_change, FoundChange
 from .faults import Diagnosis, MIN_HARMFUL_ERROR_RATIO
 from .faults.checks import Contact, contact_mask
 from .least_squares import (
@@ -171,11 +171,11 @@ class RecordingSummary:
     A recording reduced to Gram matrices of a constant size, or the error of an unusable bag.
 
     `corrected_state_grams` are those and their number of samples. `contact` is one that would make
-    the identified arm wrong, `change` says after what time it is another arm. `moving_time` is for
-    how long the arm moves [s]. `value_faults` are sentences on values that no arm has, in a
-    recording accepted nevertheless. `load_grams` are of a model whose friction grows with the
-    starting set's load, None if `grams` are, or if nobody asks. `failure` is the error of an
-    unusable bag, which has no matrices.
+    the identified arm wrong, `change` says after what time it is another arm, if it is.
+    `moving_time` is for how long the arm moves [s]. `value_faults` are sentences on values that no
+    arm has, in a recording accepted nevertheless. `load_grams` are of a model whose friction grows
+    with the starting set's load, None if `grams` are, or if nobody asks. `failure` is the error of
+    an unusable bag, which has no matrices.
     """
 
     note: RecordingNote
@@ -183,7 +183,7 @@ class RecordingSummary:
     grams: GramStack | None = None
     corrected_state_grams: tuple[Array, int] = (np.zeros(0), 0)
     contact: Diagnosis | None = None
-    change: Diagnosis | None = None
+    change: FoundChange | None = None
     moving_time: float = 0.0
     failure: FrankaDynamicsError | None = None
     value_faults: tuple[str, ...] = ()

@@ -31,6 +31,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .changes import FoundChange
 from .cross_validation import CrossValidation, FoldFits
 from .faults import checks as fault_checks
 from .faults import (
@@ -139,7 +140,7 @@ def _with_harmless_faults(
 def diagnose_fits(
     fits: CrossValidation,
     state_fits: Sequence[StateFaultFit] = (),
-    changes: Sequence[Diagnosis] = (),
+    changes: Sequence[FoundChange] = (),
 ) -> tuple[RecordingVerdict, CrossValidation]:
     """
     Return a verdict, with any fault or suspected joints, and `fits` with dominant harmless faults.
@@ -153,24 +154,41 @@ def diagnose_fits(
     """
     fits, tried, harmful, harmless = _with_harmless_faults(fits)
     state_fit = state_fits[0] if state_fits else None
-    constant = harmful[0] if harmful else _likely_constant_fault(tried) if changes else None
+    harmful_changes = [one for one in changes if one.is_harmful]
+    constant = harmful[0] if harmful else None
+    if constant is None and harmful_changes:
+        constant = _likely_constant_fault(tried)
     rivals = [fit.diagnosis() for fit in (constant, state_fit) if fit is not None]
     # A fault of all of a recording also looks like a change in it: that is named only if it
     # explains much more.
     best_rival = max(map(_improvement, rivals), default=None)
     min_improvement = 1.0 if best_rival is None else MIN_HARMFUL_ERROR_RATIO * best_rival
-    if any(_improvement(change) > min_improvement for change in changes):
-        return RecordingVerdict(tuple(changes)), fits
+    named_changes = tuple(one.diagnosis for one in harmful_changes)
+    if any(_improvement(change) > min_improvement for change in named_changes):
+        return RecordingVerdict(named_changes), fits
     if state_fit is not None and state_fit.error_growth > MIN_HARMFUL_ERROR_RATIO:
         rival_evidence = _rival_evidence(fits, state_fit, harmful, harmless)
         if state_fit.log_bayes_factor > max(rival_evidence, _MIN_CLEAR_LOG_BAYES_FACTOR):
             ambiguous = _is_ambiguous(state_fit, harmful)
             return _state_fault_verdict(state_fits, rival_evidence, ambiguous), fits
     if harmful:
-        return _fault_verdict(fits, tried, harmful), fits
-    if changes and constant is not None:
+        verdict = _fault_verdict(fits, tried, harmful)
+        not_constant = tuple(one.diagnosis for one in changes if _is_likelier(one, verdict.causes))
+        return (RecordingVerdict(not_constant) if not_constant else verdict), fits
+    if harmful_changes and constant is not None:
         return RecordingVerdict(suspected_joints=_joints_where_it_shows(fits, constant)), fits
-    return RecordingVerdict(tuple(changes)), fits
+    return RecordingVerdict(named_changes), fits
+
+
+def _is_likelier(change: FoundChange, causes: Sequence[Diagnosis]) -> bool:
+    """
+    Return whether a change is likelier than the only one of `causes`, of which it is a change.
+
+    A constant gain stands beside changes of it: what still changes is not constant.
+    """
+    kinds = [(one.kind, one.joints) for one in causes]
+    of_the_same = kinds == [(change.fault.kind, change.fault.joints)]
+    return of_the_same and change.is_likelier_alone
 
 
 def _likely_constant_fault(tried: Sequence[FoldFits]) -> FoldFits | None:
@@ -333,8 +351,11 @@ def judge_recordings(
     narrowest range of a factor counts, which agrees best with the torques. `summaries` are
     those of the recordings, `grams` the sum of all their matrices.
     """
-    corrected_grams, counts = zip(*(one.corrected_state_grams for one in summaries))
-    corrected = state_fault_fits(np.sum(corrected_grams, axis=0), sum(counts), prior)
+    unmeasured = bool(prior.reference.unmeasured)
+    corrected: list[StateFaultFit] = []
+    if not unmeasured:  # masses alone tell these
+        corrected_grams, counts = zip(*(one.corrected_state_grams for one in summaries))
+        corrected = state_fault_fits(np.sum(corrected_grams, axis=0), sum(counts), prior)
     changes = [one.change for one in summaries if one.change is not None]
     diagnosed, fits = diagnose_fits(CrossValidation(grams, prior), corrected, changes)
     named = diagnosed.causes
@@ -351,6 +372,9 @@ def judge_recordings(
         prior.model, base.fold_thetas, base.squared_residuals, fits.unit_factors
     )
 
+    # What contradicts masses that nobody has measured says nothing about efforts.
+    masses = (Diagnosis(fault_checks.UnmeasuredMasses.kind, (), ()),)
+
     def check_diagnoses() -> Iterator[Sequence[Diagnosis]]:
         """Yield the diagnoses of each check, in the order in which one fault can cause another."""
         # No cause is one that leaves much; what gravity leaves is judged where it points.
@@ -360,9 +384,10 @@ def judge_recordings(
         # A fault of the whole recording makes single seconds stand out as well.
         yield [one.contact for one in summaries if one.contact is not None]
         # Ranges by masses hold only where the model fits.
-        yield fault_checks.unexplained_efforts(fits.relative_to_effort(fits.baseline.test_error()))
         if narrowest is not None and near is not None:
             wrong = fault_checks.wrong_factor(narrowest.scale_range)
+            if wrong and unmeasured:
+                yield masses
             # Such a factor is named only if the arm, with it, explains the efforts.
             if wrong:
                 error = near.torque_error(EffortGain())
@@ -371,15 +396,16 @@ def judge_recordings(
         # Last, because wrong efforts of any cause also make friction look wrong.
         if not suspected:
             yield [one for one in driven if one.effect > MIN_HARMFUL_ERROR_RATIO]
-            yield fault_checks.missing_gravity(_gravity_and_effort_products(grams))
+            missing = fault_checks.missing_gravity(_gravity_and_effort_products(grams))
+            yield masses if missing and unmeasured else missing
 
     causes = next((tuple(one) for one in check_diagnoses() if one), ())
     questions = () if suspected or causes else (*driven, *_questions_to_user(fits))
-    if prior.reference.unmeasured:
-        # What contradicts them says nothing about efforts.
-        masses = (Diagnosis(fault_checks.UnmeasuredMasses.kind, (), ()),)
-        wrong = causes or suspected
-        return RecordingVerdict(masses) if wrong else RecordingVerdict((), (*masses, *questions))
+    if unmeasured:
+        if causes or suspected:
+            others = [one for one in causes if one not in masses]
+            return RecordingVerdict((*masses, *others), suspected_joints=suspected)
+        return RecordingVerdict((), (*masses, *questions))
     if causes:
         return RecordingVerdict(causes, mass_ambiguity=narrowest)
     return RecordingVerdict((), questions, suspected, narrowest)
@@ -402,7 +428,7 @@ def _questions_to_user(fits: CrossValidation) -> Iterator[Diagnosis]:
     baseline = fits.baseline
     every = possible_faults(fits.prior.model.n)
     yield from fault_checks.unexplained_joints(*fits.residuals_and_efforts)
-    yield from [fit.question() for fit in fits.fits_with_each(every) if fit.asks()][:1]
+    yield from _likeliest_question(fits.fits_with_each(every))
     for fault in every:
         if fault.kind == EffortOffset.kind:
             (column,) = fits.grams.column_indices(fault.column_names)
@@ -413,6 +439,24 @@ def _questions_to_user(fits: CrossValidation) -> Iterator[Diagnosis]:
             least = max(MAX_OFFSET_STD_COUNT * fits.prior.std[column], clear)
             if abs(value) > max(least, CRITICAL_T_VALUE * error):
                 yield Diagnosis(fault.kind, fault.joints, (value,))
+
+
+def _likeliest_question(tried: Sequence[FoldFits]) -> Iterator[Diagnosis]:
+    """
+    Yield the question about the likeliest fault that is asked about, if any.
+
+    Where a harmless fault of all joints explains more, that is asked about: a base that is tilted
+    a little also looks like a gain of its first joint.
+    """
+    asked = next((fit for fit in tried if fit.asks()), None)
+    if asked is None:
+        return
+    likelier = (
+        fit
+        for fit in tried
+        if fit.fault.asks_if_harmless and fit.is_significant() and fit.is_better(asked)
+    )
+    yield next(likelier, asked).question()
 
 
 @dataclass(frozen=True, eq=False)
