@@ -12,8 +12,8 @@ effect is the factor by which E of the arm identified from the whole recording e
 identified with the change undone. Constant offsets, which are only asked about, count for nothing
 there.
 
-A constant fault looks like a change, too: it is as large before. So a constant gain and load stand
-in all fits, and a joint's constant gain beside its changes.
+A constant fault looks like a change, too: it is as large before. So a constant gain, load and
+force stand in all fits, and a joint's constant gain beside its changes.
 """
 
 from collections.abc import Callable, Iterator
@@ -96,7 +96,7 @@ class _Parts:
 
     The columns are, in this order:
 
-        parameters | constant gain and load | joints' constant gains | changes | torque
+        parameters | constant gain, load and force | joints' constant gains | changes | torque
 
     The first two groups are in all fits, joints' constant gains beside the changes of that joint.
     `constant_columns` and `changing_columns` have the columns by fault; `constant_count` is the
@@ -109,8 +109,8 @@ class _Parts:
         self.prior = prior
         parameter_count = len(prior.std)
         joint_gains = [EffortGain((joint,)) for joint in range(prior.model.n)]
-        common = [EffortGain(), UndeclaredLoad()]
-        changing = [*common, ConstantForce(), *joint_gains]
+        common = [EffortGain(), UndeclaredLoad(), ConstantForce()]
+        changing = [*common, *joint_gains]
         changing += EffortOffset.for_joint_count(prior.model.n)
         self.constant_columns = _places([*common, *joint_gains], parameter_count)
         self.common_count = self.constant_columns[joint_gains[0]][0]

@@ -384,6 +384,7 @@ def judge_recordings(
         # A fault of the whole recording makes single seconds stand out as well.
         yield [one.contact for one in summaries if one.contact is not None]
         # Ranges by masses hold only where the model fits.
+        yield fault_checks.unexplained_efforts(fits.relative_to_effort(fits.baseline.test_error()))
         if narrowest is not None and near is not None:
             wrong = fault_checks.wrong_factor(narrowest.scale_range)
             if wrong and unmeasured:
@@ -403,7 +404,8 @@ def judge_recordings(
     questions = () if suspected or causes else (*driven, *_questions_to_user(fits))
     if unmeasured:
         if causes or suspected:
-            others = [one for one in causes if one not in masses]
+            of_masses = fault_checks.UnmeasuredMasses.kind, fault_checks.UnexplainedEfforts.kind
+            others = [one for one in causes if one.kind not in of_masses]
             return RecordingVerdict((*masses, *others), suspected_joints=suspected)
         return RecordingVerdict((), (*masses, *questions))
     if causes:

@@ -429,6 +429,23 @@ def test_a_large_effect_is_the_one_that_is(usual):
     assert cause.effect == pytest.approx(effect, rel=0.3)
 
 
+def test_a_drift_is_not_named_as_the_constant_gain_that_it_resembles(fer_1khz_recording):
+    # Its effect alone would be accepted, that of the constant gain would not.
+    log = fer_1khz_recording
+    model = IdentificationOptions().torque_model(FER)
+    (cause,) = judge_motion(drifting(to_motion(log), (5,), 1.3), model, [FER], 'log').causes
+    assert (cause.kind, cause.joints) == ('changed', (5,))
+    (cause,) = judge_motion(scaled(to_motion(log), 5, 1.3), model, [FER], 'log').causes
+    assert (cause.kind, cause.joints) == ('gain', (5,))
+
+
+def test_a_gain_that_does_hardly_any_harm_is_asked_about(fer_1khz_recording):
+    # The arm identified from it has 1.14 times E of the one by the log as it is.
+    motion = scaled(to_motion(fer_1khz_recording), 5, 1.1)
+    found = judge_motion(motion, IdentificationOptions().torque_model(FER), [FER], 'log')
+    assert found.sound and [(one.kind, one.joints) for one in found.questions] == [('gain', (5,))]
+
+
 def test_an_offset_that_drifts_a_little_does_no_harm(sound):
     assert judged(added(sound, 1, rise(sound) - 0.5)).sound
 
@@ -447,6 +464,19 @@ def test_masses_that_nobody_measured_are_named_before_any_gain(sound, tmp_path):
     assert [one.kind for one in found.causes] == ['masses']
     (line, *_) = verdict_lines(found, FER.joint_names, np.ones(7))
     assert 'times its torque' not in line and 'masses' in line
+
+
+def test_what_shows_without_masses_is_named_beside_unmeasured_ones(sound):
+    arm = replace(FER, unmeasured=('masses are guessed',))
+    model = OPTIONS.torque_model(arm)
+    kinds = [
+        [one.kind for one in judge_motion(motion, model, [arm], 'log').causes]
+        for motion in (pushed(sound), scaled(sound, 1, 0.5))
+    ]
+    assert kinds == [['masses', 'contact'], ['masses', 'gain']]
+    reversed_efforts = replace(sound, effort=-sound.effort)
+    found = judge_motion(reversed_efforts, model, [arm], 'log')
+    assert [one.kind for one in found.causes] == ['masses']
 
 
 def test_one_tensor_of_two_wrists_does_not_make_masses_unknown():
