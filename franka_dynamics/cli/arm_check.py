@@ -16,8 +16,8 @@ import warnings
 
 from .choices import ArmChoice, forbid_options, Options
 from .console import echo, echo_each, make_console, print_rich, write_json
-from ..arm import ArmDescription
-from ..arm.arm_file import is_urdf_or_mjcf
+from ..arm import ArmDescription, available_arms
+from ..arm.arm_file import canonical_arm_name, is_urdf_or_mjcf
 from ..arm.bodies import is_file_path
 from ..arm.judgements import Judgement
 from ..errors import (
@@ -26,10 +26,11 @@ from ..errors import (
     FrankaDynamicsError,
     list_text,
     NoLinksError,
+    plural,
 )
 from ..files import read_text
 from ..report import arm as report
-from ..report.elements import to_json_types
+from ..report.json_types import to_json_types
 from ..urdf.document import UrdfDocument
 from ..urdf.file_numbers import judge_file
 from ..urdf.mjcf import is_mjcf_text
@@ -51,11 +52,19 @@ NOT_READ = 'error'
 @dataclass(frozen=True)
 class CheckedArm:
     """
-    An arm with what `arm check` found.
+    An arm, and what its check has found.
 
-    `document` is the file whose numbers were judged, None for an arm without one; `source` is
-    its name in messages, and `doubts` are the judgements. `unread` are sentences on what the file
-    has and the models have not.
+    Several kinds of remarks are printed:
+
+    - `checked.findings` are differences between the formulations;
+    - `impossible` says what no real body can have; a fault, as are the findings;
+    - doubts are numbers of its file that a real arm may have, but hardly has;
+    - questions about hand and payload are what loading the arm asks (`torque_notes`);
+    - notes and repairs are what loading the arm has found out and changed.
+
+    `document` is the file that was judged, if there is one, `source` its name, `doubts` are the
+    judgements of its numbers, impossible ones included, and `unread_meshes` are those of its
+    meshes that could not be read for that.
     """
 
     choice: ArmChoice
@@ -64,7 +73,7 @@ class CheckedArm:
     document: UrdfDocument | None
     source: str
     doubts: tuple[Judgement, ...]
-    unread: tuple[str, ...]
+    unread_meshes: tuple[str, ...]
 
     @property
     def file(self) -> str:
@@ -74,8 +83,8 @@ class CheckedArm:
     @property
     def impossible(self) -> list[str]:
         """Sentences on what no real body can have."""
-        found = [f'{one}' for one in self.doubts if one.impossible]
-        return found or [*self.arm.inconsistencies()]
+        of_file = [f'{doubt}' for doubt in self.doubts if doubt.impossible]
+        return of_file or [*self.arm.inconsistencies()]
 
     @property
     def verdict(self) -> str:
@@ -86,22 +95,22 @@ class CheckedArm:
 
     def data(self) -> dict[str, Any]:
         """Return what `--json` writes."""
-        found = {
+        data = {
             'verdict': self.verdict,
             **to_json_types(self.checked),
             'consistency': report.link_consistency(self.arm),
         }
         if self.document:
-            found['doubts'] = self.doubts
-        return found
+            data['doubts'] = self.doubts
+        return data
 
     def _possible_doubts(self) -> list[Judgement]:
         """Return doubts about what a real body may have."""
-        return [one for one in self.doubts if not one.impossible]
+        return [doubt for doubt in self.doubts if not doubt.impossible]
 
     def _load_questions(self) -> list[str]:
         """Return the questions about hand and payload that loading the arm asks."""
-        return [one for one in self.arm.torque_notes if one not in self.arm.notes]
+        return [note for note in self.arm.torque_notes if note not in self.arm.notes]
 
     def _print_verdict(self) -> None:
         """Print one line with the verdict, and what is wrong."""
@@ -117,18 +126,19 @@ class CheckedArm:
     def print_in_detail(self, *, show_all: bool) -> None:
         """Print the verdict and all notes; with `show_all` also the tables of every quantity."""
         self._print_verdict()
-        echo_each(report.file_reading_notes(self.checked, self.unread), 'note')
+        echo_each(report.file_reading_notes(self.checked, self.unread_meshes), 'note')
         print_rich(*report.judgement_tables(self._possible_doubts(), self.source))
-        shown = set()
+        told_in_table = set()
         if self.document:
-            # What loading found, without meshes, stands in the table.
-            shown = {f'{one}' for one in judge_file(self.document)[0]}
+            # Loading the arm judges its file, too, though without meshes, and notes the doubts.
+            # They stand in the table above, so they are not printed again below.
+            told_in_table = {f'{doubt}' for doubt in judge_file(self.document)[0]}
             if not self.doubts:
                 plausible = f'masses, tensors and effort limits of {self.source} are plausible'
                 echo(plausible, 'note')
-        notes = [one for one in self.arm.notes if one not in shown]
+        questions = [note for note in self._load_questions() if note not in told_in_table]
+        notes = [note for note in self.arm.notes if note not in told_in_table]
         conditioning = report.conditioning_notes(self.arm)
-        questions = [one for one in self._load_questions() if one not in shown]
         echo_each((*questions, *notes, *self.arm.repairs, *conditioning), 'note')
         if show_all:
             print_rich(*report.crosscheck_tables(self.checked))
@@ -151,112 +161,160 @@ class UnreadArm:
         echo(self.error, NOT_READ)
 
 
-def check_arms(arm: ArmChoice, options: Options) -> int:
+def check_arms(choice: ArmChoice, options: Options) -> int:
     """
-    Check the arm or files; return 1 for differences or an unphysical link, 2 if unread, else 0.
+    Check the arm, or the files and folders that are named, one after another.
 
-    Several files are checked one after another; exit 2 if one of them cannot be read.
+    Return 0 if all are in order, 1 for differences or an unphysical link, 2 if one of several
+    files cannot be read. A single file that cannot be read raises its error.
     """
     if options.arms:
         forbid_options(f'{options.arms[0]}, which is checked', 'arm')
     warnings.simplefilter('ignore', ArmWarning)  # the notes say it all
     files = [file for path in options.arms for file in _model_files_in(path)]
-    if options.arms and files != [options.arms[0]]:
-        return _check_files(files, arm, options)
-    checked = _check_arm(replace(arm, arm=files[0]) if files else arm, options)
+    is_single = not options.arms or files == [options.arms[0]]
+    if not is_single:
+        return _check_files(files, choice, options)
+    checked = _check_arm(replace(choice, arm=files[0]) if files else choice, options)
     write_json(options.json, checked.data())
     checked.print_in_detail(show_all=options.everything)
     return int(checked.verdict != PASS)
 
 
-def _check_files(files: Sequence[str], arm: ArmChoice, options: Options) -> int:
-    """Check several files, print a few lines for each; return the exit status."""
+def _check_files(files: Sequence[str], choice: ArmChoice, options: Options) -> int:
+    """
+    Check several files, print a few lines for each; return the exit status.
+
+    A xacro file that a folder holds and that has macros alone is left out.
+    """
     forbid_options('a folder or several files: one line of each is printed', 'everything')
-    found = list[CheckedArm | UnreadArm]()
+    results = list[CheckedArm | UnreadArm]()
     for file in files:
         try:
-            found.append(_check_arm(replace(arm, arm=file), options))
-        except NoLinksError:  # macros of another file
-            continue
+            results.append(_check_arm(replace(choice, arm=file), options))
         except FrankaDynamicsError as error:
-            found.append(UnreadArm(file, f'{error}'))
+            if isinstance(error, NoLinksError) and file not in options.arms:
+                continue
+            results.append(UnreadArm(file, f'{error}'))
         if options.json is None:
-            found[-1].print_briefly()
-    if not found:
+            results[-1].print_briefly()
+    if not results:
         raise DescriptionError(f'{options.arms[0]} has no .urdf, .urdf.xacro or MJCF; name files.')
     if options.json is not None:
-        # It is written before anything is printed, because `| head` can end this program.
-        write_json(options.json, {one.file: one.data() for one in found})
-        for one in found:
-            one.print_briefly()
-    counts = Counter(one.verdict for one in found)
-    echo(f'{len(found)} files: {", ".join(f"{n} {word}" for word, n in counts.items())}.')
-    return FrankaDynamicsError.status if counts[NOT_READ] else int(counts.total() > counts[PASS])
+        write_json(options.json, {result.file: result.data() for result in results})
+        for result in results:
+            result.print_briefly()
+    counts = Counter(result.verdict for result in results)
+    count_texts = ', '.join(f'{count} {verdict}' for verdict, count in counts.items())
+    echo(f'{len(results)} {plural(len(results), "file")}: {count_texts}.')
+    if counts[NOT_READ]:
+        return FrankaDynamicsError.status
+    return int(counts.total() > counts[PASS])
 
 
 def _model_files_in(path: str) -> list[str]:
-    """Return the URDF, xacro and MJCF files below a folder, or the path itself if it is none."""
-    if not Path(path).is_dir():
+    """
+    Return the URDF, xacro and MJCF files below a folder, or the path itself if it is none.
+
+    The name of a shipped arm is that of the arm, also where there is a folder of this name.
+    """
+    if canonical_arm_name(path) in available_arms() or not Path(path).is_dir():
         return [path]
-    files = (one for form in ('*.urdf', '*.urdf.xacro', '*.xml') for one in Path(path).rglob(form))
-    return [
-        f'{file}'
-        for file in sorted(files)
-        if file.suffix != '.xml' or is_mjcf_text(read_text(file, 'replace'))
+    files = [
+        file
+        for pattern in ('*.urdf', '*.urdf.xacro', '*.xml')
+        for file in Path(path).rglob(pattern)
+        if file.is_file()
     ]
+    return [f'{file}' for file in sorted(files) if file.suffix != '.xml' or _is_mjcf_file(file)]
 
 
-def _check_arm(arm: ArmChoice, options: Options) -> CheckedArm:
+def _is_mjcf_file(path: Path) -> bool:
+    """Return whether a file is an MJCF; a file that cannot be read is none."""
+    try:
+        return is_mjcf_text(read_text(path, 'replace'))
+    except FrankaDynamicsError:
+        return False
+
+
+def _check_arm(choice: ArmChoice, options: Options) -> CheckedArm:
     """Compare an arm's formulations with each other and with its file; return what was found."""
-    description = arm.load()
-    with make_console(stderr=True).status(f'comparing {arm.arm} ...'):
-        checked = compare_formulations(description, gravity=options.gravity, count=options.states)
-    source = arm.arm
+    arm = choice.load()
+    with make_console(stderr=True).status(f'comparing {choice.arm} ...'):
+        checked = compare_formulations(arm, gravity=options.gravity, count=options.states)
+    source = choice.arm
     document = None
     if is_urdf_or_mjcf(source):
-        document = read_document(source, arguments=arm.xacro)
-    elif is_file_path(source) and not description.inconsistencies():
+        document = read_document(source, arguments=choice.xacro)
+    elif is_file_path(source) and not arm.inconsistencies():
         source = f'{source} as arm export writes it'
-        document = parse_robot(urdf_text(description), source)
-    doubts, unread = judge_file(document, Path(source)) if document else ((), ())
-    return CheckedArm(arm, description, checked, document, source, doubts, unread)
+        document = parse_robot(urdf_text(arm), source)
+    doubts, unread_meshes = judge_file(document, Path(source)) if document else ((), ())
+    return CheckedArm(choice, arm, checked, document, source, doubts, unread_meshes)
 
 
 def compare_arms(options: Options) -> int:
     """Print two arms' largest differences by joint, base, flange; return 1 if torques change."""
     warnings.simplefilter('ignore', ArmWarning)  # the notes say it all
-    first, second = map(str, with_urdf_second(options.first, options.second))
-    if not is_urdf_or_mjcf(second):
+    first_name, second_name = map(str, with_urdf_second(options.first, options.second))
+    if not is_urdf_or_mjcf(second_name):
         forbid_options('an arm that is no URDF or MJCF', 'prefix', 'xacro')
-    elif is_urdf_or_mjcf(first):
+    elif is_urdf_or_mjcf(first_name):
         two = 'two URDFs or MJCFs, which are compared as they are written'
         forbid_options(two, 'inertial_set', 'hand')
-    how = {name: getattr(options, name) for name in ('inertial_set', 'hand', 'prefix', 'xacro')}
-    one, other = read_pair(first, second, use_nearest_set=True, **how)
-    found = compare_descriptions(one, other)
-    words = other.urdf.words if other.urdf else None
-    empty = {
-        joint: name
-        for joint, name, link in zip(one.joint_names, other.link_names, other.links)
-        if words and not link.parameters().any()
-    }
-    shown = [diff for diff in found.differences if diff.kind != 'link' or diff.owner not in empty]
-    notes = node_acceptance_notes(one, other) if words else []
-    if not words and other.hand != one.hand:
-        notes = [f'the hands differ; --hand {other.hand} puts the same on both.']
-    write_json(options.json, {**to_json_types(found), 'notes': notes})
-    if words and empty:
+    first, second = read_pair(
+        first_name,
+        second_name,
+        use_nearest_set=True,
+        inertial_set=options.inertial_set,
+        hand=options.hand,
+        prefix=options.prefix,
+        xacro=options.xacro,
+    )
+    comparison = compare_descriptions(first, second)
+    notes = _comparison_notes(first, second)
+    write_json(options.json, {**to_json_types(comparison), 'notes': notes})
+    massless_links = _massless_links_by_joint(first, second)
+    if massless_links and second.urdf:
+        inertial = second.urdf.words.inertial
+        links = list_text([*massless_links.values()])
         echo(
-            f'{other.source}: no {words.inertial} with mass in {list_text([*empty.values()])}, '
-            'nor in what is fixed to it; give it there. Of these links only geometry is compared.',
+            f'{second.source}: no {inertial} with mass in {links}, nor '
+            'in what is fixed to it; give it there. Of these links only geometry is compared.',
             MISMATCH,
         )
-    labels = f'{_arm_label(second, other)} against {_arm_label(first, one)}'
-    effective = _print_differences(shown, labels, one.joint_names, passed=found.passed)
-    if effective and not empty:
-        echo(f'Together they change the torque by {found.total_effect}.', style='red')
+    shown = [
+        difference
+        for difference in comparison.differences
+        if difference.kind != 'link' or difference.owner not in massless_links
+    ]
+    # The second arm is judged by the first: a URDF by the shipped arm that it is to be.
+    title = f'{_arm_label(second_name, second)} against {_arm_label(first_name, first)}'
+    effect_count = _print_differences(shown, title, first.joint_names, passed=comparison.passed)
+    if effect_count and not massless_links:
+        echo(f'Together they change the torque by {comparison.total_effect}.', style='red')
     echo_each(notes, 'note')
-    return int(not found.passed)
+    return int(not comparison.passed)
+
+
+def _comparison_notes(first: ArmDescription, second: ArmDescription) -> list[str]:
+    """Return whether a node accepts the second arm's URDF or, without one, that hands differ."""
+    if second.urdf:
+        return node_acceptance_notes(first, second)
+    if second.hand != first.hand:
+        return [f'the hands differ; --hand {second.hand} puts the same on both.']
+    return []
+
+
+def _massless_links_by_joint(first: ArmDescription, second: ArmDescription) -> dict[str, str]:
+    """Return the links of the second arm's URDF without inertia, by the first arm's joints."""
+    if not second.urdf:
+        return {}
+    return {
+        joint: link_name
+        for joint, link_name, link in zip(first.joint_names, second.link_names, second.links)
+        if not link.parameters().any()
+    }
 
 
 def _print_differences(
@@ -267,22 +325,25 @@ def _print_differences(
     passed: bool,
 ) -> int:
     """Print two arms' largest difference in each part; return how many of all affect torques."""
-    effective = sum(diff.has_effect for diff in differences)
-    count = f'{len(differences)} {"difference" if len(differences) == 1 else "differences"}'
+    effect_count = sum(difference.has_effect for difference in differences)
+    count = len(differences)
     echo(
-        f'{title}: {count}, {effective} with an effect on torque. Compared are base, flange, '
+        f'{title}: {count} {plural(count, "difference")}, {effect_count} with an effect on '
+        'torque. Compared are base, flange, '
         "friction and, for each joint, its axis, rotor and limits, and its link's mass, centre of "
         "mass and tensor, in the space frame at zero; each place's largest difference:",
         PASS if passed else MISMATCH,
     )
-    for place in ('base', *joint_names, 'flange', 'arm'):
-        here = [diff for diff in differences if diff.owner == place]
-        if here:
-            more = f' {len(here) - 1} more there (--json lists all).' if len(here) > 1 else ''
-            echo(f'- {here[0]}{more}', style='red' if here[0].has_effect else 'dim')
-        else:
-            echo(f'- {"friction" if place == "arm" else place}: the same.', style='dim')
-    return effective
+    for owner in ('base', *joint_names, 'flange', 'arm'):
+        place = 'friction' if owner == 'arm' else owner  # the only thing that is the arm's
+        of_owner = [difference for difference in differences if difference.owner == owner]
+        if not of_owner:
+            echo(f'- {place}: the same.', style='dim')
+            continue
+        largest = of_owner[0]
+        more = f' {len(of_owner) - 1} more there (--json lists all).' if len(of_owner) > 1 else ''
+        echo(f'- {largest}{more}', style='red' if largest.has_effect else 'dim')
+    return effect_count
 
 
 def _arm_label(name: str, arm: ArmDescription) -> str:

@@ -17,7 +17,8 @@ import numpy as np
 
 from .choices import ArmChoice, forbid_options, forbid_without, Options
 from .console import echo, echo_each, print_or_write, print_rich, write_json
-from .options import INERTIA_OPTION_NAMES, require_not_existing
+from .option_types import require_not_existing
+from .options import INERTIA_OPTION_NAMES
 from ..arm import ArmDescription, LinkInertia, load, load_hand
 from ..arm.arm_file import arm_file_text, is_urdf_or_mjcf
 from ..arm.bodies import hand_title, is_file_path, NO_HAND
@@ -25,7 +26,7 @@ from ..arm.frames import to_modified_convention
 from ..arm.inertia import TENSOR_ORDER
 from ..arm.payload import desk_json
 from ..arrays import Array
-from ..constants import Convention, GRAVITY, GRAVITY_DIRECTIONS, parse_float
+from ..constants import Convention, GRAVITY, parse_float
 from ..cpp_package.package import controller_arm_text
 from ..errors import DescriptionError, InertiaError
 from ..files import write_text
@@ -45,42 +46,47 @@ _FULL_TURN_RAD = 2.0 * np.pi  # [rad]; beyond it a position is taken for degrees
 # Largest rounding error that regrouping may cause in an entry of a regressor whose columns have
 # unit length.
 _MAX_REGROUPING_ERROR = 1e-9
-_GRAVITY_VECTORS = dict(zip(GRAVITY_DIRECTIONS, ([GRAVITY], GRAVITY_BASIS_M_S2, [NO_GRAVITY])))
+# By the directions of --base-parameters: the vectors of gravity that torques are known for.
+_GRAVITY_VECTORS = {
+    'vertical': [GRAVITY],
+    'tilted': GRAVITY_BASIS_M_S2,
+    'none': [NO_GRAVITY],
+}
 
 
-def show_arm(arm: ArmChoice, options: Options) -> int:
+def show_arm(choice: ArmChoice, options: Options) -> int:
     """Print or write an arm's tables or base parameters; return 1 if torques contradict these."""
     if options.positional is not None:
         forbid_options(f'{options.positional}, the same as --arm {options.positional}', 'arm')
-        arm = replace(arm, arm=options.positional)
+        choice = replace(choice, arm=options.positional)
     if options.symbolic or options.base_parameters:
         forbid_options('base parameters, which hold at every pose', 'q')
         direction = options.base_parameters or 'vertical'
         if options.symbolic:
-            return _print_symbolic_parameters(arm, direction, options.symbolic)
-        return _print_base_parameters(arm, direction, options.json)
-    description = arm.load()
-    pose = _positions_from_words(description, options.q) if options.q else None
-    rows = report.inertia_rows(description, pose)
+            return _print_symbolic_parameters(choice, direction, options.symbolic)
+        return _print_base_parameters(choice, direction, options.json)
+    arm = choice.load()
+    pose = _positions_from_words(arm, options.q) if options.q else None
+    rows = report.inertia_rows(arm, pose)
     data = {
-        'arm': description,
-        'convention': description.convention,
-        'base': description.base,
-        'denavit_hartenberg': report.dh_rows(description),
+        'arm': arm,
+        'convention': arm.convention,
+        'base': arm.base,
+        'denavit_hartenberg': report.dh_rows(arm),
         'q': pose,
-        'origins': None if pose is None else report.frame_origins(description, pose),
+        'origins': None if pose is None else report.frame_origins(arm, pose),
         'inertia_order': TENSOR_ORDER,
         'links': rows,
-        'friction': report.friction_content(description),
+        'friction': report.friction_content(arm),
     }
     write_json(options.json, data)
-    echo(arm.title(description))
-    print_rich(f'source: {description.source}')
-    warned = description.torque_notes  # on standard error, when the arm was loaded
-    notes = [note for note in description.notes if note not in warned]
-    echo_each((*notes, *description.repairs), 'note')
-    echo_each(description.inconsistencies(), 'warning')
-    print_rich(*report.arm_tables(description, rows, pose))
+    echo(choice.title(arm))
+    print_rich(f'source: {arm.source}')
+    warned_notes = arm.torque_notes  # on standard error, when the arm was loaded
+    notes = [note for note in arm.notes if note not in warned_notes]
+    echo_each((*notes, *arm.repairs), 'note')
+    echo_each(arm.inconsistencies(), 'warning')
+    print_rich(*report.arm_tables(arm, rows, pose))
     echo(f'total mass of the moving links {sum(row.mass for row in rows):.6g} kg')
     return 0
 
@@ -99,12 +105,14 @@ def _positions_from_words(arm: ArmDescription, words: Sequence[str]) -> Array:
             f'--q takes {known} or {arm.n} numbers; got {",".join(words)}.'
         ) from None
     q = arm.joint_vector(values, '--q')
-    turns = np.array([joint.kind is JointKind.REVOLUTE for joint in arm.joints])
-    beyond = np.flatnonzero(turns & (np.abs(q) > _FULL_TURN_RAD))
-    if beyond.size:
-        radians = ','.join(f'{one:.5g}' for one in np.where(turns, np.radians(q), q))
+    is_revolute = np.array([joint.kind is JointKind.REVOLUTE for joint in arm.joints])
+    joints_beyond_a_turn = np.flatnonzero(is_revolute & (np.abs(q) > _FULL_TURN_RAD))
+    if joints_beyond_a_turn.size:
+        joint = joints_beyond_a_turn[0]
+        in_radians = np.where(is_revolute, np.radians(q), q)
+        radians = ','.join(f'{position:.5g}' for position in in_radians)
         raise DescriptionError(
-            f'--q has {q[beyond[0]]:g} rad at {arm.joint_names[beyond[0]]}, more than a '
+            f'--q has {q[joint]:g} rad at {arm.joint_names[joint]}, more than a '
             f'turn; is the pose in degrees? In radians it is --q {radians}.'
         )
     return q
@@ -114,9 +122,8 @@ def _print_symbolic_parameters(choice: ArmChoice, gravity_direction: str, text_f
     """Print each base parameter as an expression, as text or LaTeX; return 0."""
     forbid_options('--symbolic: the relations hold for any masses', *INERTIA_OPTION_NAMES)
     forbid_options('--symbolic, which writes the relations alone', 'json')
-    from ..identification.symbolic_parameters import (
-        symbolic_base_parameters,
-    )  # needs sympy
+    # Here, because it needs sympy.
+    from ..identification.symbolic_parameters import symbolic_base_parameters
 
     arm = choice.load()
     modified = to_modified_convention(arm)
@@ -127,7 +134,8 @@ def _print_symbolic_parameters(choice: ArmChoice, gravity_direction: str, text_f
             file=sys.stderr,
         )
     symbols = symbolic_base_parameters(modified, np.array(_GRAVITY_VECTORS[gravity_direction]))
-    sys.stdout.write(getattr(symbols, f'as_{text_format}')())
+    text = symbols.as_latex() if text_format == 'latex' else symbols.as_text()
+    sys.stdout.write(text)
     return 0
 
 
@@ -148,28 +156,39 @@ def _print_base_parameters(choice: ArmChoice, gravity_direction: str, json: Path
 
 def import_arm(options: Options) -> int:
     """
-    Write the arm file of a URDF's arm if both agree, or with --anyway; return 1 if they differ.
+    Convert a URDF to an arm file, and print how far the two differ; return 1 if they disagree.
 
-    Prints notes and the differences of the arm file from Pinocchio's model of the URDF.
+    The arm file is written if both agree, or with --anyway. They are compared as it is read by
+    this package, and the URDF by Pinocchio.
     """
     require_not_existing(options.output, options.force)
-    given = {name: getattr(options, name) for name in ('name', 'tip', 'prefix', 'xacro')}
-    given |= {'joint_names': options.joints, 'held': dict(options.held)}
-    arm = import_urdf(Path(options.urdf), convention=Convention(options.convention), **given)
-    assert arm.urdf is not None
+    arm = import_urdf(
+        Path(options.urdf),
+        convention=Convention(options.convention),
+        name=options.name,
+        tip=options.tip,
+        prefix=options.prefix,
+        xacro=options.xacro,
+        joint_names=options.joints,
+        held=dict(options.held),
+    )
+    assert arm.urdf is not None  # import_urdf always sets it
     echo_each(arm.notes, 'note')
-    plain = arm.with_joint_names([one.removeprefix(options.prefix) for one in arm.joint_names])
-    content = arm_file_text(plain, source=f'imported from {Path(options.urdf).name}')
-    found = compare_with_urdf(_reloaded_arm(content, arm))
-    passed = all(one.passed for one in found)
+    names_without_prefix = [name.removeprefix(options.prefix) for name in arm.joint_names]
+    content = arm_file_text(
+        arm.with_joint_names(names_without_prefix),
+        source=f'imported from {Path(options.urdf).name}',
+    )
+    differences = compare_with_urdf(_reloaded_arm(content, arm))
+    passed = all(difference.passed for difference in differences)
     if passed or options.anyway:
         write_text(options.output, content)
-        span = f'{arm.n} joints from {plain.joint_names[0]} to {plain.joint_names[-1]}'
+        span = f'{arm.n} joints from {names_without_prefix[0]} to {names_without_prefix[-1]}'
         echo(f'{options.output}: {span}, flange {arm.urdf.tip_link}, {options.convention} DH rows')
-    differences = ', '.join(f'{one}' for one in found)
+    difference_texts = ', '.join(f'{difference}' for difference in differences)
     echo(
         f"the arm file against {arm.urdf.words.reader}'s own reading of it: largest differences "
-        f'{differences} (tolerance {MAX_FILE_DIFFERENCE_RATIO:.0e} of the size of each)',
+        f'{difference_texts} (tolerance {MAX_FILE_DIFFERENCE_RATIO:.0e} of the size of each)',
         'pass' if passed else 'MISMATCH',
     )
     if not (passed or options.anyway):
@@ -185,41 +204,50 @@ def _reloaded_arm(file_text: str, arm: ArmDescription) -> ArmDescription:
         return replace(load(file).with_joint_names(arm.joint_names), urdf=arm.urdf)
 
 
-def export_arm(arm: ArmChoice, options: Options) -> int:
+def export_arm(choice: ArmChoice, options: Options) -> int:
     """Print or write the arm, its friction or its load, in the format of --format; return 0."""
     if options.output is None:
         forbid_without('--output', 'force')
     require_not_existing(options.output, options.force)
-    output = options.output
-    form = options.form
-    if output is not None and output.suffix == '.mjcf' and form != 'mjcf':
-        forbid_options(f'{output}, whose ending says MJCF', 'form')
-        form = 'mjcf'
-    if form != 'mjcf':
-        forbid_without('--format mjcf', 'ideal')
-    if form in FRICTION_WRITERS:
-        alone = f'--format {form}, which holds the friction of the joints alone'
-        forbid_options(alone, 'hand', 'payload', 'prefix')
-    if form == 'desk':
-        forbid_options('--format desk, which names no joint', 'prefix')
+    export_format = _export_format(options)
     texts = {
         **FRICTION_WRITERS,
         'controller': controller_arm_text,
         'desk': _end_effector_text,
     }
-    if form in texts:
-        print_or_write(texts[form](arm.load()), output)
-        return 0
-    own = is_file_path(arm.arm) or is_urdf_or_mjcf(arm.arm)
-    source = Path(arm.arm).name if own else ''
-    prefix = arm.prefix
-    text = robot_file_text(arm.load(), form, user_file=source, prefix=prefix, ideal=options.ideal)
-    print_or_write(text, output)
+    if export_format in texts:
+        text = texts[export_format](choice.load())
+    else:
+        is_user_file = is_file_path(choice.arm) or is_urdf_or_mjcf(choice.arm)
+        text = robot_file_text(
+            choice.load(),
+            export_format,
+            user_file=Path(choice.arm).name if is_user_file else '',
+            prefix=choice.prefix,
+            ideal=options.ideal,
+        )
+    print_or_write(text, options.output)
     return 0
 
 
+def _export_format(options: Options) -> str:
+    """Return --format, or mjcf for a file of that ending; refuse options without effect on it."""
+    export_format: str = options.form
+    if options.output is not None and options.output.suffix == '.mjcf' and export_format != 'mjcf':
+        forbid_options(f'{options.output}, whose ending says MJCF', 'form')
+        export_format = 'mjcf'
+    if export_format != 'mjcf':
+        forbid_without('--format mjcf', 'ideal')
+    if export_format in FRICTION_WRITERS:
+        alone = f'--format {export_format}, which holds the friction of the joints alone'
+        forbid_options(alone, 'hand', 'payload', 'prefix')
+    if export_format == 'desk':
+        forbid_options('--format desk, which names no joint', 'prefix')
+    return export_format
+
+
 def _end_effector_text(arm: ArmDescription) -> str:
-    """Return Desk's file of an arm's hand and payload; InertiaError if it carries nothing."""
+    """Return Desk's file of an arm's hand and payload; raise InertiaError if it has neither."""
     hand = LinkInertia.zero() if arm.hand == NO_HAND else load_hand(arm.hand)
     load = hand + arm.payload
     if not load.mass:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .choices import ArmChoice, BagReader, forbid_options, forbid_without, Options
 from .console import echo, echo_each, print_rich, ProgressBar
-from .options import new_bag_path
+from .option_types import new_bag_path
 from ..recordings.log_file import read_log
 from ..recordings.log_import import import_log
 from ..recordings.log_table import LogTable
@@ -21,10 +21,10 @@ from ..recordings.rosbag import DEFAULT_JOINT_STATE_TOPIC
 from ..report.elements import Header, Table
 
 # Columns of a layout are known; these say which rows of it are read.
-_ROW_OPTIONS = 'episode', 'skip_incomplete'
+_ROW_OPTIONS = ('episode', 'skip_incomplete')
 
 
-def run(arm: ArmChoice, reader: BagReader, columns: ColumnMap, options: Options) -> int:
+def run(choice: ArmChoice, reader: BagReader, columns: ColumnMap, options: Options) -> int:
     """Write a bag from logs, print size and warnings (with --list only columns); return 0."""
     if options.columns_only:
         others = click.get_current_context().params.keys() - {'log', 'columns_only'}
@@ -32,23 +32,23 @@ def run(arm: ArmChoice, reader: BagReader, columns: ColumnMap, options: Options)
         print_rich(_contents_table(read_log(*options.log)))
         return 0
     if options.layout is not None:
-        reading = {name: getattr(columns, name) for name in _ROW_OPTIONS}
-        forbid_options('--layout, which says it', *vars(columns).keys() - reading.keys())
-        columns = replace(LOG_LAYOUTS[options.layout], **reading)
+        row_options = {name: getattr(columns, name) for name in _ROW_OPTIONS}
+        forbid_options('--layout, which says it', *vars(columns).keys() - row_options.keys())
+        columns = replace(LOG_LAYOUTS[options.layout], **row_options)
     if columns.velocity == DERIVED_VELOCITY:
         forbid_options(f'--velocity {DERIVED_VELOCITY}, which is in rad/s', 'velocity_unit')
     if columns.stamp is None:
         forbid_without('--stamp', 'stamp_unit')
-    description = arm.load()
+    arm = choice.load()
     bag = options.output or new_bag_path(splitext(options.log[0])[0])
     with ProgressBar() as bar:
         bar.add_task(f'reading {options.log[0]}', total=None)
-        names = reader.joint_names_in_bag(description)
+        names = reader.joint_names_in_bag(arm)
         topic = reader.topic or DEFAULT_JOINT_STATE_TOPIC
-        kinds = [joint.kind for joint in description.joints]
+        kinds = [joint.kind for joint in arm.joints]
         recording = import_log(options.log, columns, names, topic=topic, joint_kinds=kinds)
-        require_plausible_units(recording, description)
-        warnings = plausibility_warnings(recording, description)
+        require_plausible_units(recording, arm)
+        warnings = plausibility_warnings(recording, arm)
         bar.add_task(f'writing {bag}', total=None)
         write_recording(recording, bag)
     span = f'{recording.joint_names[0]} ... {recording.joint_names[-1]}'
@@ -62,11 +62,19 @@ def _contents_table(log: LogTable) -> Table:
     """Return a table of the first, last, least and largest value of each column of a log."""
     rows = []
     for name, array in log.columns.items():
-        for place, column in enumerate(array.reshape(len(array), -1).T, start=1):
-            shown = name if array.ndim == 1 else f'{name}[{place}]' if name else str(place)
-            least = np.fmin.reduce(column)
-            largest = np.fmax.reduce(column)
-            rows.append([shown, column[0], column[-1], least, largest])
+        for number, values in enumerate(array.reshape(len(array), -1).T, start=1):
+            is_single = array.ndim == 1
+            label = _column_label(name, None if is_single else number)
+            least = np.fmin.reduce(values)
+            largest = np.fmax.reduce(values)
+            rows.append([label, values[0], values[-1], least, largest])
     heads = [Header(name, format='.6g') for name in ('first', 'last', 'least', 'largest')]
     count = len(next(iter(log.columns.values())))
     return Table(f'{log.source}: {count} rows', ['column', *heads], rows)
+
+
+def _column_label(array_name: str, number: int | None) -> str:
+    """Return how --position names a column: by its array, and its number if that has several."""
+    if number is None:
+        return array_name
+    return f'{array_name}[{number}]' if array_name else f'{number}'

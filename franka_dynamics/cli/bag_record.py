@@ -9,8 +9,10 @@ from pathlib import Path
 import numpy as np
 from rich.text import Text
 
-from .choices import ArmChoice, Options, was_option_given
-from .console import catch_end_signals, echo, echo_each, make_console
+from .choices import ArmChoice, Options, RecordRequest, was_option_given
+from .console import echo, echo_each, make_console
+from .end_signals import catch_end_signals
+from ..arm.arm_file import is_urdf_or_mjcf
 from ..constants import AS_LISTED
 from ..errors import FrankaDynamicsError
 from ..recordings.plausibility import plausibility_warnings
@@ -26,9 +28,14 @@ _FIRST_STATE_TIMEOUT_S = 20.0  # a recording with a motion ends without a joint 
 _OTHER_ARM_TIMEOUT_S = 2.0  # recording ends if joint states are another arm's alone for this time
 
 
+def run(choice: ArmChoice, request: RecordRequest, options: Options) -> int:
+    """Record and check a bag; return 1 if it is unusable."""
+    return record_and_check(choice, request)
+
+
 def record_and_check(
-    arm: ArmChoice,
-    options: Options,
+    choice: ArmChoice,
+    request: RecordRequest,
     motion_name: str = '',
     play_motion: PlayMotion | None = None,
 ) -> int:
@@ -37,8 +44,8 @@ def record_and_check(
 
     `play_motion` plays the motion as soon as the arm is heard, and the recording ends with it.
     """
-    description = arm.load()
-    bag = options.output or Path(datetime.now().strftime('recording-%Y%m%d-%H%M%S'))
+    arm = choice.load()
+    bag = request.output or Path(datetime.now().strftime('recording-%Y%m%d-%H%M%S'))
     # Only a closed bag has an index, so Ctrl-C ends the recording loop, not the process.
     status = make_console().status('')
     with catch_end_signals() as keep_running, status as status_line:
@@ -46,27 +53,47 @@ def record_and_check(
         def should_continue(progress: RecordingProgress) -> bool:
             """Show the progress; return whether to go on recording."""
             status_line.update(Text(f'recording {bag}: {progress}; Ctrl-C ends'))
-            if not progress.has_arm_state and progress.first_state_age > _OTHER_ARM_TIMEOUT_S:
-                return False  # another arm's; _check_recording names the joints of both
-            if play_motion is not None and not progress.state_count:
-                if progress.elapsed > _FIRST_STATE_TIMEOUT_S:
-                    return False  # the motion is not sent to an arm that nobody sees
-            return keep_running() and not _is_recording_over(options.duration, progress)
+            if _is_only_another_arm_heard(progress):
+                return False
+            if play_motion is not None and _is_arm_of_motion_unseen(progress):
+                return False
+            return keep_running() and not _is_recording_over(request.duration, progress)
 
-        topics = options.topic, options.command, options.node
-        progress = record_bag(bag, description.joint_names, *topics, should_continue, play_motion)
+        progress = record_bag(
+            bag,
+            arm.joint_names,
+            request.topic,
+            request.command,
+            request.node,
+            should_continue,
+            play_motion,
+        )
     if progress.motion_end_text:
         echo(f'{motion_name}: {progress.motion_end_text}')
     if play_motion is None and progress.node_name:
-        arm = _arm_choice_with_node_values(arm, progress.node_name)
-    usable = _check_recording(arm, bag, progress, motion_name)
+        choice = arm_choice_with_node_values(choice, progress.node_name)
+    is_usable = _check_recording(choice, bag, progress, motion_name)
     failure = progress.motion_error
     if failure is not None:
         echo(
             f'{motion_name} was not played to its end: {str(failure) or "interrupted"}',
             'error',
         )
-    return 0 if usable and failure is None else 1
+    return 0 if is_usable and failure is None else 1
+
+
+def _is_only_another_arm_heard(progress: RecordingProgress) -> bool:
+    """
+    Return whether joint states come for long enough, but none of this arm.
+
+    Then the recording ends, and `_check_recording` names the joints of both arms.
+    """
+    return not progress.has_arm_state and progress.first_state_age > _OTHER_ARM_TIMEOUT_S
+
+
+def _is_arm_of_motion_unseen(progress: RecordingProgress) -> bool:
+    """Return whether no joint state has come in time: then the motion must not be sent."""
+    return progress.state_count == 0 and progress.elapsed > _FIRST_STATE_TIMEOUT_S
 
 
 def _is_recording_over(duration: float | None, progress: RecordingProgress) -> bool:
@@ -85,25 +112,42 @@ def _is_recording_over(duration: float | None, progress: RecordingProgress) -> b
 
 def arm_choice_of_node(client: NodeClient) -> ArmChoice:
     """Return options that select the arm of a running node, from the node's parameters."""
-    keys = ('robot_type', 'hand', 'inertial_set', 'arm_prefix', 'payload')
-    arm, hand, inertial_set, prefix, carried = client.parameter_values(keys)
-    payload = ','.join(f'{one:.12g}' for one in carried) if any(carried) else None
-    return ArmChoice(arm, hand or AS_LISTED, inertial_set or None, payload, prefix)
+    names = ('robot_type', 'hand', 'inertial_set', 'arm_prefix', 'payload')
+    robot_type, hand, inertial_set, prefix, payload_values = client.parameter_values(names)
+    payload = None
+    if any(payload_values):
+        payload = ','.join(f'{value:.12g}' for value in payload_values)
+    return ArmChoice(
+        robot_type,
+        hand=hand or AS_LISTED,
+        inertial_set=inertial_set or None,
+        payload=payload,
+        prefix=prefix,
+    )
 
 
-def _arm_choice_with_node_values(arm: ArmChoice, node_name: str) -> ArmChoice:
-    """Return `arm`, with untyped options as a node has them if it answers and its joints agree."""
+def arm_choice_with_node_values(choice: ArmChoice, node_name: str) -> ArmChoice:
+    """
+    Fill the options that the user did not give with the values of the running node.
+
+    The choice stays as it is if the node does not answer or has other joints, and for a URDF or
+    MJCF, which has one inertial set and keeps its hand.
+    """
+    if is_urdf_or_mjcf(choice.arm):
+        return choice
     try:
         with NodeClient(node_name) as client:
-            node_arm = arm_choice_of_node(client)
-        if node_arm.load().joint_names != arm.load().joint_names:
-            return arm
-    except FrankaDynamicsError:  # it has gone, or its file is on another machine
-        return arm
-    defaulted = [one.name for one in fields(arm) if not was_option_given(one.name)]
-    merged = replace(arm, **{name: getattr(node_arm, name) for name in defaulted})
-    if merged != arm:
-        echo(f'{node_name} has {merged.title(merged.load())}', 'note')
+            node_choice = arm_choice_of_node(client)
+        if node_choice.load().joint_names != choice.load().joint_names:
+            return choice
+        defaulted = [field.name for field in fields(choice) if not was_option_given(field.name)]
+        merged = replace(choice, **{name: getattr(node_choice, name) for name in defaulted})
+        title = merged.title(merged.load())
+    except FrankaDynamicsError:
+        # It has gone, or its file is on another machine, or the user's arm lacks the node's set.
+        return choice
+    if merged != choice:
+        echo(f'{node_name} has {title}', 'note')
     return merged
 
 

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The work of `franka-dynamics bag replay`, which compares measured and modelled torques."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
@@ -25,23 +27,52 @@ from ..identification.tracking import pd_gains, predict_tracking, TrackingPredic
 from ..identification.verdict import evaluate_replay, ReplayEvaluation
 from ..recordings.options import SignalOptions
 from ..report import replay as report
+from ..report.verdict import verdict_headline, verdict_lines
 
 _MAX_SHOWN_PREDICTIONS = 3
 
 
+class _Tracking(NamedTuple):
+    """Predictions of how the arm would track the motion, by --gains and by --law, or None."""
+
+    gains: TrackingPrediction | None
+    laws: LawPrediction | None
+
+
 def run(
-    arm: ArmChoice,
+    choice: ArmChoice,
     reader: BagReader,
     signal: SignalOptions,
     fit: IdentificationOptions,
     options: Options,
 ) -> int:
-    """
-    Print tables and verdict; return 1 if the recording is not sound.
+    """Print tables and verdict, write files; return the status of `_exit_status`."""
+    _check_options(options)
+    choice = reader.arm_in_bag(options.bag, choice)
+    arms = choice.load_sets_and_hands(options.sets, options.hands)
+    # Made before the bag is read, which takes long: wrong gains are told at once.
+    laws = _chosen_laws(options, arms[0])
+    if options.gains:
+        pd_gains(options.gains, options.damping or None, arms[0])
+    with ProgressBar() as bar:
+        recording = reader.read_recording(options.bag, arms[0], bar)
+        result = evaluate_replay(recording, arms, signal, fit)
+    tracking = _predict_tracking(result, laws, fit, options)
+    if options.json:
+        predictions = {'tracking': tracking.gains, 'laws': tracking.laws}
+        write_json(options.json, {**report.replay_as_data(result), **predictions})
+    if options.external:
+        echo(report.save_external_torque(options.external, result, list(fit.gravity)))
+    plots = [] if options.no_plots else _save_plots(options.output, result, tracking.gains)
+    echo_each(result.warnings, 'warning')  # before the verdict, which these may make meaningless
+    _print_result(result, fit, options.everything)
+    _print_tracking(tracking, choice, result.predictions[0].arm)
+    echo_each(f'plot: {path}' for path in plots)
+    return _exit_status(result, options)
 
-    With --require the best model's torque error E decides alone. With --external the verdict does
-    not count, because an arm that is touched is what one looks for.
-    """
+
+def _check_options(options: Options) -> None:
+    """Raise click.UsageError for options that mean nothing together; require what plots need."""
     if options.no_plots:
         forbid_options('--no-plots: the folder holds plots alone', 'output')
     else:
@@ -52,51 +83,6 @@ def run(
         forbid_without('--gains', 'damping')
         if GAINS_LAW_NAME in options.laws:
             raise click.UsageError('--law gains needs --gains; add it, or name another law.')
-    arm = reader.arm_in_bag(options.bag, arm)
-    arms = arm.load_sets_and_hands(options.sets, options.hands)
-    with ProgressBar() as bar:
-        recording = reader.read_recording(options.bag, arms[0], bar)
-        result = evaluate_replay(recording, arms, signal, fit)
-    best = result.predictions[0]  # tracking is predicted with it, too
-    tracking = None
-    if options.gains:
-        kd = options.damping or None
-        tracking = predict_tracking(
-            result.recording, best.arm, options.gains, kd, gravity=fit.gravity
-        )
-    laws = None
-    if options.laws:
-        with ProgressBar() as bar:
-            laws = predict_laws(
-                result.recording,
-                best.arm,
-                _chosen_laws(options, best.arm),
-                gravity=fit.gravity,
-                progress=bar.new_task('laws'),
-            )
-    if options.json:
-        data = {**report.replay_as_data(result), 'tracking': tracking, 'laws': laws}
-        write_json(options.json, data)
-    if options.external:
-        echo(report.save_external_torque(options.external, result, list(fit.gravity)))
-    plots = [] if options.no_plots else _save_plots(options.output, result, tracking)
-    echo_each(result.warnings, 'warning')  # before the verdict, which these may make meaningless
-    _print_result(result, fit, options.everything)
-    if tracking is not None or laws is not None:
-        echo(f'Tracking is predicted with {arm.title(best.arm)}.')
-    if tracking is not None:
-        print_rich(report.tracking_error_table(tracking))
-        echo(f'{report.TRACKING_CAVEAT}.')
-    if laws is not None:
-        _print_laws(laws)
-    echo_each(f'plot: {path}' for path in plots)
-    if options.require is not None:
-        if best.error.E <= options.require:
-            return 0
-        echo(f'E is above the required {options.require:g} {best.error_unit.name}', style='red')
-        return 1
-    unsound = result.verdict is not None and not result.verdict.sound
-    return 1 if unsound and not options.external else 0
 
 
 def _chosen_laws(options: Options, arm: ArmDescription) -> list[TrackingLaw]:
@@ -109,23 +95,81 @@ def _chosen_laws(options: Options, arm: ArmDescription) -> list[TrackingLaw]:
         else:
             law = tracking_law(name)
         laws.append(law)
-    given = {
-        'target_rate': options.policy_rate,
-        'latency': options.latency,
-        'filter_cutoff': options.target_filter,
-    }
-    changes = {name: value for name, value in given.items() if value is not None}
-    laws[-1] = replace(laws[-1], **changes)
+    if laws:
+        values = {
+            'target_rate': options.policy_rate,
+            'latency': options.latency,
+            'filter_cutoff': options.target_filter,
+        }
+        changes = {name: value for name, value in values.items() if value is not None}
+        laws[-1] = replace(laws[-1], **changes)
     return laws
 
 
-def _print_laws(laws: LawPrediction) -> None:
+def _predict_tracking(
+    result: ReplayEvaluation,
+    laws: Sequence[TrackingLaw],
+    fit: IdentificationOptions,
+    options: Options,
+) -> _Tracking:
+    """Return the predictions that --gains and --law ask for, by the arm that fits best."""
+    best_arm = result.predictions[0].arm
+    by_gains = None
+    if options.gains:
+        kd = options.damping or None
+        by_gains = predict_tracking(
+            result.recording, best_arm, options.gains, kd, gravity=fit.gravity
+        )
+    by_laws = None
+    if laws:
+        with ProgressBar() as bar:
+            by_laws = predict_laws(
+                result.recording,
+                best_arm,
+                laws,
+                gravity=fit.gravity,
+                progress=bar.new_task('laws'),
+            )
+    return _Tracking(by_gains, by_laws)
+
+
+def _exit_status(result: ReplayEvaluation, options: Options) -> int:
+    """
+    Return the exit status.
+
+    With --require it is 1 if the torque error E of the best model is larger, else 0. With
+    --external alone it is 0, because an arm that is touched is what one looks for. Otherwise it is
+    1 if the recording is not sound.
+    """
+    if options.require is not None:
+        best = result.predictions[0]
+        if best.error.E <= options.require:
+            return 0
+        echo(f'E is above the required {options.require:g} {best.error_unit.name}', style='red')
+        return 1
+    if options.external or result.verdict is None:
+        return 0
+    return 0 if result.verdict.sound else 1
+
+
+def _print_tracking(tracking: _Tracking, choice: ArmChoice, arm: ArmDescription) -> None:
+    """Print the predictions of tracking, if there are any, with the arm by which they are made."""
+    if tracking.gains is not None or tracking.laws is not None:
+        echo(f'Tracking is predicted with {choice.title(arm)}.')
+    if tracking.gains is not None:
+        print_rich(report.tracking_error_table(tracking.gains, arm))
+        echo(report.TRACKING_CAVEAT)
+    if tracking.laws is not None:
+        _print_laws(tracking.laws, arm)
+
+
+def _print_laws(laws: LawPrediction, arm: ArmDescription) -> None:
     """Print the laws' table, what a change of law does, and what the prediction assumes."""
-    print_rich(report.law_table(laws))
+    print_rich(report.law_table(laws, arm))
     echo_each(report.law_warnings(laws), 'warning')
     if len(laws.law_names) > 1:
         echo(report.law_change_sentence(laws), style='bold')
-    echo(f'{report.LAW_CAVEAT}.')
+    echo(report.LAW_CAVEAT)
 
 
 def _save_plots(
@@ -143,29 +187,36 @@ def _save_plots(
 
 def _print_result(result: ReplayEvaluation, fit: IdentificationOptions, show_all: bool) -> None:
     """Print the verdict and the torque errors of the best models, or of all if `show_all`."""
-    fits = result.predictions
+    predictions = result.predictions
+    best = predictions[0]
     recording = result.recording
     verdict = result.verdict
     judgement = 'Too little motion to be judged.'
     if verdict is not None:
-        judgement = report.verdict_headline(verdict)
-    best = report.best_set_sentence(fits[0], result.rival_predictions)
-    echo(f'{judgement} {best}'.strip(), style='bold')
+        judgement = verdict_headline(verdict)
+    best_sentence = report.best_set_sentence(best, result.rival_predictions)
+    echo(f'{judgement} {best_sentence}'.strip(), style='bold')
     if verdict is not None:
-        names = fits[0].arm.joint_names
-        echo_each(report.verdict_lines(verdict, names, fit.effort_scales(len(names))))
-    named = (fits[0], *result.rival_predictions)
-    ordered = (*named, *(one for one in fits if one not in named))
-    shown = fits if show_all else ordered[:_MAX_SHOWN_PREDICTIONS]
-    arms = [one.arm for one in shown]
-    doubts = (f'{arm.inertial_set}: {one}' for arm in arms for one in arm.inconsistencies())
+        names = best.arm.joint_names
+        echo_each(verdict_lines(verdict, names, fit.effort_scales(len(names))))
+    shown = predictions
+    if not show_all:
+        # The best and those that fit as well come first, as the sentence names them.
+        named = (best, *result.rival_predictions)
+        others = (prediction for prediction in predictions if prediction not in named)
+        shown = (*named, *others)[:_MAX_SHOWN_PREDICTIONS]
+    doubts = (
+        f'{prediction.arm.inertial_set}: {doubt}'
+        for prediction in shown
+        for doubt in prediction.arm.inconsistencies()
+    )
     echo_each(dict.fromkeys(doubts), 'warning')
     echo(report.samples_sentence(recording, result.motion))
-    if rests := report.rest_sentence(fits[0], result.motion):
+    if rests := report.rest_sentence(best, result.motion):
         echo(rests, 'note')
     echo_each(result.motion.remarks, 'note')
     print_rich(report.set_error_table(shown), report.joint_table(shown, recording.joint_names))
-    echo(f'{report.TORQUE_ERROR_DEFINITION}. {report.fit_quality_sentence(fits[0])}')
-    if len(shown) < len(fits):
-        more = f'{len(fits) - len(shown)} more were tried and fit worse'
+    echo(f'{report.TORQUE_ERROR_DEFINITION}. {report.fit_quality_sentence(best)}')
+    if len(shown) < len(predictions):
+        more = f'{len(predictions) - len(shown)} more were tried and fit worse'
         echo(f'{more}; --all prints them, --json FILE writes them')

@@ -26,7 +26,9 @@ Options = SimpleNamespace  # the values of a command's options as attributes
 def was_option_given(name: str) -> bool:
     """Return whether a parameter was given on the command line of the running command."""
     context = click.get_current_context(silent=True)
-    return (context and context.get_parameter_source(name)) is ParameterSource.COMMANDLINE
+    if context is None:
+        return False
+    return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def require_installed(purpose: str, extra: str, *modules: str) -> None:
@@ -55,12 +57,14 @@ def forbid_without(needed_option: str, *names: str) -> None:
 
 
 def _option_name(parameter_name: str) -> str:
-    """Return how users type a parameter of the running command; of another, 'NAME:=VALUE'."""
-    params = click.get_current_context().command.params
-    param = next((one for one in params if one.name == parameter_name), None)
-    if param is None:
+    """Return how users type a parameter of the running command."""
+    if parameter_name == 'xacro':  # which is no parameter of click
         return 'NAME:=VALUE'
-    return param.opts[0] if isinstance(param, click.Option) else f'{param.human_readable_name}'
+    parameters = click.get_current_context().command.params
+    parameter = next(each for each in parameters if each.name == parameter_name)
+    if isinstance(parameter, click.Option):
+        return parameter.opts[0]
+    return parameter.human_readable_name
 
 
 @dataclass(frozen=True)
@@ -92,10 +96,10 @@ class ArmChoice:
         self, sets: Sequence[str] = (), hands: Sequence[str] = ()
     ) -> 'list[ArmDescription]':
         """
-        Load the arm with each of `sets` (default all) and `hands` (default: the usual ones).
+        Load the arm with each of `sets` (default: all) and `hands` (default: the usual ones).
 
-        Usual are its own hand, none and, for a Franka arm, the Franka hand; of a URDF or MJCF,
-        which has one set and keeps its hand, what it has.
+        The usual hands are the arm's own, none and, for a Franka arm, the Franka hand. A URDF or
+        MJCF has one set, and keeps the hand that it has.
         """
         from ..arm import available_sets
         from ..arm.arm_file import is_franka_arm, is_urdf_or_mjcf
@@ -107,9 +111,10 @@ class ArmChoice:
         sets = sets or available_sets(self.arm)
         if not hands:
             # Not the older hands' descriptions: the heavier would take the place of a load.
-            own = replace(self, inertial_set=sets[0], hand=AS_LISTED).load().name
             hands = [AS_LISTED, NO_HAND]
-            if is_franka_arm(own):
+            # The arm is loaded for its name, because `arm` may be the path of a Franka arm's file.
+            arm_name = replace(self, inertial_set=sets[0], hand=AS_LISTED).load().name
+            if is_franka_arm(arm_name):
                 hands.append('franka_hand')
         choices = (replace(self, inertial_set=name, hand=hand) for name in sets for hand in hands)
         arms = [choice.load() for choice in choices]
@@ -123,9 +128,9 @@ class ArmChoice:
 
     def node_parameters(self, folder: Path) -> dict[str, Any]:
         """
-        Return the ROS parameters with which a node loads the same arm; write a URDF's to `folder`.
+        Return the ROS parameters with which a node loads the same arm.
 
-        That of a URDF is written into `folder` as an arm file, because nodes take arm files.
+        The arm of a URDF is written into `folder` as an arm file, because nodes take arm files.
         """
         from ..arm.arm_file import is_urdf_or_mjcf
         from ..arm.payload import payload_array
@@ -144,7 +149,7 @@ class ArmChoice:
             'robot_type': choice.arm,
             'hand': choice.hand,
             'inertial_set': choice.inertial_set,
-            'payload': payload and payload_array(payload).tolist(),
+            'payload': None if payload is None else payload_array(payload).tolist(),
         }
         return {name: value for name, value in given.items() if value}
 
@@ -157,35 +162,42 @@ class BagReader:
     topic: str | None = None
     stamp_kind: str = HEADER_STAMP
 
-    def arm_in_bag(self, bag: str, arm: ArmChoice) -> ArmChoice:
+    def arm_in_bag(self, bag: str, choice: ArmChoice) -> ArmChoice:
         """
-        Return `arm` or, without --arm or --joint-names, a bag's own arm; raise RecordingError.
+        Return which arm a bag is of: the chosen one or, without --arm, the one with its joints.
 
-        The options --arm and --joint-names are kept. Raises RecordingError if the joints are those
-        of another shipped arm than --arm, or, without --arm, of several arms.
+        With --joint-names, or if the joints are of no shipped arm, it is the chosen one. Raises
+        RecordingError if the joints are those of another shipped arm than --arm or, without --arm,
+        of several arms.
         """
         from ..arm import available_arms
         from ..recordings.rosbag import joint_names_in_bag
         from ..urdf.importer import arms_with_joints
 
         if self.joint_names:
-            return arm
+            return choice
         if bag in available_arms() and not Path(bag).exists():
             raise RecordingError(f'{bag} is an arm, not a bag; write --arm {bag}.')
-        present = joint_names_in_bag(Path(bag), self.topic)
-        found = arms_with_joints(present, prefix=arm.prefix or None)
-        if not found or (was_option_given('arm') and arms_with_joints(present, arm.load(), '')):
-            return arm
-        names = ' and '.join(one.joint_names[0] for one in found)
-        first = found[0]
+        joints = joint_names_in_bag(Path(bag), self.topic)
+        found_arms = arms_with_joints(joints, prefix=choice.prefix or None)
+        if not found_arms:
+            return choice
+        first = found_arms[0]
+        first_joints = ' and '.join(arm.joint_names[0] for arm in found_arms)
         if was_option_given('arm'):
-            fix = f'not of {arm.arm}; give --arm {first.arm_name}, or leave --arm out'
-            raise RecordingError(f'{bag} has joints of {first.arm_name} ({names}, ...), {fix}.')
-        if len(found) > 1:
-            fix = 'choose by --arm or --arm-prefix'
-            raise RecordingError(f'{bag} has the joints of {len(found)} arms ({names}); {fix}.')
+            if arms_with_joints(joints, choice.load(), ''):
+                return choice
+            raise RecordingError(
+                f'{bag} has joints of {first.arm_name} ({first_joints}, ...), not of '
+                f'{choice.arm}; give --arm {first.arm_name}, or leave --arm out.'
+            )
+        if len(found_arms) > 1:
+            raise RecordingError(
+                f'{bag} has the joints of {len(found_arms)} arms ({first_joints}); choose by '
+                '--arm or --arm-prefix.'
+            )
         prefix = first.joint_names[0].removesuffix(first.arm.joint_names[0])
-        return replace(arm, arm=first.arm_name, prefix=prefix)
+        return replace(choice, arm=first.arm_name, prefix=prefix)
 
     def joint_names_in_bag(self, arm: 'ArmDescription') -> tuple[str, ...]:
         """Return --joint-names, else the arm's names; raise RecordingError for a wrong number."""
@@ -204,3 +216,20 @@ class BagReader:
         names = self.joint_names_in_bag(arm)
         task = progress_bar.new_task(f'reading {bag}')
         return read_recording(bag, names, topic=self.topic, stamps=self.stamp_kind, progress=task)
+
+
+@dataclass(frozen=True)
+class RecordRequest:
+    """
+    What to record, and for how long: the options of `bag record`.
+
+    `output` is the new bag (None: named by the time), `duration` [s] how long to record (None:
+    until a signal), `node` the feedforward node, `topic` that of joint states and `command` that
+    of the torques (None: the one on which the node publishes).
+    """
+
+    output: Path | None
+    duration: float | None
+    node: str
+    topic: str
+    command: str | None

@@ -56,54 +56,61 @@ _LANGUAGES: dict[str, tuple[Callable[..., str], str]] = {
 }
 
 
-def run(arm: ArmChoice, options: Options) -> int:
+def run(choice: ArmChoice, options: Options) -> int:
     """Write code (--output), print operation counts; or copy the package (--package); return 0."""
     require_distinct_quantities(options.quantities)
     if options.package:
         return _copy_cpp_package(options.output)
-    kinds = [Quantity(name) for name in options.quantities]
-    _forbid_options_without_effect(options, {*kinds})
-    description = arm.load()
-    if not description.urdf:  # loading a URDF has warned of them
-        echo_each(description.inconsistencies(), 'warning')
-    place = int(options.frame) if options.frame.isdecimal() else options.frame
+    quantities = [Quantity(name) for name in options.quantities]
+    _forbid_options_without_effect(options, {*quantities})
+    arm = choice.load()
+    if not arm.urdf:  # loading a URDF has warned of them
+        echo_each(arm.inconsistencies(), 'warning')
+    frame = int(options.frame) if options.frame.isdecimal() else options.frame
     mode = ParameterMode(options.parameters)
-    frames = {kind: place if kind in _OF_A_FRAME else FLANGE for kind in kinds}
-    listed = [
+    equations = [
         customised_equations(
-            description, kind, options.gravity, parameters=mode, frame=frames[kind]
+            arm,
+            quantity,
+            options.gravity,
+            parameters=mode,
+            frame=frame if quantity in _OF_A_FRAME else FLANGE,
         )
-        for kind in track(kinds, 'writing equations', console=make_console(), transient=True)
+        for quantity in track(
+            quantities, 'writing equations', console=make_console(), transient=True
+        )
     ]
     if options.output is not None:
-        text_of, suffix = _LANGUAGES[options.language]
+        code_text, suffix = _LANGUAGES[options.language]
         if options.language != 'python':
-            text_of = partial(text_of, precision=options.precision, name=options.name)
-        name = as_identifier(options.name or description.name)
-        print_or_write(text_of(listed), options.output / f'{name}_dynamics{suffix}')
-    title = f'{description.name}: operations per evaluation of the code, without sines and cosines'
-    rows = [(each.quantity.value, *operation_count(each.program)) for each in listed]
+            code_text = partial(code_text, precision=options.precision, name=options.name)
+        name = as_identifier(options.name or arm.name)
+        print_or_write(code_text(equations), options.output / f'{name}_dynamics{suffix}')
+    title = f'{arm.name}: operations per evaluation of the code, without sines and cosines'
+    rows = [(each.quantity.value, *operation_count(each.program)) for each in equations]
     print_rich(Table(title, ('equations', 'multiplications', 'additions'), rows))
     return 0
 
 
-def _forbid_options_without_effect(options: Options, kinds: set[Quantity]) -> None:
-    """Raise click.UsageError for an option that changes nothing of the code of `kinds`."""
+def _forbid_options_without_effect(options: Options, quantities: set[Quantity]) -> None:
+    """Raise click.UsageError for an option that changes nothing of the quantities' code."""
     if options.output is None:
         forbid_without('--output', 'language', 'precision', 'name')
     if options.language == 'python':
         forbid_options('--language python, whose numbers are double', 'precision')
     chosen = f'--quantity {",".join(options.quantities)}'
-    if not kinds & _OF_A_FRAME:
+    if not quantities & _OF_A_FRAME:
         forbid_options(f'{chosen}, which has no frame', 'frame')
-    if not kinds & _WITH_GRAVITY:
+    if not quantities & _WITH_GRAVITY:
         forbid_options(f'{chosen}, without gravity', 'gravity')
-    if kinds <= {*_GEOMETRIC, Quantity.REGRESSOR}:
-        without = f'{chosen}, without inertias'
-        forbid_options(without, 'parameters', 'inertial_set', 'payload')
+    inertia_options = ['inertial_set', 'payload']
+    if not quantities & _OF_A_FRAME:
+        inertia_options.append('hand')  # else its tool centre point may be the frame
+    if quantities <= {*_GEOMETRIC, Quantity.REGRESSOR}:
+        forbid_options(f'{chosen}, without inertias', 'parameters', *inertia_options)
     if options.parameters == ParameterMode.RUN_TIME.value:
         later = '--parameters run_time: inertias and gravity are set then'
-        forbid_options(later, 'gravity', 'inertial_set', 'payload')
+        forbid_options(later, 'gravity', *inertia_options)
 
 
 def _copy_cpp_package(output: Path | None) -> int:

@@ -17,6 +17,8 @@ from ..errors import MissingDependencyError
 from ..ros import ROS_INSTALL_HINT
 
 FORMER_OPTIONS_UNTIL = '0.3'  # the release without them
+# In place of the present name of an option: its value is typed without an option now.
+_STANDS_ALONE = ''
 _XACRO_ARGUMENT_PATTERN = re.compile(r'([A-Za-z_]\w*):=(.*)', re.DOTALL)
 
 
@@ -24,13 +26,14 @@ class Command(click.Command):
     """
     A command that calls a function of another module, which is imported when the command runs.
 
-    `func` is MODULE.FUNCTION; by default it is `run` of the module named after the command's
-    words, as cli/bag_replay.py. The function that declares the command has its options
-    and help alone. The other function gets the values of the options that `options_as` has added
-    as dataclasses, and those of all others as one argument `options`.
+    The function that declares the command is never called: it only carries options and help. The
+    work is done by the function `func`, MODULE.FUNCTION; by default it is `run` of the module
+    named after the command's words, as cli/bag_replay.py for `bag replay`. It gets the values of
+    the options that `options_as` has added as dataclasses, and all others as one argument
+    `options`.
 
-    Of a command that `with_xacro_arguments` has marked, words NAME:=VALUE anywhere are arguments
-    of a xacro file, as xacro itself takes them.
+    A command that `with_xacro_arguments` has marked takes words NAME:=VALUE anywhere as arguments
+    of a xacro file, as xacro itself does.
     """
 
     def __init__(
@@ -49,69 +52,94 @@ class Command(click.Command):
         super().__init__(*arguments, **click_options)
         self.func = func
         self.former_options = dict(former_options)
-        if getattr(self.callback, 'takes_xacro_arguments', False):
-            self.former_options['--xacro'] = ''  # NAME:=VALUE, which follows, stands alone now
+        if self.takes_xacro_arguments:
+            self.former_options['--xacro'] = _STANDS_ALONE
+
+    @property
+    def takes_xacro_arguments(self) -> bool:
+        """Whether words NAME:=VALUE are arguments of a xacro file."""
+        return getattr(self.callback, 'takes_xacro_arguments', False)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the command line; where the command takes NAME:=VALUE, these become `xacro`."""
-        args = [*self._with_present_names(args)]
-        if not getattr(self.callback, 'takes_xacro_arguments', False):
-            return super().parse_args(ctx, args)
-        found = [_XACRO_ARGUMENT_PATTERN.fullmatch(word) for word in args]
-        words = [word for word, pair in zip(args, found) if not pair]
-        rest = super().parse_args(ctx, words)
-        ctx.params['xacro'] = {pair[1]: pair[2] for pair in found if pair}
-        if ctx.params['xacro']:
+        words = [*self._with_present_names(args)]
+        if not self.takes_xacro_arguments:
+            return super().parse_args(ctx, words)
+        other_words = []
+        xacro_arguments = {}
+        for word in words:
+            if match := _XACRO_ARGUMENT_PATTERN.fullmatch(word):
+                xacro_arguments[match[1]] = match[2]
+            else:
+                other_words.append(word)
+        rest = super().parse_args(ctx, other_words)
+        ctx.params['xacro'] = xacro_arguments
+        if xacro_arguments:
             ctx.set_parameter_source('xacro', ParameterSource.COMMANDLINE)
         return rest
 
-    def _with_present_names(self, args: list[str]) -> Iterator[str]:
+    def _with_present_names(self, words: list[str]) -> Iterator[str]:
         """Yield the words of a command line, former options by their present names; warn."""
-        for word in args:
+        for word in words:
             option, sign, value = word.partition('=')
             if option not in self.former_options:
                 yield word
                 continue
-            now = self.former_options[option]
-            text = f'is now {now}' if now else 'is not needed before NAME:=VALUE'
-            click.echo(
-                f'note: {option} {text}; release {FORMER_OPTIONS_UNTIL} has no {option}.',
-                err=True,
-            )
-            if now or sign:
-                yield f'{now}{sign}{value}' if now else value
+            present = self.former_options[option]
+            if present != _STANDS_ALONE:
+                _warn_of_former_option(option, f'is now {present}')
+                yield f'{present}{sign}{value}'
+                continue
+            _warn_of_former_option(option, 'is not needed before NAME:=VALUE')
+            if sign:  # else the value is the next word
+                yield value
 
     def import_function(self, command_path: str) -> Any:
-        """Import and return the function that `func` names, by default `run` in its own file."""
-        words = '_'.join(command_path.split()[1:]).replace('-', '_')
-        module, _, name = (self.func or f'{words}.run').partition('.')
+        """
+        Import and return the function that `func` names, by default `run` in its own file.
+
+        A name that does not exist is an error of the program; the tests import them all.
+        """
+        default_module = '_'.join(command_path.split()[1:]).replace('-', '_')
+        module, _, name = (self.func or f'{default_module}.run').partition('.')
         return getattr(import_module(f'.{module}', __package__), name)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, return its result; raise MissingDependencyError if it lacks ROS 2."""
         values = dict(ctx.params)
-        grouped = dict[str, Any]()
-        for name, kind in getattr(self.callback, 'dataclasses', {}).items():
-            own = [field.name for field in fields(kind) if field.name in values]
-            grouped[name] = kind(**{field: values.pop(field) for field in own})
+        dataclass_values = {}
+        for arg_name, cls in getattr(self.callback, 'dataclasses', {}).items():
+            names = [field.name for field in fields(cls) if field.name in values]
+            dataclass_values[arg_name] = cls(**{name: values.pop(name) for name in names})
         try:
             function = self.import_function(ctx.command_path)
-            return ctx.invoke(function, options=Options(**values), **grouped)
+            return ctx.invoke(function, options=Options(**values), **dataclass_values)
         except ImportError as error:
-            missing = (error.name or '').partition('.')[0]
-            ends = ('_msgs', '_srvs', '_interfaces')
-            if not (missing.startswith(('rcl', 'ament_')) or missing.endswith(ends)):
+            if not _is_ros_package((error.name or '').partition('.')[0]):
                 raise
             raise MissingDependencyError(
                 f'{ctx.command_path} needs ROS 2 ({error}): {ROS_INSTALL_HINT}.'
             ) from error
 
 
+def _warn_of_former_option(option: str, change: str) -> None:
+    """Print that a typed option will go, with what has changed."""
+    click.echo(
+        f'note: {option} {change}; release {FORMER_OPTIONS_UNTIL} has no {option}.',
+        err=True,
+    )
+
+
+def _is_ros_package(name: str) -> bool:
+    """Return whether a Python package is one of ROS, by its name."""
+    return name.startswith(('rcl', 'ament_')) or name.endswith(('_msgs', '_srvs', '_interfaces'))
+
+
 class Group(click.Group):
     """A group of commands that prints its help if it is called without a command."""
 
     command_class = Command
-    group_class = type
+    group_class = type  # click's word for: groups in this group are of this class, too
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the command line's arguments; without arguments, parse --help."""

@@ -1,14 +1,17 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Output of all commands (sentences, tables, progress, JSON), and the signals that end them."""
+"""
+Output of all commands: sentences, tables, progress and JSON.
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+A command writes its files, JSON included, before it prints its results, because `| head` can end
+it while it prints.
+"""
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 import os
 from pathlib import Path
-import signal
 import sys
-import threading
 import time
 from typing import Any
 
@@ -18,11 +21,12 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    Task,
     TextColumn,
     TimeElapsedColumn,
 )
 
-from .options import STDOUT_PATH
+from .option_types import STDOUT_PATH
 from ..files import write_text
 
 _LABEL_STYLES = {
@@ -38,7 +42,6 @@ _PLAIN_TEXT_OPTIONS: dict[str, Any] = {
     'highlight': False,
 }
 _PROGRESS_LINE_PERIOD_S = 10.0
-_END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class _PipeConsole(Console):
@@ -53,17 +56,26 @@ def make_console(*, stderr: bool = False) -> Console:
     """
     Return a rich console for standard output or error that takes no text as markup.
 
-    In the background of a shell it is no terminal, so that nothing is drawn over the prompt.
-    Beside the JSON of --json without FILE no text is printed.
+    A process in the background of a shell must not draw over the prompt, so its console counts as
+    no terminal. If --json prints the JSON, nothing else is printed to standard output.
     """
     context = click.get_current_context(silent=True)
-    silent = context is not None and context.params.get('json') == STDOUT_PATH
-    in_front = False
+    prints_json = context is not None and context.params.get('json') == STDOUT_PATH
+    return _PipeConsole(
+        stderr=stderr,
+        quiet=prints_json and not stderr,
+        # None lets rich find out whether it is a terminal.
+        force_terminal=None if _is_in_foreground(stderr=stderr) else False,
+        **_PLAIN_TEXT_OPTIONS,
+    )
+
+
+def _is_in_foreground(*, stderr: bool) -> bool:
+    """Return whether a stream is a terminal in whose foreground this process is."""
+    stream = sys.stderr if stderr else sys.stdout
     with suppress(OSError, ValueError):
-        in_front = os.tcgetpgrp((sys.stderr if stderr else sys.stdout).fileno()) == os.getpgrp()
-    quiet = silent and not stderr
-    forced = None if in_front else False
-    return _PipeConsole(stderr=stderr, quiet=quiet, force_terminal=forced, **_PLAIN_TEXT_OPTIONS)
+        return os.tcgetpgrp(stream.fileno()) == os.getpgrp()
+    return False
 
 
 def print_rich(*items: Any) -> None:
@@ -95,29 +107,37 @@ def write_json(json_option: Path | None, data: Any) -> None:
     """
     Write data as JSON to a file, or print them for the path '-'; for None do nothing.
 
-    Commands write before they print their results, because
-    `| head` can end them while they print. Arrays become lists, NaN and infinities null;
-    `report.elements.to_json_types` converts other types.
+    `report.json_types.to_json_types` says how values are converted.
     """
-    if json_option is not None:
-        from ..report.elements import json_text
+    if json_option is None:
+        return
+    from ..report.json_types import json_text
 
-        if json_option == STDOUT_PATH:
-            print(json_text(data), end='')
-        else:
-            write_text(json_option, json_text(data))
-            make_console(stderr=True).print(f'written: {json_option}', soft_wrap=True)
+    if json_option == STDOUT_PATH:
+        print(json_text(data), end='')
+    else:
+        write_text(json_option, json_text(data))
+        make_console(stderr=True).print(f'written: {json_option}', soft_wrap=True)
 
 
 class ProgressBar(Progress):
-    """A progress bar in a terminal; elsewhere a line on standard error at most every 10 s."""
+    """
+    A progress bar in a terminal; elsewhere a line on standard error at most every 10 s.
+
+    `new_task` returns the function by which the work reports its progress.
+    """
 
     def __init__(self) -> None:
         """Make a bar without a task, which draws nothing where output is no terminal."""
-        line = TextColumn('{task.description}', markup=False)
         console = make_console()
-        parts = line, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-        super().__init__(*parts, console=console, transient=True, disable=not console.is_terminal)
+        columns = (
+            TextColumn('{task.description}', markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+        )
+        is_disabled = not console.is_terminal
+        super().__init__(*columns, console=console, transient=True, disable=is_disabled)
         self._last_line_time = time.monotonic()
 
     def new_task(self, description: str, total: float | None = None) -> Callable[..., None]:
@@ -125,15 +145,20 @@ class ProgressBar(Progress):
         task_id = self.add_task(description, total=total)
 
         def set_progress(done: float, total: float | None = total, **changes: Any) -> None:
-            """Set how much of the task is done; without a terminal print that every 10 s."""
+            """Set how much of the task is done, and of how much; print that if it is due."""
             self.update(task_id, completed=done, total=total, **changes)
-            if self.disable and time.monotonic() - self._last_line_time > _PROGRESS_LINE_PERIOD_S:
-                self._last_line_time = time.monotonic()
-                task = self.tasks[self.task_ids.index(task_id)]
-                line = f'{task.description}: {task.completed:.0f} of {task.total or 0.0:.0f}'
-                print(line, file=sys.stderr)
+            if self.disable:
+                self._print_line_if_due(self.tasks[self.task_ids.index(task_id)])
 
         return set_progress
+
+    def _print_line_if_due(self, task: Task) -> None:
+        """Print a task's progress as a line, unless one was printed in the last 10 s."""
+        if time.monotonic() - self._last_line_time <= _PROGRESS_LINE_PERIOD_S:
+            return
+        self._last_line_time = time.monotonic()
+        total = f'{task.total:.0f}' if task.total else 'an unknown number'
+        print(f'{task.description}: {task.completed:.0f} of {total}', file=sys.stderr)
 
 
 def print_or_write(text: str, path: Path | None) -> None:
@@ -143,21 +168,3 @@ def print_or_write(text: str, path: Path | None) -> None:
     else:
         write_text(path, text)
         echo(f'written: {path}')
-
-
-@contextmanager
-def catch_end_signals() -> Iterator[Callable[[], bool]]:
-    """
-    Yield a function that returns False once SIGINT, SIGTERM or SIGHUP has arrived, else True.
-
-    rclpy turns KeyboardInterrupt into other errors, so that loops call this function instead.
-    Outside the main thread, where Python handles no signals, it always returns True.
-    """
-    ended = threading.Event()
-    here = threading.current_thread() is threading.main_thread()
-    before = {one: signal.signal(one, lambda *_: ended.set()) for one in _END_SIGNALS if here}
-    try:
-        yield lambda: not ended.is_set()
-    finally:
-        for number, former in before.items():
-            signal.signal(number, former)

@@ -8,7 +8,8 @@ from datetime import datetime
 from pathlib import Path
 
 from .choices import ArmChoice, Options, require_installed, was_option_given
-from .console import catch_end_signals, echo, echo_each, print_rich, ProgressBar
+from .console import echo, echo_each, print_rich, ProgressBar
+from .end_signals import catch_end_signals
 from ..arm.arm_file import is_franka_arm
 from ..demo import report as reports
 from ..demo.controller_comparison import compare_controllers
@@ -23,7 +24,7 @@ _SECOND_PART_TITLE = (
 )
 
 
-def run(arm: ArmChoice, options: Options) -> int:
+def run(choice: ArmChoice, options: Options) -> int:
     """
     Measure tracking over ROS 2 with an exact model, then an inexact one; return 1 if out of bound.
 
@@ -32,12 +33,12 @@ def run(arm: ArmChoice, options: Options) -> int:
     """
     needed = 'mujoco', 'rosbags', 'scipy', 'matplotlib', 'clarabel'
     require_installed(f'The demonstration needs {list_text(needed)}', 'sim,identify', *needed)
-    if not was_option_given('hand') and is_franka_arm(arm.load().name):
-        arm = replace(arm, hand='franka_hand')
-    description = arm.load()
+    if not was_option_given('hand') and is_franka_arm(choice.load().name):
+        choice = replace(choice, hand='franka_hand')
+    arm = choice.load()
     folder = options.output / datetime.now().strftime('%Y%m%d-%H%M%S')
     folder.mkdir(parents=True, exist_ok=True)
-    plan = DemoPlan(description, arm.node_parameters(folder), lockstep=options.lockstep)
+    plan = DemoPlan(arm, choice.node_parameters(folder), lockstep=options.lockstep)
     exact_bag = folder / 'bag'
     with catch_end_signals() as keep_running, ProgressBar() as bar:
         follow = bar.new_task('starting', 100.0)
@@ -59,7 +60,7 @@ def run(arm: ArmChoice, options: Options) -> int:
         reports.plot_exact_model_run(metrics, session.recording, folder / 'demo.png')
         second = _simulate_inexact_model(plan, folder, show_progress)
         reports.write_demo_json(report, session.timing, second, folder / 'demo.json')
-    exact = f'{description.name} ({description.inertial_set}) in MuJoCo, plant = model, over DDS'
+    exact = f'{arm.name} ({arm.inertial_set}) in MuJoCo, plant = model, over DDS'
     print_rich(report.table(exact))
     echo(report.caption)
     echo_each(report.errors, 'error')

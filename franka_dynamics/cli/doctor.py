@@ -31,7 +31,7 @@ _LEVEL_STYLES = {GOOD: 'green', NOTE: 'yellow', TO_DO: 'red'}
 _LISTENING_TIME_S = 2.0  # time to listen to the running system
 
 
-def run(arm: ArmChoice, options: Options) -> int:
+def run(choice: ArmChoice, options: Options) -> int:
     """Print one line per check of machine, robot and nodes; return 1 if a check needs action."""
     if options.robot is None:
         forbid_without('--robot', 'arm', 'joints', 'held', 'xacro', *INERTIA_OPTION_NAMES)
@@ -40,7 +40,7 @@ def run(arm: ArmChoice, options: Options) -> int:
     node_results = [] if options.machine else _running_node_checks(options.topic, options.command)
     simulated = any(check.subject == SIMULATOR_SUBJECT for check in node_results)
     machine_results = machine_checks(for_simulation=simulated)
-    robot_results = [] if options.robot is None else _robot_checks(arm, options.robot)
+    robot_results = [] if options.robot is None else _robot_checks(choice, options.robot)
     checks = [*machine_results, *robot_results, *node_results]
     write_json(options.json, checks)
     for check in checks:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The work of `node play --joints-one-by-one`, which shows whether torques reach their joints."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,12 +12,12 @@ from ..errors import list_text
 from ..ros.node_client import NodeClient, NodeClientError
 from ..ros.trajectory_messages import trajectory_message
 
-# Asked of each joint [rad, or m]. A tenth of the usual gains then overcomes a joint's friction.
-_STEP = 0.1
+# Asked of each joint. A tenth of the usual gains then overcomes a joint's friction.
+_STEP_RAD_OR_M = 0.1
 # Time to move by the step, and again to move back.
 _STEP_TIME_S = 1.5
 # A joint moves if it moves by this share of the step or more.
-_MIN_SHARE = 0.3
+_MIN_SHARE_OF_STEP = 0.3
 _STATE_TIMEOUT_S = 5.0
 
 
@@ -25,25 +25,18 @@ def move_joints_one_by_one(client: NodeClient, topic: str) -> int:
     """
     Move each joint alone and back, and print how far it moved; return 0, or 1 at the first fault.
 
-    A joint moves away from its nearer limit. After a fault the other joints stay where they are.
-    Raises NodeClientError if no joint states come on `topic`, or the node refuses a motion.
+    A joint moves away from its nearer limit, one without limits in the negative direction. After a
+    fault the other joints stay where they are. Raises NodeClientError if no joint states come on
+    `topic`, or the node refuses a motion.
     """
     arm = arm_choice_of_node(client).load()
     names = arm.joint_names
-    middle = (arm.limit('lower') + arm.limit('upper')) / 2.0
+    middle = (arm.limit('lower') + arm.limit('upper')) / 2.0  # NaN without limits
     for joint, name in enumerate(names):
         start = _positions(client, topic, names)
         step = np.zeros(len(names))
-        step[joint] = _STEP if start[joint] < middle[joint] else -_STEP
-        largest = np.zeros(len(names))
-
-        def keep_largest(start: Array = start, largest: Array = largest) -> None:
-            """Keep the largest displacement of each joint."""
-            displacement = _positions(client, topic, names) - start
-            larger = np.abs(displacement) > np.abs(largest)
-            largest[larger] = displacement[larger]
-
-        _move_and_return(client, names, start, step, keep_largest)
+        step[joint] = _STEP_RAD_OR_M if start[joint] < middle[joint] else -_STEP_RAD_OR_M
+        largest = _move_and_return(client, topic, names, start, step)
         print(f'{name}: asked to move by {step[joint]:+.3f}, moved by {largest[joint]:+.3f}')
         fault = _fault(names, joint, largest / step[joint])
         if fault:
@@ -69,37 +62,37 @@ def _positions(client: NodeClient, topic: str, names: Sequence[str]) -> Array:
 
 
 def _move_and_return(
-    client: NodeClient,
-    names: Sequence[str],
-    start: Array,
-    step: Array,
-    on_wait: Callable[[], None],
-) -> None:
-    """Move the arm from `start` by `step` and back, calling `on_wait` beside the client's own."""
+    client: NodeClient, topic: str, names: Sequence[str], start: Array, step: Array
+) -> Array:
+    """Move the arm from `start` by `step` and back; return each joint's largest displacement."""
     points = np.array([start, start + step, start])
     times = [0.0, _STEP_TIME_S, 2.0 * _STEP_TIME_S]
     check_interrupt = client.on_wait
+    largest = np.zeros(len(names))
 
     def watch() -> None:
-        """Check for an interrupt, then call `on_wait`."""
+        """Check for an interrupt, then keep the largest displacements."""
         check_interrupt()
-        on_wait()
+        displacement = _positions(client, topic, names) - start
+        is_larger = np.abs(displacement) > np.abs(largest)
+        largest[is_larger] = displacement[is_larger]
 
     client.on_wait = watch
     try:
         client.follow_trajectory(trajectory_message(names, times, points, np.zeros_like(points)))
     finally:
         client.on_wait = check_interrupt
+    return largest
 
 
 def _fault(names: Sequence[str], joint: int, shares: Array) -> str:
     """Return what is wrong if joints move by `shares` of the step of one joint, or ''."""
-    if shares[joint] <= -_MIN_SHARE:
+    if shares[joint] <= -_MIN_SHARE_OF_STEP:
         return f'{names[joint]} moves the wrong way.'
-    moved = [name for name, share in zip(names, shares) if abs(share) >= _MIN_SHARE]
+    moved = [name for name, share in zip(names, shares) if abs(share) >= _MIN_SHARE_OF_STEP]
     others = [name for name in moved if name != names[joint]]
     if others:
         return f'{list_text(others)} moved where {names[joint]} was to move.'
-    if shares[joint] < _MIN_SHARE:
+    if shares[joint] < _MIN_SHARE_OF_STEP:
         return f'{names[joint]} hardly moves: gains too small for its friction, or no torque.'
     return ''

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 import sys
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
 from .bag_record import arm_choice_of_node, record_and_check
-from .choices import forbid_options, forbid_without, Options
-from .console import catch_end_signals, echo_each, print_rich, write_json
+from .choices import forbid_options, forbid_without, Options, RecordRequest
+from .console import echo_each, print_rich, write_json
+from .end_signals import catch_end_signals
 from .joint_check import move_joints_one_by_one
 from .state_view import state_view
 from ..arm.payload import payload_array, read_payload
@@ -46,35 +47,56 @@ def _call_node(options: Options, request: Callable[[NodeClient], Any]) -> Any:
         return request(client)
 
 
+class _ReadState(NamedTuple):
+    """
+    A node's lifecycle state, its status, and the nodes heard at a time.
+
+    `status` is '' and `nodes` is empty unless the node is configured and says its status.
+    """
+
+    state: str
+    status: str
+    nodes: list[NodeSnapshot]
+    time: float  # of the steady clock [s]
+
+
 def print_or_change_state(options: Options) -> int:
     """Change a node's lifecycle state, or print it with torques; return 1 if one is faulty."""
-    if options.transition is not None:
-        forbid_options('a TRANSITION', 'json')
-        print(_call_node(options, lambda client: client.trigger_transition(options.transition)))
-        return 0
+    if options.transition is None:
+        return _print_state(options)
+    forbid_options('a TRANSITION', 'json')
+    print(_call_node(options, lambda client: client.trigger_transition(options.transition)))
+    return 0
 
-    def read_state(client: NodeClient) -> tuple[str, str, list[NodeSnapshot], float]:
-        """
-        Return a node's state, its status, the nodes heard and the time [s].
 
-        If the option names the node with a namespace, they are those in its namespace, else all.
-        """
-        namespaces = [client.name.strip('/').rpartition('/')[0]] if '/' in options.node else []
-        state = client.lifecycle_state()
-        report = client.status_sentence() if state in ('active', 'inactive') else ''
-        wait = _TORQUE_TIMEOUT_S if state == 'active' else 0.0
-        nodes = _wait_for_nodes(client, namespaces, options.timeout, wait) if report else []
-        return state, report, nodes, time.monotonic()
-
-    named, report, nodes, now = _call_node(options, read_state)
-    write_json(options.json, {'state': named, 'nodes': [node.as_dict(now) for node in nodes]})
-    echo_each(filter(None, (named, report)))
-    if nodes:
-        print_rich(state_view(nodes, now))
-    faults = fault_sentences(nodes, now)
+def _print_state(options: Options) -> int:
+    """Print a node's state, with rates and torques; return 1 if a node is faulty or silent."""
+    read: _ReadState = _call_node(options, lambda client: _read_state(client, options))
+    data = {'state': read.state, 'nodes': [node.as_dict(read.time) for node in read.nodes]}
+    write_json(options.json, data)
+    echo_each(filter(None, (read.state, read.status)))
+    if read.nodes:
+        print_rich(state_view(read.nodes, read.time))
+    faults = fault_sentences(read.nodes, read.time)
     for sentence in faults:
         print(sentence, file=sys.stderr)
     return 1 if faults else 0
+
+
+def _read_state(client: NodeClient, options: Options) -> _ReadState:
+    """
+    Return a node's state, and what it and the nodes beside it say.
+
+    If the option names the node with a namespace, the nodes are those in its namespace, else all.
+    """
+    namespaces = [client.name.strip('/').rpartition('/')[0]] if '/' in options.node else []
+    state = client.lifecycle_state()
+    status = client.status_sentence() if state in ('active', 'inactive') else ''
+    nodes = []
+    if status:
+        torque_timeout = _TORQUE_TIMEOUT_S if state == 'active' else 0.0
+        nodes = _wait_for_nodes(client, namespaces, options.timeout, torque_timeout)
+    return _ReadState(state, status, nodes, time.monotonic())
 
 
 def _wait_for_nodes(
@@ -84,27 +106,36 @@ def _wait_for_nodes(
     torque_timeout: float,
 ) -> list[NodeSnapshot]:
     """
-    Return nodes heard in `namespaces` (all if empty), with torques that come in `torque_timeout`.
+    Return the nodes that are heard in `namespaces`, of all if empty, with their torques.
 
-    A node that falls silent meanwhile, as on a busy machine, has its time-out to be heard again.
+    The three waits, each of which ends as soon as it has what it waits for:
+
+    1. for a feedforward node, at most `timeout` [s];
+    2. for all torque terms of each, at most `torque_timeout` [s], then long enough that every node
+       has published its diagnostics once;
+    3. for nodes that fell silent meanwhile, as on a busy machine, at most `timeout` [s].
     """
 
     def heard_torques() -> list[dict[str, Any]]:
         """Return the torques heard so far of each feedforward node, by term."""
-        return [x.torques for x in listener.package_nodes(namespaces) if x.is_feedforward_node]
+        nodes = listener.package_nodes(namespaces)
+        return [node.torques for node in nodes if node.is_feedforward_node]
 
-    def none_silent() -> bool:
+    def have_all_terms() -> bool:
+        """Return whether all torque terms of each feedforward node have come."""
+        return all(len(torques) == len(TERM_HEADINGS) for torques in heard_torques())
+
+    def is_none_silent() -> bool:
         """Return whether every node in `namespaces` still sends messages."""
         now = time.monotonic()
         return not any(node.is_silent(now) for node in listener.package_nodes(namespaces))
 
     # Each node publishes diagnostics once per second.
-    all_heard = time.monotonic() + DIAGNOSTIC_PERIOD_S + _OBSERVER_SETTLING_TIME_S
+    all_heard_at = time.monotonic() + DIAGNOSTIC_PERIOD_S + _OBSERVER_SETTLING_TIME_S
     if listener.wait_until(lambda: bool(heard_torques()), timeout):
-        terms = len(TERM_HEADINGS)
-        listener.wait_until(lambda: all(len(x) == terms for x in heard_torques()), torque_timeout)
-        listener.poll_for(max(_OBSERVER_SETTLING_TIME_S, all_heard - time.monotonic()))
-    listener.wait_until(none_silent, timeout)
+        listener.wait_until(have_all_terms, torque_timeout)
+        listener.poll_for(max(_OBSERVER_SETTLING_TIME_S, all_heard_at - time.monotonic()))
+    listener.wait_until(is_none_silent, timeout)
     return listener.package_nodes(namespaces)
 
 
@@ -141,26 +172,25 @@ def play_motion(options: Options) -> int:
         print(_call_node(options, lambda client: send_motion(file, lead, client)))
         return 0
     with NodeClient(options.node, options.timeout) as client:
-        arm = arm_choice_of_node(client)
-        topic = _beside_node(client, options.topic)
+        choice = arm_choice_of_node(client)
         command = options.command or client.command_topic_of(client.name)
-        command = _beside_node(client, command)
-        given = {
-            'node': client.name,
-            'topic': topic,
-            'command': command or None,
-            'output': options.record,
-        }
+        request = RecordRequest(
+            output=options.record,
+            duration=None,
+            node=client.name,
+            topic=_in_namespace_of_node(client, options.topic),
+            command=_in_namespace_of_node(client, command) or None,
+        )
 
         def play(on_wait: Callable[[], None]) -> str:
             """Send the motion, calling `on_wait` until it ends; return the node's answer."""
             client.on_wait = on_wait
             return send_motion(file, lead, client)
 
-        return record_and_check(arm, Options(duration=None, **given), file, play)
+        return record_and_check(choice, request, file, play)
 
 
-def _beside_node(client: NodeClient, topic: str) -> str:
+def _in_namespace_of_node(client: NodeClient, topic: str) -> str:
     """Return a topic's full name in the node's namespace, without a wait for its discovery."""
     if not topic or topic.startswith('/'):
         return topic
@@ -169,7 +199,7 @@ def _beside_node(client: NodeClient, topic: str) -> str:
 
 def _check_joints(client: NodeClient, topic: str) -> int:
     """Move each joint of a node's arm alone; return 0, or 1 if another or none moves."""
-    return move_joints_one_by_one(client, _beside_node(client, topic))
+    return move_joints_one_by_one(client, _in_namespace_of_node(client, topic))
 
 
 def send_motion(motion_file: str, lead_in_s: float, client: NodeClient) -> str:
@@ -189,11 +219,12 @@ def send_motion(motion_file: str, lead_in_s: float, client: NodeClient) -> str:
         if error.refusal_error_type == StartTooFarError.__name__:
             raise NodeClientError(f'{error} `--lead 5` first moves it there in 5 s.') from error
         arm = client.parameter_values(['robot_type'])[0]
-        if arm == motion_file or None in map(shipped_excitation_path, (motion_file, arm)):
-            raise
-        raise NodeClientError(
-            f'The node controls {arm}, not {motion_file}: `franka-dynamics node play {arm}`.'
-        ) from error
+        have_shipped_motions = all(map(shipped_excitation_path, (motion_file, arm)))
+        if arm != motion_file and have_shipped_motions:
+            raise NodeClientError(
+                f'The node controls {arm}, not {motion_file}: `franka-dynamics node play {arm}`.'
+            ) from error
+        raise
 
 
 def clear_fault(options: Options) -> None:

@@ -1,27 +1,38 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Types of command-line options, options that several commands share, and checks of values."""
+"""
+Functions that make decorators for options, and the options that several commands share.
+
+A decorator that adds an option has a lower-case name, as `json_option`. The file `__init__.py` of
+this folder tells how the values reach the function that does a command's work.
+"""
 
 from collections.abc import Callable
 import math
-from pathlib import Path
 import re
 import sys
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from .choices import ArmChoice, BagReader
 from .command import with_xacro_arguments
+from .option_types import (
+    ARM_TYPE,
+    CommaList,
+    HAND_TYPE,
+    JointPositionType,
+    JSON_TYPE,
+    Number,
+    OUT_FILE_TYPE,
+    STDOUT_PATH,
+    VECTOR_TYPE,
+)
 from ..constants import AS_LISTED, GRAVITY
-from ..errors import OutputError
-from ..files import share_directory, writable_folder, writable_path
 from ..recordings.options import HEADER_STAMP, SignalOptions, STAMP_KINDS
 
-STDOUT_PATH = Path('-')  # path that stands for standard output
 _EARTH_GRAVITY_RANGE_M_S2 = 9.75, 9.85  # [m/s^2], rounded outwards
-_PICTURE_SUFFIXES = ('.png', '.svg', '.pdf')
+_EARTH_GRAVITY_TEXT = ','.join(f'{number:g}' for number in GRAVITY)
 # Arm options that change inertias, not kinematics; a hand only adds its inertia to the last link.
 INERTIA_OPTION_NAMES = ('hand', 'inertial_set', 'payload')
 # Frames of --mount in the flange frame: offset along z [m] and rotation about z [rad].
@@ -35,117 +46,33 @@ MOUNT_OFFSETS = {
 }
 
 
-class Number(click.FloatRange):
-    """Option type of a finite number in a range; click's own ranges also accept NaN."""
-
-    name = 'number'
-
-    def _describe_range(self) -> str:
-        """Return the allowed range as text for the help, or '' if it has no bounds."""
-        return '' if self.min is self.max is None else super()._describe_range()
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the option's value as a finite float; otherwise raise click.BadParameter."""
-        number = super().convert(value, param, ctx)
-        if not math.isfinite(number):
-            self.fail(f'{value} is not a finite number', param, ctx)
-        return number
-
-
-class JointPositionType(click.ParamType):
-    """Option type of a pair of a joint's name and its position, written JOINT=POSITION."""
-
-    name = 'assignment'
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the pair (name, position) in a text; otherwise raise click.BadParameter."""
-        joint, sign, position = f'{value}'.partition('=')
-        if not (joint and sign):
-            self.fail(f'{value!r} is no JOINT=POSITION', param, ctx)
-        return joint, Number().convert(position, param, ctx)
-
-
-class CommaList(click.ParamType):
-    """Option type of a tuple of values separated by commas; `count` fixes their number."""
-
-    name = 'values'
-
-    def __init__(
-        self,
-        metavar: str,
-        item_type: click.ParamType = click.STRING,
-        count: int | None = None,
-    ) -> None:
-        """Make the type of `count` items of `item_type`; help shows `metavar` for it."""
-        self.metavar = metavar
-        self.item_type = item_type
-        self.count = count
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return a text's values as a tuple, a non-text unchanged; or raise click.BadParameter."""
-        if not isinstance(value, str):
-            return value
-        parts = [self.item_type.convert(part.strip(), param, ctx) for part in value.split(',')]
-        if self.count not in (None, len(parts)):
-            self.fail(
-                f'{value!r} has {len(parts)} of {self.count} values with commas',
-                param,
-                ctx,
-            )
-        return tuple(parts)
-
-
-class ShippedNameOrPath(click.Path):
-    """Option type of a path or the name of a file shipped in a folder of config/."""
-
-    def __init__(self, config_folder: str) -> None:
-        """Make the type of names of files in config/`config_folder`, and of paths."""
-        super().__init__()
-        self.config_folder = config_folder
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        """Return files and names of shipped files as shell completions of the typed text."""
-        shipped = (share_directory() / 'config' / self.config_folder).glob(f'{incomplete}*.yaml')
-        names = [CompletionItem(path.stem) for path in sorted(shipped)]
-        return super().shell_complete(ctx, param, incomplete) + names
-
-
-class OutputPath(click.Path):
-    """Option type of an output's path, which `check_path` checks before the command runs."""
-
-    def __init__(self, check_path: Callable[[str], Path]) -> None:
-        """Make the type of paths that `check_path` accepts."""
-        super().__init__()
-        self.check_path = check_path
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path that `check_path` accepts; otherwise raise its OutputError."""
-        return self.check_path(f'{value}')
-
-
-def option(flags: str, help: str, value_type: Any = None, dest: str = '', **options: Any) -> Any:
+# Decorators --------------------------------------------------------------------------------------
+def option(
+    flags: str, help: str, value_type: Any = None, *, dest: str = '', **options: Any
+) -> Any:
     """
     Return a decorator that adds an option to a command, as `click.option` does.
 
-    `flags` are separated by spaces; a tuple or a list as `value_type` is a choice. Values of a
-    repeated option with a list of any length are joined.
+    `flags` are separated by spaces; a tuple or a list as `value_type` is a choice. The value gets
+    the name `dest`, by default that of the first flag. Values of a repeated option with a list of
+    any length are joined.
     """
 
     def join_values(_context: Any, _parameter: Any, given: tuple[tuple[Any, ...], ...]) -> Any:
         """Return the values of a repeated option's lists as one tuple."""
-        return tuple(value for each in given for value in each)
+        return tuple(value for values in given for value in values)
 
     if isinstance(value_type, (tuple, list)):
         value_type = click.Choice(value_type)
     if isinstance(value_type, CommaList):
         options['metavar'] = value_type.metavar
-        options |= {'multiple': True, 'callback': join_values} if value_type.count is None else {}
+        if value_type.count is None:
+            options['multiple'] = True
+            options['callback'] = join_values
     return click.option(*flags.split(), *dest.split(), type=value_type, help=help, **options)
 
 
-def flag(name: str, help: str, dest: str = '') -> Any:
+def flag(name: str, help: str, *, dest: str = '') -> Any:
     """Return a decorator that adds to a command an option without a value."""
     return click.option(name, *dest.split(), is_flag=True, help=help)
 
@@ -153,9 +80,6 @@ def flag(name: str, help: str, dest: str = '') -> Any:
 def choice_or_flag(name: str, help: str, values: tuple[str, ...]) -> Any:
     """Return a decorator for an option with choices `values`; given alone it means the first."""
     return option(name, f'{help}; alone: {values[0]}', values, is_flag=False, flag_value=values[0])
-
-
-VECTOR_TYPE = CommaList('X,Y,Z', Number(), 3)
 
 
 def with_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -174,8 +98,9 @@ def options_as(arg_name: str, cls: type, *options: Callable[[Any], Any]) -> Call
     """
     Return a decorator that adds options and passes their values as one dataclass `cls`.
 
-    `run` of the command's module gets an argument `arg_name` of type `cls` in place of all values
-    that are named as a field of `cls`.
+    The function that does the command's work gets an argument `arg_name` of type `cls`. It holds
+    the values of all options of the command that are named as a field of `cls`; these are not in
+    `options` then.
     """
 
     def decorate(command: Any) -> Any:
@@ -186,23 +111,26 @@ def options_as(arg_name: str, cls: type, *options: Callable[[Any], Any]) -> Call
     return decorate
 
 
+# Options that several commands share -------------------------------------------------------------
 def _check_gravity(_context: Any, _option: Any, gravity: tuple[float, ...]) -> tuple[float, ...]:
     """Return gravity; print a note if it points up or differs in strength from the Earth's."""
-    note = ''
+    values = ','.join(f'{component:g}' for component in gravity)
     strength = math.hypot(*gravity)
+    weakest, strongest = _EARTH_GRAVITY_RANGE_M_S2
     if gravity[2] > 0.0:
-        note = 'points up, as for an arm that hangs; for an upright arm it is 0,0,-9.81'
-    elif strength and not _EARTH_GRAVITY_RANGE_M_S2[0] <= strength <= _EARTH_GRAVITY_RANGE_M_S2[1]:
-        note = f"has the strength {strength:.3g} m/s^2; the Earth's is 9.81"
-    if note:
         print(
-            f'note: gravity {",".join(f"{one:g}" for one in gravity)} {note}.',
+            f'note: gravity {values} points up, as for an arm that hangs; for an upright arm it '
+            'is 0,0,-9.81.',
+            file=sys.stderr,
+        )
+    elif strength and not weakest <= strength <= strongest:
+        print(
+            f"note: gravity {values} has the strength {strength:.3g} m/s^2; the Earth's is 9.81.",
             file=sys.stderr,
         )
     return gravity
 
 
-_EARTH_GRAVITY_TEXT = ','.join(f'{number:g}' for number in GRAVITY)
 gravity_option = option(
     '--gravity',
     'gravity in the space frame [m/s^2]',
@@ -223,48 +151,11 @@ add_gravity_option = flag(
 )
 
 
-def picture_path(text: str) -> Path:
-    """Return a picture's path; raise OutputError if not writable, or no .png, .svg or .pdf."""
-    path = writable_path(text)
-    if path.suffix.lower() not in _PICTURE_SUFFIXES:
-        suffixes = ', '.join(_PICTURE_SUFFIXES)
-        raise OutputError(f'{path} is no picture; the name must end in {suffixes}.')
-    return path
-
-
-def _require_new_path(path: Path, fix: str) -> Path:
-    """Return a path, or raise OutputError with a fix if something exists there already."""
-    if path.exists():
-        raise OutputError(f'{path} exists already; {fix}')
-    return path
-
-
-def new_bag_path(text: str) -> Path:
-    """Return a path for a new bag; raise OutputError if it exists or cannot be written."""
-    return _require_new_path(writable_folder(text), 'a bag is never overwritten: choose another.')
-
-
-def new_file_path(text: str) -> Path:
-    """Return a path for a new file; raise OutputError if it exists or cannot be written."""
-    return _require_new_path(writable_path(text), 'remove it, or choose another name.')
-
-
-def _json_path(text: str) -> Path:
-    """Return --json as a path, '-' for standard output; raise OutputError if not writable."""
-    return STDOUT_PATH if text == f'{STDOUT_PATH}' else writable_path(text)
-
-
-# Types of options for outputs.
-OUT_FILE_TYPE = OutputPath(writable_path)
-OUT_DIR_TYPE = OutputPath(writable_folder)
-PICTURE_TYPE = OutputPath(picture_path)
-NEW_BAG_TYPE = OutputPath(new_bag_path)
-NEW_FILE_TYPE = OutputPath(new_file_path)
 # Without a path the command prints JSON instead of text; see `console.make_console`.
 json_option = option(
     '--json',
     'write all figures as JSON to this file; without PATH print them in place of text',
-    OutputPath(_json_path),
+    JSON_TYPE,
     metavar='[PATH]',
     is_flag=False,
     flag_value=f'{STDOUT_PATH}',
@@ -272,15 +163,9 @@ json_option = option(
 force_option = flag('--force', 'overwrite an existing file')
 
 
-def require_not_existing(output: Path | None, overwrite: bool) -> None:
-    """Raise OutputError if the output file exists, unless `overwrite` (--force) is true."""
-    if output is not None and output.exists() and not overwrite:
-        raise OutputError(f'{output} exists; choose another name, or add --force.')
-
-
 def _validate_ros_name(_context: Any, _parameter: Any, name: str | None) -> str | None:
     """Return a ROS name, or raise click.BadParameter if ROS would refuse the name."""
-    if name and not re.fullmatch(r'[~/]?/?([A-Za-z_]\w*/)*[A-Za-z_]\w*', name, re.ASCII):
+    if name and not re.fullmatch(r'(~/|/)?([A-Za-z_]\w*/)*[A-Za-z_]\w*', name, re.ASCII):
         raise click.BadParameter(f'{name!r} is no ROS name: letters, digits, _, / between them')
     return name
 
@@ -314,13 +199,26 @@ def arm_prefix_option(**options: Any) -> Any:
     return option('--arm-prefix', help, dest='prefix', default='', show_default=False, **options)
 
 
+def _validate_workers(_context: Any, _parameter: Any, text: str) -> str:
+    """Return the text of a whole number from 1 on or an address; else raise click.BadParameter."""
+    if not re.fullmatch(r'[1-9]\d*|\w+://\S+', text, re.ASCII):
+        raise click.BadParameter(f'{text!r} is neither a number from 1 on nor tcp://host:port')
+    return text
+
+
+workers_option = option(
+    '--workers',
+    'processes that read and fit, or a Dask cluster (tcp://host:8786)',
+    default='1',
+    metavar='NUMBER|ADDRESS',
+    callback=_validate_workers,
+)
 payload_file_options = with_options(
     option('--output', 'write a ROS parameter file for the feedforward node', OUT_FILE_TYPE),
     option('--desk', "write an endeffector-config.json for Desk's settings", OUT_FILE_TYPE),
 )
 
 
-ARM_TYPE = ShippedNameOrPath('arms')
 _arm_option = option(
     '--arm',
     'a shipped arm, an arm file, a URDF, an MJCF, or a xacro file with NAME:=VALUE',
@@ -337,20 +235,19 @@ joints_option = option(
     "the arm's joints in a URDF, base to tip (default: its only chain)",
     CommaList('JOINT,...'),
 )
-_HELD_POSITIONS_TYPE = CommaList('JOINT=POSITION,...', JointPositionType())
 held_joints_option = option(
     '--hold',
     'positions of other joints of a URDF, such as a lift [rad or m]',
-    _HELD_POSITIONS_TYPE,
-    'held',
+    CommaList('JOINT=POSITION,...', JointPositionType()),
+    dest='held',
 )
 _chain_options = with_options(_arm_option, joints_option, held_joints_option, with_xacro_arguments)
-arm_chain_options = options_as('arm', ArmChoice, _chain_options)
-arm_payload_options = options_as('arm', ArmChoice, _chain_options, _payload_option)
+arm_chain_options = options_as('choice', ArmChoice, _chain_options)
+arm_payload_options = options_as('choice', ArmChoice, _chain_options, _payload_option)
 _hand_option = option(
     '--hand',
     "a shipped hand, a hand file, Desk's .json file, or none",
-    ShippedNameOrPath('hands'),
+    HAND_TYPE,
     default=AS_LISTED,
     show_default="the arm's own; of demo franka_hand",
 )
@@ -364,10 +261,10 @@ _inertia_options = with_options(
     _payload_option,
 )
 _arm_file_option = option('--arm', 'a shipped arm or an arm file', ARM_TYPE, default='fr3')
-arm_file_options = options_as('arm', ArmChoice, _arm_file_option, _inertia_options)
-# Of the inertias a view shows the hand alone.
-arm_hand_options = options_as('arm', ArmChoice, _chain_options, _hand_option)
-arm_options = options_as('arm', ArmChoice, _chain_options, _inertia_options)
+arm_file_options = options_as('choice', ArmChoice, _arm_file_option, _inertia_options)
+# A view shows the hand, and neither inertias nor payload.
+arm_hand_options = options_as('choice', ArmChoice, _chain_options, _hand_option)
+arm_options = options_as('choice', ArmChoice, _chain_options, _inertia_options)
 joint_names_option = option(
     '--joint-names',
     "names of the arm's joints in the bag, base to tip (default: the arm's)",
@@ -383,9 +280,10 @@ bag_options = options_as(
     ),
 )
 stamp_option = option(
-    '--stamps stamp_kind',
+    '--stamps',
     'time stamps: header, those of the messages; received, those of the recorder',
     STAMP_KINDS,
+    dest='stamp_kind',
     default=HEADER_STAMP,
 )
 # SignalOptions checks the values, for programs as well.

@@ -9,6 +9,7 @@ The load is that of a CAD mesh, or is found from recordings with and without it.
 
 from collections.abc import Sequence
 from pathlib import Path
+import shlex
 
 import click
 import numpy as np
@@ -29,8 +30,8 @@ from .console import (
     ProgressBar,
     write_json,
 )
-from .identify import trajectory_yaml
 from .options import MOUNT_OFFSETS
+from .trajectory_text import trajectory_yaml
 from ..arm import ArmDescription, load
 from ..arm.payload import desk_json, payload_array, payload_parameter_text
 from ..arrays import Array
@@ -65,11 +66,13 @@ def payload_from_mesh(options: Options) -> int:
         forbid_options('--mass, from which it follows', 'density')
     if options.plot:
         require_installed('Plots need matplotlib', 'mesh', 'matplotlib')
-    description = load(options.arm)
+    arm = load(options.arm)
     with make_console().status(f'reading {name}'):
         file = load_mesh(options.mesh, unit=options.unit)
     volume = mesh_volume(file.mesh)
-    density = options.density or (options.mass or 0.0) / volume
+    density = options.density
+    if density is None:
+        density = options.mass / volume
     height, turn = MOUNT_OFFSETS[options.mount]
     flange = pose_from_xyz_rpy((0.0, 0.0, height), (0.0, 0.0, turn))
     mounted = file.mesh.expressed_in(flange @ pose_from_xyz_rpy(options.xyz, options.rpy))
@@ -88,7 +91,7 @@ def payload_from_mesh(options: Options) -> int:
         dense = f'nothing is as dense as {density:.4g} kg/m^3'
         echo(f'{dense}; is the unit {file.unit} right?', 'warning')
     echo('in the flange frame: mass [kg], centre of mass [m], inertia about it xx xy ... [kg m^2]')
-    _print_payload(description, payload)
+    _print_payload(arm, payload)
     return 0
 
 
@@ -96,7 +99,6 @@ def _write_payload_files(payload: Array, comment: str, tool_name: str, options: 
     """
     Write a payload, shape (10,), to the files of --output and --desk, if given.
 
-    They are written before results are printed, because `| head` can end this program.
     `comment` is the first line of the parameter file, `tool_name` its name in Desk.
     """
     if options.output is not None:
@@ -114,30 +116,30 @@ def _print_payload(arm: ArmDescription, payload: Array) -> None:
 
 
 def plan_or_identify_payload(
-    arm: ArmChoice, reader: BagReader, limits: ExcitationLimits, options: Options
+    choice: ArmChoice, reader: BagReader, limits: ExcitationLimits, options: Options
 ) -> int:
     """Identify a payload from bags, or with --plan write the motion to record; return 0."""
-    recorded = ('without', 'loaded', 'known_mass', 'effort_scale', 'output', 'desk')
     if options.plan is not None:
-        bags = vars(reader).keys()
-        forbid_options('--plan: nothing is recorded yet', *recorded, *bags)
-        return _plan_rest_poses(arm, limits, options)
+        of_recordings = ('without', 'loaded', 'known_mass', 'effort_scale', 'output', 'desk')
+        of_reader = vars(reader).keys()
+        forbid_options('--plan: nothing is recorded yet', *of_recordings, *of_reader)
+        return _plan_rest_poses(choice, limits, options)
     forbid_without('--plan', 'pose_count', 'start', 'table_height', 'clearance', 'tool_length')
-    for name, given in (('--without', options.without), ('--with', options.loaded)):
-        if not given:
+    for name, bags in (('--without', options.without), ('--with', options.loaded)):
+        if not bags:
             raise click.UsageError(f'Name recordings by {name}, or --plan their motion first.')
-    return _identify_payload_from_bags(arm, reader, options)
+    return _identify_payload_from_bags(choice, reader, options)
 
 
-def _plan_rest_poses(arm: ArmChoice, limits: ExcitationLimits, options: Options) -> int:
+def _plan_rest_poses(choice: ArmChoice, limits: ExcitationLimits, options: Options) -> int:
     """Write a motion to poses at rest, print what it will tell and what to do; return 0."""
-    description = arm.load()
-    start = options.start or description.home
+    arm = choice.load()
+    start = options.start or arm.home
     if start is None:
-        raise IdentificationError(f'{description.name} has no home pose; give one with --start.')
+        raise IdentificationError(f'{arm.name} has no home pose; give one with --start.')
     with ProgressBar() as bar:
         plan = plan_rest_poses(
-            description,
+            arm,
             limits,
             start,
             pose_count=options.pose_count,
@@ -145,7 +147,7 @@ def _plan_rest_poses(arm: ArmChoice, limits: ExcitationLimits, options: Options)
             progress=bar.new_task('planning'),
         )
     states = np.moveaxis(plan.trajectory.states, 1, 0)
-    write_text(options.plan, trajectory_yaml(description.joint_names, plan.times, states))
+    write_text(options.plan, trajectory_yaml(arm.joint_names, plan.times, states))
     write_json(options.json, plan)
     spread = 1e3 * float(np.max(plan.center_std))
     echo(
@@ -155,40 +157,42 @@ def _plan_rest_poses(arm: ArmChoice, limits: ExcitationLimits, options: Options)
         'expected where the errors of torques are those of a good fit; `identify payload` states '
         'those of the recordings.'
     )
+    file = shlex.quote(str(options.plan))
     echo(
         f'trajectory: {options.plan}; play it without the load and with it, then identify:\n'
-        f'  franka-dynamics node play {options.plan} --lead 5 --record bare\n'
-        f'  franka-dynamics node play {options.plan} --lead 5 --record mounted\n'
+        f'  franka-dynamics node play {file} --lead 5 --record bare\n'
+        f'  franka-dynamics node play {file} --lead 5 --record mounted\n'
         '  franka-dynamics identify payload --without bare --with mounted --output payload.yaml '
         '--desk endeffector-config.json'
     )
     return 0
 
 
-def _identify_payload_from_bags(arm: ArmChoice, reader: BagReader, options: Options) -> int:
+def _identify_payload_from_bags(choice: ArmChoice, reader: BagReader, options: Options) -> int:
     """Identify a payload from bags; print it with standard deviations, write it; return 0."""
-    description = reader.arm_in_bag(options.loaded[0], arm).load()
+    arm = reader.arm_in_bag(options.loaded[0], choice).load()
+    scale = effort_scales(options.effort_scale, arm.n)
 
     def read_motions(bags: Sequence[str]) -> list[Motion]:
         """Return the resampled and filtered motions of bags; print their warnings and remarks."""
-        recordings = [reader.read_recording(bag, description, bar) for bag in bags]
+        recordings = [reader.read_recording(bag, arm, bar) for bag in bags]
         for recording in recordings:
-            warnings = plausibility_warnings(recording, description)
+            warnings = plausibility_warnings(recording, arm)
             echo_each((f'{recording.source}: {warning}' for warning in warnings), 'warning')
-        scale = effort_scales(options.effort_scale, description.n)
-        prepared = [to_motion(recording.with_scaled_effort(scale)) for recording in recordings]
-        for motion in prepared:
+        motions = [to_motion(recording.with_scaled_effort(scale)) for recording in recordings]
+        for motion in motions:
             echo_each(motion.remarks, 'note')
-        return prepared
+        return motions
 
     with ProgressBar() as bar:
-        without, loaded = map(read_motions, (options.without, options.loaded))
-        estimate = identify_payload(without, loaded, description, gravity=options.gravity)
+        without = read_motions(options.without)
+        loaded = read_motions(options.loaded)
+        estimate = identify_payload(without, loaded, arm, gravity=options.gravity)
     write_json(options.json, estimate)
     comment = f'Identified by franka-dynamics from {", ".join(options.loaded)}'
     _write_payload_files(estimate.payload, comment, 'identified payload', options)
     make_console().print(payload_table(estimate))
-    scale = effort_scale_sentence(estimate, options.known_mass, options.effort_scale)
-    echo_each([*inertia_sentences(estimate), scale])
-    _print_payload(description, estimate.payload)
+    scale_sentence = effort_scale_sentence(estimate, options.known_mass, options.effort_scale)
+    echo_each([*inertia_sentences(estimate), scale_sentence])
+    _print_payload(arm, estimate.payload)
     return 0

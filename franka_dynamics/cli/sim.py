@@ -9,10 +9,11 @@ import os
 from pathlib import Path
 import tempfile
 import time
-from typing import Any
+from typing import Any, Self
 
 from .choices import ArmChoice, forbid_options, Options
-from .console import catch_end_signals, echo
+from .console import echo
+from .end_signals import catch_end_signals
 from ..arm import ArmDescription
 from ..arm.payload import payload_array
 from ..arm_io import save
@@ -24,6 +25,8 @@ from ..ros.node_group import NodeEndedError, NodeGroup
 from ..ros.parameter_tables import SIMULATED_MODEL_SOURCE
 from ..ros.topic_listener import ArmPositionListener, TopicListener
 
+_SIMULATOR_NODE = f'/{SIMULATION_NAMESPACE}/simulator'
+_FEEDFORWARD_NODE = f'/{SIMULATION_NAMESPACE}/feedforward'
 _DISCOVERY_RANGE_VARIABLE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 _POLL_PERIOD_S = 0.2
 _MAX_DAMPING_RATE_PER_S = 300.0  # of velocities by the PD; torques are 1 ms late
@@ -38,64 +41,77 @@ class SimError(FrankaDynamicsError):
     status = 1
 
 
-def run(arm: ArmChoice, options: Options) -> int:
+def run(choice: ArmChoice, options: Options) -> int:
     """
-    Run simulated arm, node, view until --duration or Ctrl-C; return 1 after a fault, else 0.
+    Run the simulated arm, its node and the view until --duration or Ctrl-C.
 
-    Exit 1 if another simulated arm runs, a node ends early, the arm is not held, or the node has
-    a fault at the end.
+    Return 1 if the node has a fault at the end, else 0. Raises SimError if another simulated arm
+    runs or the arm is not held within --duration, and NodeEndedError if a node ends early.
     """
     if options.realistic:
         forbid_options('--realistic', 'ideal')
-    if not options.no_view and find_spec('viser') is None:
-        options.no_view = True
+    has_view = not options.no_view
+    if has_view and find_spec('viser') is None:
+        has_view = False
         echo(
             "no view in a browser: viser is not installed (pip install '.[view]')",
             'note',
         )
-    description = arm.load()
-    target = options.target
+    arm = choice.load()
     # Unless the user sets another range, ROS 2 discovers only this machine's nodes, because a
     # real arm may listen on the network.
     os.environ.setdefault(_DISCOVERY_RANGE_VARIABLE, 'LOCALHOST')
     _require_no_simulated_arm()
-    driven = description
-    if not options.ideal and description.simulated_armature is not None:
-        driven = description.with_armature()
-    gains = {}
-    if not options.no_gains:
-        gains = dict(zip(('kp', 'kd'), low_gains(driven, _MAX_DAMPING_RATE_PER_S)))
-    drives: dict[str, Any] = {}
-    if options.clock and target == 'mujoco' and not (options.ideal or options.realistic):
-        rubs = (driven.friction or driven.simulated_friction) is not None
-        drives = {'model_source': SIMULATED_MODEL_SOURCE, 'terms.friction': rubs}
     with tempfile.TemporaryDirectory(prefix='franka-dynamics-sim-') as scratch:
         folder = Path(scratch) if options.output is None else options.output
         folder.mkdir(parents=True, exist_ok=True)
-        model = arm.node_parameters(folder)
-        plant = _write_random_plant(description, folder) if options.realistic else model
+        model_parameters = choice.node_parameters(folder)
+        plant_parameters = model_parameters
+        if options.realistic:
+            plant_parameters = _write_random_plant(arm, folder)
         # The nodes end with this command, so that none goes on commanding a torque.
         with catch_end_signals() as keep_running, NodeGroup(folder) as nodes:
             try:
                 # The arm waits for each torque, so that a slow machine changes only the pace.
                 nodes.start_arm_and_node(
                     {
-                        **plant,
-                        'gravity_compensation': target == 'fci',
+                        **plant_parameters,
+                        'gravity_compensation': options.target == 'fci',
                         'ideal': options.ideal,
                     },
-                    {**model, 'target': target, **gains, **drives},
+                    {
+                        **model_parameters,
+                        'target': options.target,
+                        **_gain_and_drive_parameters(arm, options),
+                    },
                     _SIMULATION_RATE_HZ * options.real_time_factor,
                     clock=options.clock,
                 )
                 where = f'{_DISCOVERY_RANGE_VARIABLE}={os.environ[_DISCOVERY_RANGE_VARIABLE]}'
-                echo(f'{arm.arm}, target {target}, {where}; Ctrl-C ends it.')
-                return _run_until_end(description, nodes, keep_running, options)
+                echo(f'{choice.arm}, target {options.target}, {where}; Ctrl-C ends it.')
+                with _RunningSimulation(arm, nodes, keep_running, options) as simulation:
+                    return simulation.run_until_end(has_view=has_view)
             except NodeEndedError:
                 # After Ctrl-C a node that has ended is no error.
                 if keep_running():
                     raise
     return 0
+
+
+def _gain_and_drive_parameters(arm: ArmDescription, options: Options) -> dict[str, Any]:
+    """Return the node's parameters of a weak joint PD, and of what it knows of the drives."""
+    parameters: dict[str, Any] = {}
+    simulated_arm = arm
+    if not options.ideal and arm.simulated_armature is not None:
+        simulated_arm = arm.with_armature()
+    if not options.no_gains:
+        parameters['kp'], parameters['kd'] = low_gains(simulated_arm, _MAX_DAMPING_RATE_PER_S)
+    is_like_its_model = not (options.ideal or options.realistic)
+    if options.clock and options.target == 'mujoco' and is_like_its_model:
+        friction = simulated_arm.friction or simulated_arm.simulated_friction
+        parameters['model_source'] = SIMULATED_MODEL_SOURCE
+        parameters['terms.friction'] = friction is not None
+    return parameters
 
 
 def _require_no_simulated_arm() -> None:
@@ -115,76 +131,117 @@ def _require_no_simulated_arm() -> None:
             )
 
 
-def _run_until_end(
-    arm: ArmDescription,
-    nodes: NodeGroup,
-    keep_running: Callable[[], bool],
-    options: Options,
-) -> int:
+class _RunningSimulation:
     """
-    Wait until the arm is held (or raise SimError), then for the end; return the exit status.
+    A simulated arm and its node that run, and what they have said; a context manager.
 
-    While the arm is held, serve the view. Return the exit status: 1 if the node has a fault at the
-    end, else 0.
+    `poll` receives what the nodes say, and prints once that the simulation is slow, and each new
+    fault of the node. `has_fault` says whether the node has a fault now.
     """
-    simulator, node = (f'/{SIMULATION_NAMESPACE}/{name}' for name in ('simulator', 'feedforward'))
-    end = time.monotonic() + (math.inf if options.duration is None else options.duration)
-    fault = False
-    slowness_told = False
-    with TopicListener('sim') as feed:
-        heard = feed.heard_nodes()
 
-        def keep_waiting(wait: float = 0.0) -> bool:
-            """Receive messages for `wait` [s], print new faults; return whether to wait more."""
-            nonlocal fault, slowness_told
-            feed.poll_for(wait)
-            arm_node = heard.get(simulator.lstrip('/'))
-            factor = options.real_time_factor
-            slowness = '' if arm_node is None else arm_node.slowness_text(factor)
-            if slowness and not slowness_told:
-                slowness_told = True
-                advice = '' if options.clock else _SLOWNESS_ADVICE
-                echo(f'the simulation {slowness}{advice}', 'note')
-            latest = feed.latest_status(node)
-            before = fault
-            fault = latest is not None and latest.level == 'ERROR'
-            if latest is not None and fault and not before:
-                echo(f'the node has a fault: {latest.message}', style='red')
-            if not keep_running():
-                return False
-            nodes.require_running()
-            return time.monotonic() < end
+    def __init__(
+        self,
+        arm: ArmDescription,
+        nodes: NodeGroup,
+        keep_running: Callable[[], bool],
+        options: Options,
+    ) -> None:
+        """Store the nodes, and begin to listen; --duration begins now."""
+        self._arm = arm
+        self._nodes = nodes
+        self._keep_running = keep_running
+        self._options = options
+        duration = math.inf if options.duration is None else options.duration
+        self._end = time.monotonic() + duration
+        self._is_slowness_told = False
+        self.has_fault = False
+        self._listener = TopicListener('sim')
+        self._heard_nodes = self._listener.heard_nodes()
 
-        while not ((arms := feed.latest_status(simulator)) and arms.is_arm_held):
-            if not keep_waiting(_POLL_PERIOD_S):
-                if not keep_running():
-                    return int(fault)
-                raise SimError(f'The arm is not held in {options.duration:g} s; raise --duration.')
-        echo('the arm is held; `franka-dynamics node --help` lists what its node can be asked')
-        if not options.no_view:
-            from ..view.page import ArmPage, show_positions
+    def __enter__(self) -> Self:
+        """Return the simulation."""
+        return self
 
-            topic = f'/{SIMULATION_NAMESPACE}/joint_states'
-            with (
-                ArmPage(arm) as window,
-                ArmPositionListener(arm.joint_names, topic) as states,
-            ):
-                echo(f'open {window.address} in a browser')
-                show_positions(window, states.read_position, keep_waiting)
-        while keep_waiting(_POLL_PERIOD_S):
-            pass
-    return int(fault)
+    def __exit__(self, *_: object) -> None:
+        """Stop listening; the nodes go on."""
+        self._listener.__exit__()
+
+    def run_until_end(self, *, has_view: bool) -> int:
+        """Wait until the arm is held, show it, wait for the end; return 1 in a fault, else 0."""
+        if self._wait_until_held():
+            echo('the arm is held; `franka-dynamics node --help` lists what its node can be asked')
+            if has_view:
+                self._show_until_end()
+            while self.poll(_POLL_PERIOD_S):
+                pass
+        return int(self.has_fault)
+
+    def _wait_until_held(self) -> bool:
+        """Wait until torques hold the arm; return False after a signal, raise SimError if late."""
+        while True:
+            status = self._listener.latest_status(_SIMULATOR_NODE)
+            if status is not None and status.is_arm_held:
+                return True
+            if not self.poll(_POLL_PERIOD_S):
+                if not self._keep_running():
+                    return False
+                duration = self._options.duration
+                raise SimError(f'The arm is not held in {duration:g} s; raise --duration.')
+
+    def _show_until_end(self) -> None:
+        """Show the arm in the browser until the end."""
+        from ..view.page import ArmPage, show_positions
+
+        topic = f'/{SIMULATION_NAMESPACE}/joint_states'
+        with (
+            ArmPage(self._arm) as page,
+            ArmPositionListener(self._arm.joint_names, topic) as states,
+        ):
+            echo(f'open {page.address} in a browser')
+            show_positions(page, states.read_position, self.poll)
+
+    def poll(self, wait: float = 0.0) -> bool:
+        """
+        Receive messages for `wait` [s], and report what is new; return whether to go on.
+
+        Raises NodeEndedError if a node has ended.
+        """
+        self._listener.poll_for(wait)
+        self._report_slowness()
+        self._report_fault()
+        if not self._keep_running():
+            return False
+        self._nodes.require_running()
+        return time.monotonic() < self._end
+
+    def _report_slowness(self) -> None:
+        """Print once that the simulation is slower than --real-time-factor, if it is."""
+        simulator = self._heard_nodes.get(_SIMULATOR_NODE.lstrip('/'))
+        if simulator is None or self._is_slowness_told:
+            return
+        slowness = simulator.slowness_text(self._options.real_time_factor)
+        if slowness:
+            self._is_slowness_told = True
+            advice = '' if self._options.clock else _SLOWNESS_ADVICE
+            echo(f'the simulation {slowness}{advice}', 'note')
+
+    def _report_fault(self) -> None:
+        """Print a fault of the node when it begins."""
+        status = self._listener.latest_status(_FEEDFORWARD_NODE)
+        had_fault = self.has_fault
+        self.has_fault = status is not None and status.level == 'ERROR'
+        if status is not None and self.has_fault and not had_fault:
+            echo(f'the node has a fault: {status.message}', style='red')
 
 
 def _write_random_plant(arm: ArmDescription, folder: Path) -> dict[str, Any]:
     """Write the file of an arm drawn near its model; return the simulator's parameters for it."""
     plant = random_plant(arm)
-    own = plant.settings
+    settings = plant.settings
     file = folder / 'plant.yaml'
     save(plant.arm, file, source='drawn about its model')
-    noise = [own.position_noise, own.velocity_noise, own.effort_noise]
     return {
         'robot_type': f'{file}',
-        'payload': payload_array(own.payload),
-        'noise': noise,
+        'payload': payload_array(settings.payload),
+        'noise': [settings.position_noise, settings.velocity_noise, settings.effort_noise],
     }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Formats statuses, rates and torques of running nodes for the command `node state`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 import math
 
 from rich.console import Group, RenderableType
@@ -50,12 +50,13 @@ def _rates_text(node: NodeSnapshot) -> str:
     """
     states = DiagnosticSubject.JOINT_STATES
     command = DiagnosticSubject.COMMAND
-    rate, commands = (_decimal_text(node.value_of(of, StatusKey.RATE)) for of in (states, command))
+    state_rate = _decimal_text(node.value_of(states, StatusKey.RATE))
+    command_rate = _decimal_text(node.value_of(command, StatusKey.RATE))
     p50, p99 = map(_decimal_text, node.percentiles_of(command, StatusKey.LATENCY))
     age = _state_age_text(node.value_of(states, StatusKey.AGE))
     return (
-        f'states {rate} Hz by their stamps, {age}; commands {commands} Hz by the clock of this '
-        f'computer; latency p50 {p50} us, p99 {p99} us'
+        f'states {state_rate} Hz by their stamps, {age}; commands {command_rate} Hz by the clock '
+        f'of this computer; latency p50 {p50} us, p99 {p99} us'
     )
 
 
@@ -78,16 +79,25 @@ def _torque_table(node: NodeSnapshot) -> Table:
     terms = [term for term in TERM_HEADINGS if term in node.torques]
     unit = 'N m, of joints that slide N' if node.slides else 'N m'
     title = f'torques [{unit}]' if terms else 'no torque message has arrived yet'
-    stems = {name.rstrip('0123456789') for name in node.torque_limits}
-    common = stems.pop() if len(stems) == 1 and not stems & {*node.torque_limits} else ''
-    title += f' of {common}...' if common else ''
-    torques = [dict(zip(node.torques[term].name, node.torques[term].effort)) for term in terms]
+    stem = _common_stem(node.torque_limits)
+    if stem:
+        title += f' of {stem}...'
+    messages = [node.torques[term] for term in terms]
+    torques_by_term = [dict(zip(message.name, message.effort)) for message in messages]
     rows = []
     for joint, limit in node.torque_limits.items():
-        cells = (_torque_cell(of.get(joint), limit) for of in torques)
-        rows.append((joint.removeprefix(common), f'{limit:g}', *cells))
+        cells = (_torque_cell(torques.get(joint), limit) for torques in torques_by_term)
+        rows.append((joint.removeprefix(stem), f'{limit:g}', *cells))
     numbers = headers((TERM_HEADINGS[term] for term in terms), '.2f')
     return Table(title, ['joint', 'limit', *numbers], rows)
+
+
+def _common_stem(joint_names: Collection[str]) -> str:
+    """Return what joints' names have before their numbers, '' unless all have it and a number."""
+    stems = {name.rstrip('0123456789') for name in joint_names}
+    if len(stems) != 1 or stems & set(joint_names):
+        return ''
+    return stems.pop()
 
 
 def _torque_cell(torque: float | None, limit: float) -> Cell:

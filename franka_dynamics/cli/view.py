@@ -2,63 +2,87 @@
 # SPDX-License-Identifier: Apache-2.0
 """The work of `franka-dynamics view`, which shows an arm in the browser."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from .choices import ArmChoice, BagReader, forbid_options, forbid_without, Options
-from .console import catch_end_signals, echo, ProgressBar
+from .console import echo, ProgressBar
+from .end_signals import catch_end_signals
+from ..arm import ArmDescription
 from ..arm.arm_file import is_urdf_or_mjcf
 from ..arrays import Array
 from ..recordings.preprocessing import to_motion
 from ..urdf.reading import parse_robot, read_robot_text
-from ..view.meshes import MeshesError, urdf_meshes
+from ..view.meshes import ArmMeshes, MeshesError, urdf_meshes
 from ..view.page import ArmPage, show_positions, show_recording
 
 
-def run(arm: ArmChoice, reader: BagReader, options: Options) -> int:
+def run(choice: ArmChoice, reader: BagReader, options: Options) -> int:
     """Serve a browser page that shows the arm, live or from a bag, until Ctrl-C; return 0."""
     if options.urdf is not None:
         forbid_options('--urdf, whose meshes are shown', 'hand')
     if options.bag:
-        arm = reader.arm_in_bag(options.bag, arm)
+        choice = reader.arm_in_bag(options.bag, choice)
     else:
         forbid_without('a BAG', 'joint_names', 'stamp_kind')
-        # Without ROS this fails before anything starts.
-        from ..ros.topic_listener import ArmPositionListener
-    description = arm.load()
-    file = options.urdf or (arm.arm if is_urdf_or_mjcf(arm.arm) else None)
-    meshes = None
-    if file is not None:
-        text = read_robot_text(Path(file), arm.xacro if options.urdf is None else None)
-        parse_robot(text, file, Path(file))  # names the file, as the reader of meshes does not
-        try:
-            meshes = urdf_meshes(text, description.joint_names)
-        except MeshesError as error:
-            if options.urdf is not None:
-                raise
-            echo(f'simple shapes are shown: {error}', 'note')
+        # Imported here, so that without ROS the command fails before anything starts.
+        from ..ros import topic_listener  # noqa: F401
+    arm = choice.load()
+    meshes = _meshes(choice, arm, options)
+    motion = None
     if options.bag:
         with ProgressBar() as bar:
-            motion = to_motion(reader.read_recording(options.bag, description, bar))
-    with ArmPage(description, options.host, options.port) as window:
+            motion = to_motion(reader.read_recording(options.bag, arm, bar))
+    with ArmPage(arm, options.host, options.port) as page:
         if meshes is not None:
-            window.show_meshes(meshes)
+            page.show_meshes(meshes)
         with catch_end_signals() as keep_running:
-            echo(f'open {window.address} in a browser; Ctrl-C ends')
-            if options.bag:
-                show_recording(window, motion, keep_running)
-                return 0
-            topic = reader.topic or 'joint_states'
-            with ArmPositionListener(description.joint_names, topic) as arm_states:
-                told = ''
-
-                def read_position() -> Array | None:
-                    """Return the newest positions, or None; say once why there are none."""
-                    nonlocal told
-                    position = arm_states.read_position()
-                    if arm_states.problem != told:
-                        told = arm_states.problem
-                        echo(told or 'joint states come', 'note')
-                    return position
-
-                show_positions(window, read_position, keep_running)
+            echo(f'open {page.address} in a browser; Ctrl-C ends')
+            if motion is not None:
+                show_recording(page, motion, keep_running)
+            else:
+                _show_live(page, arm, reader.topic or 'joint_states', keep_running)
     return 0
+
+
+def _meshes(choice: ArmChoice, arm: ArmDescription, options: Options) -> ArmMeshes | None:
+    """
+    Return the meshes of --urdf or of the arm's URDF, or None if simple shapes are to be shown.
+
+    Raises MeshesError if the meshes of --urdf cannot be shown; those of the arm's URDF need not.
+    """
+    is_of_option = options.urdf is not None
+    if not is_of_option and not is_urdf_or_mjcf(choice.arm):
+        return None
+    file = options.urdf if is_of_option else choice.arm
+    text = read_robot_text(Path(file), None if is_of_option else choice.xacro)
+    # Only for its error, which names the file, as the error of the meshes' reader does not.
+    parse_robot(text, file, Path(file))
+    try:
+        return urdf_meshes(text, arm.joint_names)
+    except MeshesError as error:
+        if is_of_option:
+            raise
+        echo(f'simple shapes are shown: {error}', 'note')
+        return None
+
+
+def _show_live(
+    page: ArmPage, arm: ArmDescription, topic: str, keep_running: Callable[[], bool]
+) -> None:
+    """Show the arm at the joint states of a topic; say once why there are none."""
+    from ..ros.topic_listener import ArmPositionListener
+
+    with ArmPositionListener(arm.joint_names, topic) as arm_states:
+        told_problem = ''
+
+        def read_position() -> Array | None:
+            """Return the newest positions, or None; print the problem if it has changed."""
+            nonlocal told_problem
+            position = arm_states.read_position()
+            if arm_states.problem != told_problem:
+                told_problem = arm_states.problem
+                echo(told_problem or 'joint states come', 'note')
+            return position
+
+        show_positions(page, read_position, keep_running)

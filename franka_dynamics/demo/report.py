@@ -14,7 +14,8 @@ from ..files import write_text
 from ..motion.trajectory import Trajectory
 from ..recordings.recording import Recording
 from ..report import elements
-from ..report.elements import Cell, json_text, Table
+from ..report.elements import Cell, Table
+from ..report.json_types import json_text
 from ..validation.crosscheck import MAX_RELATIVE_DIFFERENCE
 
 MAX_HOLDING_DRIFT_RAD = 1e-3

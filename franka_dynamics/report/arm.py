@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .elements import Cell, Header, headers, Table, to_json_types
+from .elements import Cell, Header, headers, Table
+from .json_types import to_json_types
 from ..arm import ArmDescription, JointKind
 from ..arm.friction import FRICTION_CLASSES
 from ..arm.inertia import elements_from_tensor, TENSOR_ORDER

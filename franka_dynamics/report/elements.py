@@ -1,15 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Tables for terminal and HTML, parts of HTML pages, JSON text and figures of reports."""
+"""Tables for terminal and HTML, parts of HTML pages, and figures of reports."""
 
 import base64
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, fields, is_dataclass
-from enum import Enum
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from html import escape
 import io
-import json
 import math
 from pathlib import Path
 import re
@@ -56,8 +53,6 @@ caption { text-align: left; color: #555; padding-bottom: .3rem }
 .bad { background: #f8d7da; padding: .5rem 1rem }
 td.bad { background: #f8d7da; padding: .2rem .7rem }
 """
-# The release from which JSON has no keys that the metadata `former_key` of fields names.
-FORMER_KEYS_UNTIL = '0.3'
 MEASURED_COLOR = '#222222'
 PREDICTED_COLOR = '#0072b2'
 RESIDUAL_COLOR = '#d55e00'
@@ -93,6 +88,14 @@ class Cell(NamedTuple):
     mark: Mark = ''
 
 
+class _ShownCell(NamedTuple):
+    """A cell with its value, its mark and the text that is shown."""
+
+    value: Any
+    mark: Mark
+    text: str
+
+
 @dataclass(frozen=True)
 class Table:
     """
@@ -116,11 +119,10 @@ class Table:
 
     def html(self) -> str:
         """Return the table as HTML; each cell's CSS class is its mark."""
-        columns, cells = self._headers_and_cells()
-        heads = ''.join(f'<th>{escape(head.text)}</th>' for head in columns)
+        heads = ''.join(f'<th>{escape(head.text)}</th>' for head in self._full_headers())
         rows = [
-            ''.join(f'<td class="{cell.mark}">{escape(text)}</td>' for cell, text in row)
-            for row in cells
+            ''.join(f'<td class="{cell.mark}">{escape(cell.text)}</td>' for cell in row)
+            for row in self._shown_rows()
         ]
         body = '\n'.join(f'<tr>{row}</tr>' for row in rows)
         return (
@@ -139,31 +141,42 @@ class Table:
         # Strings become rich's Text, because rich reads brackets in a plain string as markup.
         if self.title:
             yield Text(self.title, 'bold')
-        heads, rows = self._headers_and_cells()
-        texts = [
+        heads = self._full_headers()
+        rows = self._shown_rows()
+        texts_by_row = [
             [head.text for head in heads],
-            *([text for _, text in row] for row in rows),
+            *([cell.text for cell in row] for row in rows),
         ]
-        width = sum(max(map(len, column)) + 2 for column in zip(*texts))
-        blanks = (0, int(width <= options.max_width), 0, 0)
-        table = RichTable(box=SIMPLE_HEAD, padding=blanks, show_edge=False, header_style='')
-        for place, head in enumerate(heads):
-            right = place and any(_is_numeric(row[place][0].value) for row in rows)
-            justify: Literal['left', 'right'] = 'right' if right else 'left'
+        width = sum(max(map(len, column)) + 2 for column in zip(*texts_by_row))
+        right_padding = 1 if width <= options.max_width else 0
+        padding = (0, right_padding, 0, 0)  # top, right, bottom, left
+        table = RichTable(box=SIMPLE_HEAD, padding=padding, show_edge=False, header_style='')
+        for column, head in enumerate(heads):
+            is_right = column > 0 and any(_is_numeric(row[column].value) for row in rows)
+            justify: Literal['left', 'right'] = 'right' if is_right else 'left'
             table.add_column(Text(head.text), justify=justify, overflow='fold')
         for row in rows:
-            table.add_row(*(Text(text, _STYLES.get(cell.mark, '')) for cell, text in row))
+            table.add_row(*(Text(cell.text, _STYLES.get(cell.mark, '')) for cell in row))
         yield table
         yield ''
 
-    def _headers_and_cells(self) -> tuple[list[Header], list[list[tuple[Cell, str]]]]:
-        """Return the table's columns as Headers, and rows of pairs of a Cell and printed text."""
-        heads = [Header(head) if isinstance(head, str) else head for head in self.headers]
-        rows = [[one if isinstance(one, Cell) else Cell(one) for one in row] for row in self.rows]
-        return heads, [
-            [(cell, _cell_text(cell.value, head)) for cell, head in zip(row, heads, strict=True)]
-            for row in rows
+    def _full_headers(self) -> list[Header]:
+        """Return the columns' headers, strings as Headers."""
+        return [Header(head) if isinstance(head, str) else head for head in self.headers]
+
+    def _shown_rows(self) -> list[list[_ShownCell]]:
+        """Return the rows with each cell's value, mark and text."""
+        heads = self._full_headers()
+        return [
+            [_shown_cell(value, head) for value, head in zip(row, heads, strict=True)]
+            for row in self.rows
         ]
+
+
+def _shown_cell(value: Any, head: Header) -> _ShownCell:
+    """Return a value, or a Cell, of a column with its text."""
+    cell = value if isinstance(value, Cell) else Cell(value)
+    return _ShownCell(cell.value, cell.mark, _cell_text(cell.value, head))
 
 
 def _cell_text(value: Any, head: Header) -> str:
@@ -172,7 +185,9 @@ def _cell_text(value: Any, head: Header) -> str:
         return ''
     if isinstance(value, (bool, np.bool_)):
         return 'yes' if value else 'no'
-    return format(value, head.format) if isinstance(value, (int, float, np.number)) else str(value)
+    if isinstance(value, (int, float, np.number)):
+        return format(value, head.format)
+    return str(value)
 
 
 def _is_numeric(value: Any) -> bool:
@@ -197,9 +212,12 @@ def value_and_deviation_texts(value: float, deviation: float) -> tuple[str, str]
     places = _DEVIATION_DIGIT_COUNT - 1 - exponent
     if places > _MAX_DECIMAL_COUNT:
         return f'{value:.{_MAX_DECIMAL_COUNT}g}', f'{deviation:.2g}'
-    texts = (f'{round(number, places) + 0.0:.{max(places, 0)}f}' for number in (value, deviation))
-    shown, spread = texts
-    return shown, spread
+    return _rounded_text(value, places), _rounded_text(deviation, places)
+
+
+def _rounded_text(number: float, places: int) -> str:
+    """Return a number rounded to decimal places, to tens and more if they are negative."""
+    return f'{round(number, places) + 0.0:.{max(places, 0)}f}'  # + 0.0 turns -0.0 into 0.0
 
 
 def html_page(title: str, parts: Iterable[str | Table]) -> str:
@@ -229,47 +247,6 @@ def picture_html(figure: Any, alt_text: str) -> str:
     figure.savefig(data, format='png', dpi=100)
     text = base64.b64encode(data.getvalue()).decode('ascii')
     return f'<img alt="{escape(alt_text)}" src="data:image/png;base64,{text}"/>'
-
-
-def to_json_types(value: Any) -> Any:
-    """
-    Return a value converted to JSON's types; raise TypeError for a type without such a form.
-
-    Fields of dataclasses and named tuples become keys, of a class with `json_fields` these fields
-    and properties. A field with metadata `former_key` stands under that key, too, before release
-    FORMER_KEYS_UNTIL. Arrays become lists, paths become strings, members of an enumeration their
-    value. NaN and infinities become null.
-    """
-    if is_dataclass(value) and not isinstance(value, type):
-        former_keys = {field.name: field.metadata.get('former_key') for field in fields(value)}
-        found = {}
-        for name in getattr(value, 'json_fields', former_keys):
-            found[name] = to_json_types(getattr(value, name))
-            if former_key := former_keys.get(name):
-                found[former_key] = found[name]
-        return found
-    if isinstance(value, Mapping):
-        return {str(to_json_types(key)): to_json_types(one) for key, one in value.items()}
-    if isinstance(value, Enum):
-        return to_json_types(value.value)
-    if value is None or isinstance(value, (str, bool, int)):
-        return value
-    if isinstance(value, (np.ndarray, np.generic)):
-        return to_json_types(value.tolist())
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Path):
-        return str(value)
-    if isinstance(value, tuple) and hasattr(value, '_asdict'):
-        return to_json_types(value._asdict())
-    if isinstance(value, (Sequence, Set)):
-        return [to_json_types(one) for one in value]
-    raise TypeError(f'{type(value).__name__} has no form in JSON.')
-
-
-def json_text(value: Any) -> str:
-    """Return a value as indented JSON text, after conversion by `to_json_types`."""
-    return json.dumps(to_json_types(value), indent=2, allow_nan=False) + '\n'
 
 
 def save_figure(figure: Any, path: str | Path) -> None:
@@ -312,16 +289,20 @@ def torque_figure(
     n = motion.q.shape[1]
     figure = figure_of_size((12.0, 1.7 * n + 0.8))
     axes = figure.subplots(n, 2, sharex=True, squeeze=False)
-    # With NaN between pieces, so that no line bridges a gap.
-    curve = partial(np.insert, obj=np.flatnonzero(np.diff(motion.piece_ids)) + 1, values=np.nan)
-    time = curve(motion.time)
+    piece_begins = np.flatnonzero(np.diff(motion.piece_ids)) + 1
+
+    def with_gaps(values: Array) -> Array:
+        """Return values with NaN between the motion's pieces, so that no line bridges a gap."""
+        return np.insert(values, piece_begins, np.nan)
+
+    time = with_gaps(motion.time)
     joints = zip(axes, joint_names, units, motion.effort.T, predicted.T)
     for (left, right), name, unit, effort, model in joints:
         residual = effort - model
-        left.plot(time, curve(effort), MEASURED_COLOR, lw=1.6, label='measured, filtered')
-        left.plot(time, curve(model), PREDICTED_COLOR, lw=1.0, ls='--', label=model_label)
+        left.plot(time, with_gaps(effort), MEASURED_COLOR, lw=1.6, label='measured, filtered')
+        left.plot(time, with_gaps(model), PREDICTED_COLOR, lw=1.0, ls='--', label=model_label)
         right.axhline(0.0, color='#aaaaaa', lw=0.6)
-        right.plot(time, curve(residual), RESIDUAL_COLOR, lw=1.0)
+        right.plot(time, with_gaps(residual), RESIDUAL_COLOR, lw=1.0)
         # The difference's root mean square is written above the axes, where it covers no curve.
         right.set_title(f'{np.sqrt(np.mean(residual**2)):.2f} {unit} rms', loc='right', fontsize=8)
         left.set_ylabel(f'{name}\n[{unit}]', fontsize=8)

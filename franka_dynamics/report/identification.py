@@ -14,9 +14,9 @@ from .elements import (
     MEASURED_COLOR,
     PREDICTED_COLOR,
     Table,
-    to_json_types,
 )
-from .replay import mass_ambiguity_sentences, verdict_headline, verdict_lines
+from .json_types import to_json_types
+from .verdict import mass_ambiguity_sentences, verdict_headline, verdict_lines
 from ..arm.arm_file import is_franka_arm
 from ..arm.friction import LinearFriction
 from ..errors import plural
@@ -30,7 +30,7 @@ from ..identification.results import (
 from ..identification.tracking import FRANKA_ROS2_GAINS
 from ..recordings.preprocessing import Motion
 
-# Former keys of the JSON, until release `elements.FORMER_KEYS_UNTIL`, and those in their place.
+# Former keys of the JSON, until release `json_types.FORMER_KEYS_UNTIL`, and those in their place.
 FORMER_KEYS = {'scores': 'torque_errors'}
 # Why links are poorly known, by the first letter of the parameters that the motion leaves open.
 _POORLY_KNOWN_REASONS = {

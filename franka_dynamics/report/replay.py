@@ -1,8 +1,8 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The results of a replay, and the verdict on recordings, as sentences, tables, plots and data."""
+"""The results of a replay as sentences, tables, plots and data."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +10,17 @@ import numpy as np
 
 from . import elements
 from .elements import Cell, headers, Table
+from .json_types import to_json_types
+from ..arm import ArmDescription
 from ..arm.bodies import hand_name
+from ..arrays import Array
 from ..dynamics.external_torque import estimate_wrenches, WrenchEstimator
 from ..dynamics.pinocchio_model import PinocchioModel
-from ..errors import plural
 from ..files import atomic_write
-from ..identification.faults import Diagnosis, FAULT_CLASSES
 from ..identification.law_tracking import LawPrediction, MAX_LINEAR_ERROR_RAD
-from ..identification.published_masses import MassAmbiguity
 from ..identification.torque_model import expected_residual
 from ..identification.tracking import TrackingPrediction
-from ..identification.verdict import RecordingVerdict, ReplayEvaluation
+from ..identification.verdict import ReplayEvaluation
 from ..recordings.preprocessing import Motion, seconds_at_rest
 from ..recordings.recording import Recording
 from ..recordings.replay import TorquePrediction
@@ -32,134 +32,13 @@ TORQUE_ERROR_DEFINITION = (
 )
 TRACKING_CAVEAT = (
     'A prediction, no arm was moved: the measured motion is the reference, and torques are made '
-    'without error or delay. Margin: two standard deviations of the friction are not commanded'
+    'without error or delay. Margin: two standard deviations of the friction are not commanded.'
 )
 LAW_CAVEAT = (
     'A prediction, no arm was moved: the measured motion is the target; loads, inertias and gains '
     'are those along it; whether a law is stable is not told. Error: root mean square of target '
-    'minus motion; lag: the delay after which both are most alike'
+    'minus motion; lag: the delay after which both are most alike.'
 )
-
-
-def verdict_lines(
-    verdict: RecordingVerdict, joint_names: Sequence[str], effort_scale: Any
-) -> list[str]:
-    """
-    Return sentences on sure and possible faults: what to do, what E becomes, how sure it is.
-
-    `effort_scale` (n,) are the scales with which the recordings were read [N m per unit].
-    """
-    lines = [_diagnosis_sentence(cause, joint_names, effort_scale) for cause in verdict.causes]
-    for cause in verdict.causes:
-        if np.isfinite(cause.error_after):
-            lines.append(
-                'With this in the fit, E on left-out parts falls from '
-                f'{cause.error_before:.3f} to {cause.error_after:.3f}, with the next best fault '
-                f'to {cause.rival_error:.3f}.'
-            )
-        if np.isfinite(cause.effect):
-            lines.append(
-                f'By it E of the identified arm is about {cause.effect:.1f} times what it would '
-                'be without it.'
-            )
-    if verdict.suspected_joints:
-        names = [joint_names[joint] for joint in verdict.suspected_joints]
-        lines.append(
-            f'Cause unknown, {plural(len(names), "joint")} {", ".join(names)}: faults that would '
-            'change the identified torques explain the recordings better, but none is clear. Look '
-            'at these joints in the plots: sign, unit, gear, zero, order of the columns.'
-        )
-    lines += [
-        _diagnosis_sentence(question, joint_names, effort_scale) for question in verdict.questions
-    ]
-    return [*lines, *_effort_scale_question(verdict)]
-
-
-def _effort_scale_question(verdict: RecordingVerdict) -> Iterator[str]:
-    """
-    Yield a sentence if the efforts' scale is open, or if they do not match published masses.
-
-    For a mismatch of which the verdict names causes there is none.
-    """
-    ambiguity = verdict.mass_ambiguity
-    if ambiguity is None:
-        return
-    min_scale, max_scale = ambiguity.scale_range
-    factor = f'{min_scale:.2f} to {max_scale:.2f} times the torques'
-    where = ambiguity.published_set
-    if ambiguity.is_scale_undetermined:
-        yield (
-            f'These torques and the masses of {where} hardly tell the size of the efforts: '
-            f'they could be {factor}. Trust masses only if a known one on the flange is found.'
-        )
-    elif ambiguity.rules_out_faultless and not verdict.causes:
-        yield (
-            'Are efforts scaled, or does the flange carry something else than declared? If the '
-            f'masses of {where} are about right, all efforts are {factor}, or '
-            f'{_load_text(ambiguity)}. '
-            'Correct the unit (--effort-scale, --torque-constant) or the load (--hand, --payload).'
-        )
-
-
-def _load_text(ambiguity: MassAmbiguity) -> str:
-    """Return text on the load that published masses allow, or on load and effort scale alike."""
-    min_mass, max_mass = ambiguity.load_range
-    load = f'{max(min_mass, 0.0):.2f} to {max_mass:.2f} kg are on the flange'
-    if max_mass <= 0.0:
-        load = (
-            f'a hand or load was declared that is {-max_mass:.2f} to {-min_mass:.2f} kg too heavy'
-        )
-    # Both together are told only where they are of a size that efforts and loads may have.
-    scale, mass = ambiguity.likeliest_scale_and_load
-    if 0.5 < scale < 2.0 and 0.0 < mass < 2.0 * max_mass:
-        return f'{load}, or both: likeliest {scale:.2f} times and {mass:.2f} kg'
-    return load
-
-
-def mass_ambiguity_sentences(verdict: RecordingVerdict, joints: Sequence[str]) -> Iterator[str]:
-    """Yield sentences on what torques leave open, here or always; none without a published set."""
-    ambiguity = verdict.mass_ambiguity
-    if ambiguity is None:
-        return
-    min_scale, max_scale = ambiguity.scale_range
-    min_mass, max_mass = ambiguity.load_range
-    yield (
-        f'Not known from torques alone: a factor of all efforts ({min_scale:.2f} to '
-        f'{max_scale:.2f} by the masses of {ambiguity.published_set}), to which all masses are in '
-        f'proportion; a load on the flange ({max(min_mass, 0.0):.2f} to {max(max_mass, 0.0):.2f} '
-        'kg); a turn of the base about gravity. `identify payload --known-mass` tells the factor.'
-    )
-    range_texts = [
-        _range_text(fault.kind, joints[fault.joint], fault.low, fault.high)
-        for fault in ambiguity.joint_ranges
-    ]
-    if range_texts:
-        yield f'By this motion, {", ".join(range_texts)}. `identify plan` plans one for more.'
-
-
-def _range_text(fault_kind: str, joint_name: str, least: float, most: float) -> str:
-    """Return text on the range of a joint's effort gain or encoder zero that a motion allows."""
-    if fault_kind == 'gain':
-        if least <= 0.0:
-            return f'the effort of {joint_name} is not known'
-        return f'the effort of {joint_name} may be {least:.2f} to {most:.2f} times its torque'
-    if most - least > np.pi:
-        return f'the zero of {joint_name} is not known'
-    return f'the zero of {joint_name} may be off by {least:.2f} to {most:.2f} rad'
-
-
-def verdict_headline(verdict: RecordingVerdict) -> str:
-    """Return a sentence on whether the recordings are sound; '' without fault or question."""
-    if verdict.causes or verdict.value_faults:
-        return 'The recordings are NOT sound.'
-    if not verdict.sound:
-        return 'The recordings are NOT sound, cause unknown.'
-    return 'The recordings are sound, with a question.' if verdict.has_questions else ''
-
-
-def _diagnosis_sentence(fault: Diagnosis, joints: Sequence[str], effort_scale: Any) -> str:
-    """Return a sentence on one diagnosed fault of recordings or question to the user."""
-    return FAULT_CLASSES[fault.kind].sentence(fault, joints, np.asarray(effort_scale, dtype=float))
 
 
 def replay_as_data(result: ReplayEvaluation) -> dict[str, Any]:
@@ -170,7 +49,7 @@ def replay_as_data(result: ReplayEvaluation) -> dict[str, Any]:
     verdict = None
     if result.verdict is not None:
         verdict = {
-            **elements.to_json_types(result.verdict),
+            **to_json_types(result.verdict),
             'sound': result.verdict.sound,
         }
     return {
@@ -182,7 +61,7 @@ def replay_as_data(result: ReplayEvaluation) -> dict[str, Any]:
         'samples': len(motion),
         'metric': {
             'name': 'E = sqrt(mean |tau_measured - tau_model|^2)',
-            **elements.to_json_types(motion.options),
+            **to_json_types(motion.options),
         },
         'arm': best.arm.name,
         'arm_file': best.arm.file,
@@ -318,33 +197,44 @@ def plot_torques(result: ReplayEvaluation, title: str, path: Path) -> None:
     elements.save_figure(figure, path)
 
 
-def tracking_error_table(prediction: TrackingPrediction) -> Table:
+def _small_position_unit(arm: ArmDescription) -> str:
+    """Return the unit of a thousandth of a position: mrad, mm if all joints slide, or both."""
+    units = dict.fromkeys(f'm{joint.kind.position_unit}' for joint in arm.joints)
+    return ' or '.join(units)
+
+
+def _total_cell(total: float, arm: ArmDescription) -> Cell:
+    """Return the cell of a root mean square over all joints, empty if these have two units."""
+    kinds = {joint.kind for joint in arm.joints}
+    return Cell(total if len(kinds) == 1 else None, 'strong')
+
+
+def tracking_error_table(prediction: TrackingPrediction, arm: ArmDescription) -> Table:
     """Return a table of joints' predicted rms tracking errors [mrad], a row per feedforward."""
     gains = ', '.join(f'{gain:g}' for gain in prediction.kp)
-    title = f'predicted rms tracking error [mrad] of a PD with kp {gains}'
+    unit = _small_position_unit(arm)
+    title = f'predicted rms tracking error [{unit}] of a PD with kp {gains}'
     numbers = headers(('all', *_number_texts(len(prediction.joint_names))), '.2f')
-    total_errors_mrad = 1e3 * prediction.total_errors
-    rows = [
-        (name, Cell(total, 'strong'), *joint_errors)
-        for name, total, joint_errors in zip(
-            prediction.feedforward_names, total_errors_mrad, 1e3 * prediction.errors
-        )
-    ]
+    rows = []
+    for k, name in enumerate(prediction.feedforward_names):
+        total = _total_cell(1e3 * prediction.total_errors[k], arm)
+        rows.append((name, total, *(1e3 * prediction.errors[k])))
     return Table(title, ['fed forward', *numbers], rows)
 
 
-def law_table(prediction: LawPrediction) -> Table:
+def law_table(prediction: LawPrediction, arm: ArmDescription) -> Table:
     """Return a table of laws' predicted lags [ms] and rms errors [mrad], two rows for each."""
     names = ('flange', 'all', *_number_texts(len(prediction.joint_names)))
     numbers = headers(names, '.3g')
+    error_label = f'error [{_small_position_unit(arm)}]'
     rows = []
     for k, name in enumerate(prediction.law_names):
         lags = 1e3 * prediction.lags[k]
         total_lag = Cell(1e3 * prediction.total_lags[k], 'strong')
-        total_error = Cell(1e3 * prediction.total_errors[k], 'strong')
         rows.append((name, 'lag [ms]', '', total_lag, *lags))
         flange = 1e3 * prediction.flange_errors[k]
-        rows.append(('', 'error [mrad]', flange, total_error, *(1e3 * prediction.errors[k])))
+        total_error = _total_cell(1e3 * prediction.total_errors[k], arm)
+        rows.append(('', error_label, flange, total_error, *(1e3 * prediction.errors[k])))
     title = 'predicted lag and error of laws: flange [mm], all joints, each joint'
     return Table(title, ['law', '', *numbers], rows)
 
@@ -407,17 +297,12 @@ def save_external_torque(path: Path, result: ReplayEvaluation, gravity: list[flo
     torque, less the friction of the arm file. Lines that begin with # say what was compared. The
     returned sentence states the root mean square of the external torque.
     """
-    recording = result.recording
     motion = result.motion
-    options = motion.options
     best = result.predictions[0]
-    arm = best.arm
     external_torque = motion.effort - best.predicted_torque  # (N, n), N m
-    arm_deviation = arm.torque_deviation
-    torque_std = None  # that of an arm with such limits
-    if arm_deviation is not None and options.cutoff <= arm_deviation.cutoff:
-        torque_std = arm_deviation.filtered
-    estimator = WrenchEstimator(PinocchioModel(arm, gravity), torque_std=torque_std)
+    estimator = WrenchEstimator(
+        PinocchioModel(best.arm, gravity), torque_std=_known_torque_std(result)
+    )
     wrench, wrench_std = estimate_wrenches(estimator, motion.q, external_torque)
     columns = {
         'q': motion.q,
@@ -427,7 +312,28 @@ def save_external_torque(path: Path, result: ReplayEvaluation, gravity: list[flo
         'external_wrench': wrench,
         'external_wrench_deviation': wrench_std,
     }
-    facts = {
+    _write_table(path, _facts(result, gravity), motion.time, columns)
+    return _external_torque_sentence(path, best.arm, external_torque, estimator.torque_std)
+
+
+def _known_torque_std(result: ReplayEvaluation) -> Array | None:
+    """
+    Return the deviations of external torques that the arm file states, (n,) [N m], or None.
+
+    They hold for signals with the low-pass of which the file tells, or a lower one.
+    """
+    deviation = result.predictions[0].arm.torque_deviation
+    if deviation is None or result.motion.options.cutoff > deviation.cutoff:
+        return None
+    return deviation.filtered
+
+
+def _facts(result: ReplayEvaluation, gravity: list[float]) -> dict[str, Any]:
+    """Return what was compared, as texts and numbers by their names in the CSV file."""
+    recording = result.recording
+    options = result.motion.options
+    arm = result.predictions[0].arm
+    return {
         'source': recording.source,
         'first_stamp_ns': recording.stamp_ns[0],
         'arm': f'{arm.name}, {arm.contents_text}, gravity {gravity} m/s^2',
@@ -435,6 +341,12 @@ def save_external_torque(path: Path, result: ReplayEvaluation, gravity: list[flo
         'joints': ' '.join(recording.joint_names),
         'signal': f'{options.rate:g} Hz, zero-phase low-pass at {options.cutoff:g} Hz',
     }
+
+
+def _write_table(
+    path: Path, facts: Mapping[str, Any], time: Array, columns: Mapping[str, Array]
+) -> None:
+    """Write times (N,), and columns (N, k) of several quantities, to a CSV file with facts."""
     column_names = [
         f'{name}{k}' for name, values in columns.items() for k in range(1, 1 + values.shape[1])
     ]
@@ -443,13 +355,19 @@ def save_external_torque(path: Path, result: ReplayEvaluation, gravity: list[flo
         ','.join(['time', *column_names]),
     ]
     with atomic_write(path) as scratch:
-        table = np.column_stack([motion.time, *columns.values()])
+        table = np.column_stack([time, *columns.values()])
         header = '\n'.join(header_lines)
         np.savetxt(scratch, table, '%.12g', ',', header=header, comments='')
+
+
+def _external_torque_sentence(
+    path: Path, arm: ArmDescription, external_torque: Array, torque_std: Array
+) -> str:
+    """Return a sentence on external torques (N, n), beside the deviations without contact (n,)."""
     rms_torque = np.sqrt(np.mean(external_torque**2, axis=0))  # (n,)
     rms_texts = ', '.join(f'{torque:.2f}' for torque in rms_torque)
-    std_texts = ', '.join(f'{std:.2f}' for std in estimator.torque_std)
-    whose = 'an arm' if arm_deviation is None else 'this arm, by its file,'
+    std_texts = ', '.join(f'{std:.2f}' for std in torque_std)
+    whose = 'an arm' if arm.torque_deviation is None else 'this arm, by its file,'
     unit = elements.effort_unit_text(arm)
     return (
         f'{path}: external torque, set {arm.inertial_set}, hand {hand_name(arm.hand)}; root mean '

@@ -453,7 +453,7 @@ def test_files_and_folders_are_checked_one_after_another(tmp_path, told, refused
         'no.urdf': IMPOSSIBLE,
         'cut.urdf': OWN[:99],
     }
-    texts['part.urdf.xacro'] = '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" name="a"/>'
+    texts['part.urdf.xacro'] = MACROS_ALONE
     for name, text in texts.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, 'utf-8')
@@ -472,6 +472,34 @@ def test_files_and_folders_are_checked_one_after_another(tmp_path, told, refused
     (tmp_path / 'empty').mkdir()
     said = refused('arm check', tmp_path / 'empty')
     assert f'{tmp_path}/empty' in said and '.urdf.xacro' in said
+
+
+MACROS_ALONE = '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" name="a"/>'
+
+
+def test_a_file_named_by_hand_is_not_left_out(tmp_path, told):
+    """A folder's xacro file with macros alone is no arm; whoever names one is told so."""
+    own = tmp_path / 'own.urdf'
+    own.write_text(OWN, 'utf-8')
+    macros = tmp_path / 'macros.urdf.xacro'
+    macros.write_text(MACROS_ALONE, 'utf-8')
+    status, _, data = told('arm check --states 2', own, macros)
+    assert status == 2
+    assert [data[f'{file}']['verdict'] for file in (own, macros)] == ['pass', 'error']
+    assert list(told('arm check --states 2', tmp_path)[2]) == [f'{own}']
+
+
+def test_what_is_no_file_in_a_folder_ends_no_check(tmp_path, told):
+    (tmp_path / 'folder.xml').mkdir()
+    (tmp_path / 'own.urdf').write_text(OWN, 'utf-8')
+    status, _, data = told('arm check --states 2', tmp_path)
+    assert status == 0 and list(data) == [f'{tmp_path}/own.urdf']
+
+
+def test_a_folder_does_not_hide_a_shipped_arm(tmp_path, monkeypatch, told):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / 'fr3').mkdir()
+    assert told('arm check --states 2 fr3')[2]['verdict'] == 'pass'
 
 
 def test_json_of_several_files_is_written_before_text(tmp_path, monkeypatch, capsys):

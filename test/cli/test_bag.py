@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`bag record`, `bag import` and `bag replay` from their options to files and exit status."""
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 import re
@@ -17,7 +17,7 @@ import pytest
 import franka_dynamics as fd
 from franka_dynamics.arm.payload import read_payload
 from franka_dynamics.cli import bag_record
-from franka_dynamics.cli.choices import ArmChoice, Options
+from franka_dynamics.cli.choices import ArmChoice, RecordRequest
 from franka_dynamics.cli.main import root_command
 from franka_dynamics.identification.laws import TrackingLaw
 from franka_dynamics.recordings.log_file import read_log
@@ -62,9 +62,9 @@ def run(monkeypatch, tmp_path, answered, capsys):
         if not motion:
             return *answered('bag record --output', 'a bag', *words), played
         names = {'node': 'feedforward', 'topic': 'joint_states', 'command': 'commands'}
-        options = Options(output=Path('a bag'), duration=None, **names)
+        request = RecordRequest(output=Path('a bag'), duration=None, **names)
         with click.Context(root_command):
-            status = bag_record.record_and_check(ArmChoice('fr3'), options, 'fr3', play)
+            status = bag_record.record_and_check(ArmChoice('fr3'), request, 'fr3', play)
         return status, ' '.join(capsys.readouterr().out.split()), played
 
     return run
@@ -185,6 +185,20 @@ def test_a_motion_that_moved_no_joint_is_not_usable(moves, simulate, recorded):
 FER = fd.load('fer')
 HEADER_STAMP = 't,' + ','.join(f'{name}{k}' for name in ('q', 'dq', 'tau') for k in range(1, 8))
 COLUMNS = '--stamp t --position q{} --velocity dq{} --effort tau{}'
+
+
+@pytest.mark.parametrize(('arm', 'takes_over'), [('fr3', True), ('own.urdf', False)])
+def test_a_urdf_keeps_its_own_set_beside_a_node(arm, takes_over, tmp_path, monkeypatch, capsys):
+    """A URDF has one inertial set: the node's would be an error after the recording."""
+    monkeypatch.chdir(tmp_path)
+    fd.write_urdf(fd.load('fr3'), 'own.urdf')
+    values = ['fr3', 'franka_hand', 'franka_description', '', [0.0] * 10]
+    client = Mock(parameter_values=lambda _: values)
+    monkeypatch.setattr(bag_record, 'NodeClient', lambda _: nullcontext(client))
+    choice = ArmChoice(arm)
+    filled = bag_record.arm_choice_with_node_values(choice, '/feedforward')
+    assert (filled.hand == 'franka_hand') is takes_over
+    assert (filled != choice) is takes_over
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from franka_dynamics.cli.main import (
     EXIT_INVALID_INPUT,
     main,
 )
-from franka_dynamics.cli.options import new_bag_path, picture_path
+from franka_dynamics.cli.option_types import new_bag_path, picture_path
 from franka_dynamics.errors import OutputError
 from franka_dynamics.files import writable_folder, writable_path
 from franka_dynamics.urdf.writer import urdf_text
@@ -350,6 +350,7 @@ codegen --arm fer --language c
 codegen --arm fer --output new --quantity gravity --frame hand_tcp
 codegen --arm fer --output new --quantity mass_matrix --gravity 0,0,-9.81
 codegen --arm fer --output new --quantity jacobian,frames --payload 1,0,0,0.1
+codegen --quantity gravity --parameters run_time --hand franka_hand
 codegen --arm fer --output new --parameters run_time --set gaz2019
 identify payload --arm fer --plan new --topic joint_states
 identify plan --arm fer --output new --joint-names a
@@ -436,3 +437,39 @@ def test_a_bags_arm_and_prefix_are_found_by_its_joints(fr3_bag, answered, refuse
     # Another arm is refused by name.
     said = refused('bag replay --no-plots --arm fer', fr3_bag)
     assert '--arm fr3' in said
+
+
+def test_json_writes_over_no_file_but_a_json_file(tmp_path, refused):
+    """The option takes the next word: `arm check --json robot.urdf` must not replace the robot."""
+    robot = tmp_path / 'robot.urdf'
+    text = urdf_text(fd.load('rpr'))
+    robot.write_text(text, 'utf-8')
+    assert 'robot.urdf' in refused('arm check --arm rpr --states 2 --json', robot)
+    assert robot.read_text('utf-8') == text
+    figures = tmp_path / 'figures.json'
+    for _ in range(2):
+        assert main(['arm', 'check', '--arm', 'rpr', '--states', '2', '--json', f'{figures}']) == 0
+
+
+@pytest.mark.parametrize('name', ['//x', '~x', '/a//x', 'a-b', '1a', '/'])
+def test_what_is_no_name_of_ros_is_refused(name, refused):
+    assert name in refused('node state --node', name)
+    assert name in refused('doctor --topic', name)
+
+
+def test_an_error_of_a_file_leaves_the_callers_output(monkeypatch, capfd):
+    """A program that calls `main` prints on after an error that is not of its output."""
+
+    def fail(*_, **__):
+        raise PermissionError(13, 'Permission denied', 'somewhere')
+
+    monkeypatch.setattr('franka_dynamics.cli.arm_files.show_arm', fail)
+    assert main(['arm', 'show']) == EXIT_INVALID_INPUT
+    print('goes on', flush=True)
+    assert capfd.readouterr().out == 'goes on\n'
+
+
+def test_printed_commands_name_files_as_a_shell_reads_them(tmp_path, capsys):
+    plan = tmp_path / 'a motion.yaml'
+    assert main(['identify', 'payload', '--arm', 'rpr', '--plan', f'{plan}', '--poses', '8']) == 0
+    assert f"node play '{plan}'" in capsys.readouterr().out

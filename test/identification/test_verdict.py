@@ -29,7 +29,7 @@ from franka_dynamics.identification.verdict import (
 )
 from franka_dynamics.recordings.options import SignalOptions
 from franka_dynamics.recordings.preprocessing import to_motion
-from franka_dynamics.report.replay import verdict_lines
+from franka_dynamics.report.verdict import verdict_lines
 
 from ..arms import drawn_around, first_joints
 from ..made_recordings import least_jerk_work, recorded, smooth_motion, with_load

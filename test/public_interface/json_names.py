@@ -27,7 +27,7 @@ from franka_dynamics import cli, LinkInertia, load, write_recording, write_urdf
 from franka_dynamics.arm import MaxwellSlipFriction
 from franka_dynamics.arm.arm_file import arm_file_text
 from franka_dynamics.cli.main import PROGRAM_NAME, root_command
-from franka_dynamics.report import elements
+from franka_dynamics.report import json_types
 from franka_dynamics.report.identification import FORMER_KEYS
 from franka_dynamics.ros.status import NodeSnapshot, NodeStatus
 
@@ -69,7 +69,8 @@ def json_names(_listed: Set[str] = frozenset()) -> dict[str, str]:
     written: dict[str, Any] = {'node state': _node_state()}
     found: list[Any] = []
     modules = [import_module(f'{cli.__name__}.{one.name}') for one in iter_modules(cli.__path__)]
-    modules += [elements, import_module('franka_dynamics.report.identification')]
+    reports = ('json_types', 'identification', 'replay')
+    modules += [import_module(f'franka_dynamics.report.{name}') for name in reports]
     with ExitStack() as stack:
         stack.enter_context(chdir(stack.enter_context(TemporaryDirectory())))
         stack.enter_context(redirect_stdout(io.StringIO()))
@@ -91,7 +92,7 @@ def json_names(_listed: Set[str] = frozenset()) -> dict[str, str]:
         for path in _keys(data, f'{command}: '):
             for old, marked in former.items():
                 path = path.replace(old, marked)
-            until = elements.FORMER_KEYS_UNTIL if '<' in path else ''
+            until = json_types.FORMER_KEYS_UNTIL if '<' in path else ''
             names[path.replace('<', '').replace('>', '')] = until
     return names
 

@@ -23,7 +23,7 @@ from franka_dynamics.cli import doctor
 from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import SettingsError
-from franka_dynamics.report.elements import json_text
+from franka_dynamics.report.json_types import json_text
 from franka_dynamics.ros import machine_checks as machine
 from franka_dynamics.ros import status
 from franka_dynamics.ros import system_checks as system
