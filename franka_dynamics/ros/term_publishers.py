@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Publishers of model terms, external torque and external wrench of a feedforward node."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped, WrenchStamped
@@ -22,41 +22,54 @@ from ..dynamics.external_torque import ExternalWrench, WrenchEstimator
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import short_text
 
+# Names of the numbers of a 6-vector, such as a column of the Jacobian.
 _COMPONENT_NAMES = {
     'twist': ('vx', 'vy', 'vz', 'wx', 'wy', 'wz'),
     'wrench': ('fx', 'fy', 'fz', 'mx', 'my', 'mz'),
 }
-# A topic's value, an array (None while unknown), from the publishers, a state and its command.
+# Returns a term, an array (None while unknown), for the publishers, a state and its command.
 TermFunction = Callable[['TermPublishers', StateTerms, Array | None], Array | None]
-# Topics: their term, and the message that has it: a JointState, as effort with names of this kind,
-# or another type.
-TERM_TOPICS: dict[str, tuple[str | type, TermFunction]] = {
-    'feedforward': ('joint', lambda own, state, command: command),
-    'gravity': ('joint', lambda own, state, _: state.gravity),
-    'coriolis': ('joint', lambda own, state, _: state.coriolis),
-    'inertia_torque': ('joint', lambda own, state, _: state.inertia_torque),
-    'external_torque': ('joint', lambda own, *_: own.external_torque()),
-    'external_wrench_covariance': (
-        'wrench/wrench',
-        lambda own, state, _: own.wrench_field('covariance', state.q),
+
+
+class TermTopic(NamedTuple):
+    """
+    A topic of a model term: the function that computes the term, and its message.
+
+    A term of type JointState stands in `effort`, and the names of its numbers in `name`. `axes`
+    says what counts them: the arm's joints ('joint') or components of a 6-vector ('twist',
+    'wrench'). The numbers of a matrix have names of both, such as vx/fr3_joint1.
+    """
+
+    compute: TermFunction
+    axes: tuple[str, ...] = ()
+    message_type: type = JointState
+
+
+_BY_JOINT = ('joint',)
+TERM_TOPICS: dict[str, TermTopic] = {
+    'feedforward': TermTopic(lambda own, state, command: command, _BY_JOINT),
+    'gravity': TermTopic(lambda own, state, _: state.gravity, _BY_JOINT),
+    'coriolis': TermTopic(lambda own, state, _: state.coriolis, _BY_JOINT),
+    'inertia_torque': TermTopic(lambda own, state, _: state.inertia_torque, _BY_JOINT),
+    'external_torque': TermTopic(lambda own, *_: own.external_torque(), _BY_JOINT),
+    'external_wrench_covariance': TermTopic(
+        lambda own, state, _: own.wrench_field('covariance', state.q), ('wrench', 'wrench')
     ),
-    'mass_matrix': (
-        'joint/joint',
-        lambda own, state, _: own.model.mass_matrix(state.q),
+    'mass_matrix': TermTopic(
+        lambda own, state, _: own.model.mass_matrix(state.q), ('joint', 'joint')
     ),
-    'coriolis_matrix': (
-        'joint/joint',
-        lambda own, state, _: own.model.coriolis_matrix(state.q, state.dq),
+    'coriolis_matrix': TermTopic(
+        lambda own, state, _: own.model.coriolis_matrix(state.q, state.dq), ('joint', 'joint')
     ),
-    'jacobian': (
-        'twist/joint',
-        lambda own, state, _: own.model.jacobian(state.q, own.frame),
+    'jacobian': TermTopic(
+        lambda own, state, _: own.model.jacobian(state.q, own.frame), ('twist', 'joint')
     ),
-    'external_wrench': (
-        WrenchStamped,
-        lambda own, state, _: own.wrench_field('wrench', state.q),
+    'external_wrench': TermTopic(
+        lambda own, state, _: own.wrench_field('wrench', state.q), message_type=WrenchStamped
     ),
-    'pose': (PoseStamped, lambda own, state, _: own.frame_xyz_quaternion(state.q)),
+    'pose': TermTopic(
+        lambda own, state, _: own.frame_xyz_quaternion(state.q), message_type=PoseStamped
+    ),
 }
 
 
@@ -71,15 +84,12 @@ class TermPublishers:
         """Make the publishers of all terms on a node; `set_controller` must follow."""
         self._node = node
         self._publishers = {
-            name: node.create_lifecycle_publisher(
-                JointState if isinstance(kind, str) else kind,
-                f'~/{name}',
-                PUBLISHER_QOS,
-            )
-            for name, (kind, _) in TERM_TOPICS.items()
+            name: node.create_lifecycle_publisher(topic.message_type, f'~/{name}', PUBLISHER_QOS)
+            for name, topic in TERM_TOPICS.items()
         }
         self.frame: Frame = FLANGE
-        self._templates: dict[str | type, MessageTemplate] = {}
+        # rclpy would take 10 to 20 us for a message.
+        self._templates: dict[str, MessageTemplate] = {}
         self._failed_terms: set[str] = set()
         self._subscribed_terms: list[str] = []
 
@@ -93,22 +103,10 @@ class TermPublishers:
         self._controller = controller
         self.frame = frame
         self._estimator = WrenchEstimator(self.model, frame)
-        names = list(controller.description.joint_names)
-        rows = {'joint': names, **_COMPONENT_NAMES}
-        # RViz's Effort display ignores messages without a frame.
-        # x_link0, if joint 1 is called x_joint1.
-        stem, found, _ = names[0].rpartition('joint')
-        header = Header(frame_id=f'{stem}link0' if found else 'base')
-        # rclpy would take 10 to 20 us for a message.
-        wrench = WrenchStamped(header=header)
-        pose = PoseStamped(header=header)
-        wrench.wrench.force.x = pose.pose.position.x = MessageTemplate.PLACEHOLDER
-        messages: dict[str | type, Any] = {WrenchStamped: wrench, PoseStamped: pose}
-        for kind in {kind for kind, _ in TERM_TOPICS.values() if isinstance(kind, str)}:
-            labels = ['/'.join(row) for row in product(*(rows[axis] for axis in kind.split('/')))]
-            row = MessageTemplate.placeholder_row(len(labels))
-            messages[kind] = JointState(header=header, name=labels, effort=row)
-        self._templates = {kind: MessageTemplate(one) for kind, one in messages.items()}
+        self._templates = {
+            name: MessageTemplate(_message_of(topic, controller.description.joint_names))
+            for name, topic in TERM_TOPICS.items()
+        }
         self._failed_terms.clear()
         self.update_subscribed_terms()
 
@@ -119,8 +117,11 @@ class TermPublishers:
 
     def update_subscribed_terms(self) -> None:
         """Update the list of terms to publish: those with subscribers that have not failed."""
-        counts = {k: one.get_subscription_count() for k, one in self._publishers.items()}
-        self._subscribed_terms = [k for k in counts if counts[k] and k not in self._failed_terms]
+        self._subscribed_terms = [
+            name
+            for name, publisher in self._publishers.items()
+            if publisher.get_subscription_count() and name not in self._failed_terms
+        ]
 
     def publish_terms(self, state: StateTerms, command: Array | None, stamp: Time) -> None:
         """
@@ -130,11 +131,10 @@ class TermPublishers:
         cannot affect ~/command, which is published before the terms.
         """
         for name in self._subscribed_terms:
-            kind, term = TERM_TOPICS[name]
             try:
-                values = term(self, state, command)
+                values = TERM_TOPICS[name].compute(self, state, command)
                 if values is not None:
-                    self._publishers[name].publish(self._templates[kind].serialize(stamp, values))
+                    self._publishers[name].publish(self._templates[name].serialize(stamp, values))
             except Exception as error:
                 self._failed_terms.add(name)
                 self._node.get_logger().error(
@@ -159,7 +159,7 @@ class TermPublishers:
 
     def external_wrench(self, q: Array) -> ExternalWrench | None:
         """Return the external wrench at the frame, base axes, for joints at q; None if unknown."""
-        if self._estimator.model is not self.model:  # a payload was put on
+        if self._estimator.model is not self.model:  # the payload is another one
             self._estimator = WrenchEstimator(self.model, self.frame)
         torque = self.external_torque()
         # The estimated torque lags behind the arm, but the Jacobian is taken at the position q.
@@ -169,3 +169,31 @@ class TermPublishers:
         """Return an attribute of the external wrench at positions q; None while unknown."""
         estimate = self.external_wrench(q)
         return None if estimate is None else getattr(estimate, field_name)
+
+
+def _message_of(topic: TermTopic, joint_names: Sequence[str]) -> Any:
+    """Return the message of a term with placeholders for its numbers."""
+    header = Header(frame_id=_frame_id(joint_names[0]))
+    if topic.message_type is WrenchStamped:
+        wrench = WrenchStamped(header=header)
+        wrench.wrench.force.x = MessageTemplate.PLACEHOLDER
+        return wrench
+    if topic.message_type is PoseStamped:
+        pose = PoseStamped(header=header)
+        pose.pose.position.x = MessageTemplate.PLACEHOLDER
+        return pose
+    names_by_axis = {'joint': joint_names, **_COMPONENT_NAMES}
+    counted = [names_by_axis[axis] for axis in topic.axes]
+    labels = ['/'.join(names) for names in product(*counted)]
+    row = MessageTemplate.placeholder_row(len(labels))
+    return JointState(header=header, name=labels, effort=row)
+
+
+def _frame_id(joint_name: str) -> str:
+    """
+    Return the frame of an arm's messages: x_link0 if joint 1 is called x_joint1, else base.
+
+    RViz's Effort display ignores messages without a frame.
+    """
+    stem, found, _ = joint_name.rpartition('joint')
+    return f'{stem}link0' if found else 'base'

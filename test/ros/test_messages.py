@@ -474,8 +474,7 @@ class Publishers:
 
     def messages(self, name):
         """Return the messages of a topic so far."""
-        kind, _ = TERM_TOPICS[name]
-        kind = JointState if isinstance(kind, str) else kind
+        kind = TERM_TOPICS[name].message_type
         sent = (call.args[0] for call in self.by_topic[f'~/{name}'].publish.call_args_list)
         return [deserialize_message(one, kind) for one in sent]
 
