@@ -37,7 +37,8 @@ _MIN_MOVING_SPEED_RAD_S = 0.02  # the motion of a slower joint shows neither fri
 _UPDATE_PERIOD_S = 0.1
 _MIN_FREE_DISK_BYTES = 4 * 2**20  # for messages that are still in memory, and the bag's index
 _FULL_NAME_TIMEOUT_S = 1.0  # wait for topics and a node named without their namespace [s]
-# Plays a motion, calling its argument many times a second; returns what the node answered.
+# Plays a motion; returns what the node answered. It calls its argument many times a second, which
+# records, and which raises KeyboardInterrupt once the recording ends: then it ends the motion.
 PlayMotion = Callable[[Callable[[], None]], str]
 
 
@@ -75,8 +76,11 @@ class Recorder(TopicListener):
         self._typestore = typestore
         self._unwritten: list[tuple[int, Any, bytes]] = []  # arrival [ns], connection and message
         self._first_stamp: float | None = None
-        self._first_time = self._latest_time = 0.0  # arrivals of joint states, system time [s]
-        self._has_moved = self._has_effort = False
+        # Arrivals of the first and the latest joint state, system time [s].
+        self._first_time = 0.0
+        self._latest_time = 0.0
+        self._has_moved = False
+        self._has_effort = False
 
     def add_topic(self, topic: str, message_type: type) -> None:
         """Subscribe to one more topic, whose messages are recorded from now on."""
@@ -92,41 +96,52 @@ class Recorder(TopicListener):
     def write_messages(self, progress: RecordingProgress) -> None:
         """Write to the bag the messages that have arrived, and update the progress."""
         self.poll()
-        state = None
+        newest_state = None
         for arrival, connection, data in sorted(self._unwritten, key=itemgetter(0)):
             self._bag_writer.write(connection, arrival, data)
             if connection.topic == progress.state_topic:
                 progress.state_count += 1
+                newest_state = data
                 self._latest_time = 1e-9 * arrival
-                state = data
-                self._first_time = self._first_time or self._latest_time
+                if not self._first_time:
+                    self._first_time = self._latest_time
         self._unwritten.clear()
-        progress.problems = list(self._find_problems(progress, state))
+        if progress.state_count:
+            progress.first_state_age = time.time() - self._first_time
+            # The mean over the whole recording.
+            progress.state_rate = (progress.state_count - 1) / max(1e-3, progress.first_state_age)
+        progress.problems = self._update_by_state(progress, newest_state)
+        progress.problems += self._find_problems(progress)
 
-    def _find_problems(self, progress: RecordingProgress, state: bytes | None) -> Iterator[str]:
-        """Yield texts on what makes the recording unusable so far; update the progress."""
+    def _update_by_state(self, progress: RecordingProgress, data: bytes | None) -> list[str]:
+        """Update the progress by a new joint state, if one came; return what is wrong in it."""
+        if data is None:
+            return []
+        try:
+            reading = self._reader.read(data)
+        except JointStateError as error:
+            return [str(error)]
+        progress.has_arm_state = True
+        # Stamps fall where a simulation begins anew, or after one of a former clock.
+        if self._first_stamp is None or reading.stamp < self._first_stamp:
+            self._first_stamp = reading.stamp
+        progress.stamp_span = max(progress.stamp_span, reading.stamp - self._first_stamp)
+        if (np.abs(reading.velocity) > _MIN_MOVING_SPEED_RAD_S).any():
+            self._has_moved = True
+        if reading.effort is not None:
+            self._has_effort = True
+        if not np.isfinite([reading.position, reading.velocity]).all():
+            return ['positions or velocities are not finite']
+        return []
+
+    def _find_problems(self, progress: RecordingProgress) -> Iterator[str]:
+        """Yield texts on what makes the recording unusable so far, by all of its states."""
         topic = progress.state_topic
         if not progress.state_count:
             yield f'no joint states on {topic} yet'
             return
-        progress.first_state_age = time.time() - self._first_time
-        progress.state_rate = (progress.state_count - 1) / max(1e-3, progress.first_state_age)
-        if state is not None:
-            try:
-                reading = self._reader.read(state)
-            except JointStateError as error:
-                yield str(error)
-            else:
-                progress.has_arm_state = True
-                # Stamps fall where a simulation begins anew, or after one of a former clock.
-                if self._first_stamp is None or reading.stamp < self._first_stamp:
-                    self._first_stamp = reading.stamp
-                progress.stamp_span = max(progress.stamp_span, reading.stamp - self._first_stamp)
-                if not np.isfinite([reading.position, reading.velocity]).all():
-                    yield 'positions or velocities are not finite'
-                self._has_moved |= bool((np.abs(reading.velocity) > _MIN_MOVING_SPEED_RAD_S).any())
-                self._has_effort |= reading.effort is not None
-        if (silence := time.time() - self._latest_time) > _SILENCE_TIMEOUT_S:
+        silence = time.time() - self._latest_time
+        if silence > _SILENCE_TIMEOUT_S:
             yield f'{topic} has been silent for {silence:.0f} s'
         if progress.elapsed > 1.0 and progress.state_rate < _MIN_STATE_RATE_HZ:
             hint = 'franka_ros2 has the full rate on franka/joint_states (--topic)'
@@ -150,9 +165,7 @@ def record_bag(
     """
     Record topics until told to end, a motion has ended or the disk is full; return the progress.
 
-    `play_motion` is called as soon as the arm is heard, and the recording ends with it. It must
-    call its argument many times a second, which records, and ends the motion by KeyboardInterrupt
-    if the recording ends before.
+    `play_motion` is called as soon as the arm is heard, and the recording ends with it.
 
     `bag_folder` must not exist. Topics and node may be named without their namespace;
     `command_topic` is None for the one on which the node publishes.
@@ -168,18 +181,17 @@ def record_bag(
     with (
         name_file_in_errors(bag_folder),
         Writer(bag_folder, version=9, storage_plugin=plugin) as writer,
-        Recorder(joint_names, writer, types) as own,
+        Recorder(joint_names, writer, types) as recorder,
     ):
-        node_name, _ = own.find_full_names(_FULL_NAME_TIMEOUT_S, node_name)
-        if command_topic is None:
-            own.wait_until(lambda: bool(own.command_topic_of(node_name)), _FULL_NAME_TIMEOUT_S)
-            command_topic = own.command_topic_of(node_name) or COMMAND_TOPIC
-        typed = state_topic, command_topic
-        _, (state_topic, command_topic) = own.find_full_names(_FULL_NAME_TIMEOUT_S, topics=typed)
-        runs = node_name in own.node.get_fully_qualified_node_names()
+        node_name, state_topic, command_topic = _full_names(
+            recorder, node_name, state_topic, command_topic
+        )
+        node_runs = node_name in recorder.node.get_fully_qualified_node_names()
         began = time.monotonic()
-        progress = RecordingProgress(state_topic=state_topic, node_name=node_name if runs else '')
-        topics = {
+        progress = RecordingProgress(
+            state_topic=state_topic, node_name=node_name if node_runs else ''
+        )
+        message_types = {
             state_topic: JointState,
             command_topic: Float64MultiArray,
             '/diagnostics': DiagnosticArray,
@@ -187,17 +199,18 @@ def record_bag(
             f'{node_name}/feedforward_trajectory': JointTrajectory,
             f'{node_name}/reference': JointTrajectory,
         }
-        for name, kind in topics.items():
-            own.add_topic(name, kind)
+        for topic, message_type in message_types.items():
+            recorder.add_topic(topic, message_type)
 
         def write_received() -> None:
             """Write the received messages; raise KeyboardInterrupt if the recording is to end."""
             progress.elapsed = time.monotonic() - began
-            own.write_messages(progress)
+            recorder.write_messages(progress)
             progress.disk_is_full = shutil.disk_usage(bag_folder).free < _MIN_FREE_DISK_BYTES
             if progress.disk_is_full or not keep_running(progress):
                 raise KeyboardInterrupt
 
+        # The interrupt of `write_received` ends the recording, as Ctrl-C does.
         with suppress(KeyboardInterrupt):
             while play_motion is None or not progress.has_arm_state:
                 time.sleep(_UPDATE_PERIOD_S)
@@ -207,3 +220,18 @@ def record_bag(
             except (FrankaDynamicsError, KeyboardInterrupt) as error:
                 progress.motion_error = error
         return progress
+
+
+def _full_names(
+    recorder: Recorder, node_name: str, state_topic: str, command_topic: str | None
+) -> tuple[str, str, str]:
+    """Return full names of node, joint states and torques; None for the torques of the node."""
+    node_name, _ = recorder.find_full_names(_FULL_NAME_TIMEOUT_S, node_name)
+    if command_topic is None:
+        recorder.wait_until(
+            lambda: bool(recorder.command_topic_of(node_name)), _FULL_NAME_TIMEOUT_S
+        )
+        command_topic = recorder.command_topic_of(node_name) or COMMAND_TOPIC
+    topics = (state_topic, command_topic)
+    _, (state_topic, command_topic) = recorder.find_full_names(_FULL_NAME_TIMEOUT_S, topics=topics)
+    return node_name, state_topic, command_topic
