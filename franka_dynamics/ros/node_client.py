@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A client of a running node's parameters, lifecycle, faults and reference trajectories."""
 
+from array import array
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 import math
@@ -28,6 +29,7 @@ from .status import DiagnosticSubject, NodeStatus, StatusKey
 from .topic_listener import TopicListener
 from .topics import REFERENCE_QOS
 from ..errors import FrankaDynamicsError, SettingsError, short_text
+from ..motion.reference import ReferenceState
 
 _STOP_DELIVERY_TIMEOUT_S = 5.0  # until the node has a request to stop
 MAX_BRAKING_WAIT_S = 10.0  # of a node that brakes an arm before it answers
@@ -36,9 +38,13 @@ MAX_BRAKING_WAIT_S = 10.0  # of a node that brakes an arm before it answers
 _CLIENT_DISCOVERY_WAIT_S = 0.5
 _DIAGNOSTICS_QUEUE_DEPTH = 50  # of /diagnostics, which all nodes share
 _STATUS_TIMEOUT_S = 2.0  # wait for the latest status [s]
-# States of a reference that end it.
-_FINISHED_STATE = 'finished'
-_FINAL_MOTION_STATES = (_FINISHED_STATE, 'refused', 'interrupted')
+# States of a reference that end it, as reports have them.
+_FINISHED_STATE = ReferenceState.FINISHED.value
+_FINAL_MOTION_STATES = (
+    _FINISHED_STATE,
+    ReferenceState.REFUSED.value,
+    ReferenceState.INTERRUPTED.value,
+)
 
 
 class NodeClientError(FrankaDynamicsError):
@@ -53,27 +59,50 @@ class NodeClientError(FrankaDynamicsError):
 
 
 class _MotionReports:
-    """The latest reports of a node on /diagnostics about one motion and about any other motion."""
+    """
+    The latest reports of a node on /diagnostics about one motion, and about any other motion.
+
+    `state` is that of the motion, '' before a report on it, and `values` are those of that report.
+    `other_state` is that of the latest other motion, 'finished' if there was none; it is None
+    until the node is heard.
+    """
 
     def __init__(self, node_name: str, motion_id: str) -> None:
         """Store the node's name and the motion's identifier; no report has come yet."""
         self._node_name = node_name.lstrip('/')
         self._motion_id = motion_id
-        self.own_values: Mapping[str, str] = {}  # the latest report on this motion
-        self.state = ''  # of this motion
-        self.other_state: str | None = None  # of the latest other motion; None: nothing is heard
+        self.values: Mapping[str, str] = {}
+        self.state = ''
+        self.other_state: str | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the node has reported the motion's end."""
+        return self.state in _FINAL_MOTION_STATES
+
+    @property
+    def is_node_heard(self) -> bool:
+        """Whether the node has reported anything."""
+        return self.other_state is not None
+
+    @property
+    def is_node_busy(self) -> bool:
+        """Whether the node follows another motion."""
+        return self.other_state not in _FINAL_MOTION_STATES
 
     def store_message(self, message: DiagnosticArray) -> None:
         """Store the statuses of the node's motions from a diagnostic message."""
-        statuses = map(NodeStatus.from_message, message.status)
-        for status in (status for status in statuses if status.node_name == self._node_name):
+        for status in map(NodeStatus.from_message, message.status):
+            if status.node_name != self._node_name:
+                continue
             self.other_state = self.other_state or _FINISHED_STATE
-            if status.subject == DiagnosticSubject.REFERENCE:
-                if status.values.get('frame_id') == self._motion_id:
-                    self.own_values = status.values
-                    self.state = status.values.get('state', '')
-                else:
-                    self.other_state = status.values.get('state', '')
+            if status.subject != DiagnosticSubject.REFERENCE:
+                continue
+            if status.values.get('frame_id') == self._motion_id:
+                self.values = status.values
+                self.state = status.values.get('state', '')
+            else:
+                self.other_state = status.values.get('state', '')
 
 
 class NodeClient(TopicListener):
@@ -105,29 +134,31 @@ class NodeClient(TopicListener):
         return self.find_full_names(self._timeout, self._given_name)[0]
 
     def set_parameter(self, parameter_name: str, yaml_text: str) -> Any:
-        """Set a parameter by YAML, ints as floats if needed; return it or raise SettingsError."""
-        kind = DescribeParameters
-        found = self.call_service(kind, 'describe_parameters', names=[parameter_name]).descriptors
+        """
+        Set a parameter by the YAML text of its value; return the value.
+
+        Integers are taken for floats, one number or several with commas for a list of floats, and
+        any text for a string.
+
+        Raises
+        ------
+        SettingsError
+            If there is no such parameter, the text is no value, or the node refuses it.
+
+        """
+        service = 'describe_parameters'
+        found = self.call_service(DescribeParameters, service, names=[parameter_name]).descriptors
         if len(found) != 1:
             raise SettingsError(f'{self.name}: {no_such_parameter_sentence([parameter_name])}')
-        if found[0].read_only:
+        (descriptor,) = found
+        if descriptor.read_only:
             given = shlex.quote(f'{parameter_name}:={yaml_text}')
             raise SettingsError(
                 f'{parameter_name} is read when {self.name} starts, and then fixed: end the node, '
                 f'and start it with -p {given} after --ros-args, or in a parameter file.'
             )
         try:
-            value = yaml.safe_load(yaml_text)
-            # Floats may be written as integers, lists of one as a number, others without brackets.
-            if found[0].type == ParameterType.PARAMETER_DOUBLE_ARRAY:
-                if isinstance(value, str) and ',' in value:
-                    value = yaml.safe_load(f'[{yaml_text}]')
-                listed = value if isinstance(value, list) else [value]
-                value = [_int_to_float(one) for one in listed]
-            elif found[0].type == ParameterType.PARAMETER_DOUBLE:
-                value = _int_to_float(value)
-            elif found[0].type == ParameterType.PARAMETER_STRING and not isinstance(value, str):
-                value = yaml_text  # such as the frame 7, which YAML takes for a number
+            value = _value_from_yaml(yaml_text, descriptor.type)
         except (yaml.YAMLError, OverflowError) as error:
             reason = ' '.join(str(error).split())
             raise SettingsError(f'{yaml_text[:80]!r} is no value: {reason[:120]}.') from error
@@ -137,13 +168,13 @@ class NodeClient(TopicListener):
     def parameter_values(self, names: Sequence[str]) -> list[Any]:
         """Return values of parameters, arrays as lists; raise SettingsError for unknown ones."""
         answer = self.call_service(GetParameters, 'get_parameters', names=list(names))
-        unset = ParameterType.PARAMETER_NOT_SET
         # rclpy returns no values at all if one of the parameters does not exist.
-        if len(answer.values) != len(names) or any(v.type == unset for v in answer.values):
+        are_set = [value.type != ParameterType.PARAMETER_NOT_SET for value in answer.values]
+        if len(answer.values) != len(names) or not all(are_set):
             unknown = [name for name in names if not self._has_parameter(name)]
             raise SettingsError(f'{self.name}: {no_such_parameter_sentence(unknown)}')
-        found = map(parameter_value_to_python, answer.values)
-        return [getattr(value, 'tolist', lambda value=value: value)() for value in found]
+        values = map(parameter_value_to_python, answer.values)
+        return [list(value) if isinstance(value, array) else value for value in values]
 
     def _has_parameter(self, name: str) -> bool:
         """Return whether the node has a parameter, and a value of it."""
@@ -153,23 +184,22 @@ class NodeClient(TopicListener):
     def set_parameters(self, values: Mapping[str, Any]) -> None:
         """Set parameters, all or none; raise SettingsError if the node refuses one of them."""
         try:
-            changes = (Parameter(name, value=value) for name, value in values.items())
-            messages = [change.to_parameter_msg() for change in changes]
-            for integer in (one for one in values.values() if type(one) is int):
-                integer.to_bytes(8, signed=True)
-        except (
-            TypeError,
-            OverflowError,
-        ) as error:  # a mapping, a list of several types, 10^20
+            messages = [
+                Parameter(name, value=value).to_parameter_msg() for name, value in values.items()
+            ]
+            for value in values.values():
+                if type(value) is int:
+                    value.to_bytes(8, signed=True)  # raises OverflowError beyond 64 bits
+        # Of a mapping, of a list of several types, and of 10^20.
+        except (TypeError, OverflowError) as error:
             raise SettingsError(
                 f'{short_text(str(dict(values)))}: a parameter is a value or a list of one type; '
                 'integers have 64 bits.'
             ) from error
-        kind = SetParametersAtomically
         service = 'set_parameters_atomically'
-        result = self.call_service(kind, service, parameters=messages).result
-        if not result.successful:
-            raise SettingsError(f'{self.name} refused {", ".join(values)}: {result.reason}')
+        answer = self.call_service(SetParametersAtomically, service, parameters=messages)
+        if not answer.result.successful:
+            raise SettingsError(f'{self.name} refused {", ".join(values)}: {answer.result.reason}')
 
     def lifecycle_state(self) -> str:
         """Return the label of the node's lifecycle state, such as active."""
@@ -184,14 +214,17 @@ class NodeClient(TopicListener):
     def trigger_transition(self, transition: str) -> str:
         """Trigger a lifecycle transition; return the new state, or raise NodeClientError."""
         offered = self.call_service(GetAvailableTransitions, 'get_available_transitions')
-        known = {one.transition.label: one.transition for one in offered.available_transitions}
+        known = {
+            description.transition.label: description.transition
+            for description in offered.available_transitions
+        }
         if transition not in known:
             raise NodeClientError(
                 f'{self.name} is {self.lifecycle_state()}, where {transition} is not '
                 f'possible; it takes {", ".join(sorted(known)) or "nothing"}.'
             )
-        change = known[transition]
-        if not self.call_service(ChangeState, 'change_state', transition=change).success:
+        request = {'transition': known[transition]}
+        if not self.call_service(ChangeState, 'change_state', **request).success:
             raise NodeClientError(f'{self.name} refused to {transition}; its log says why.')
         return self.lifecycle_state()
 
@@ -204,15 +237,20 @@ class NodeClient(TopicListener):
 
     def follow_trajectory(self, message: JointTrajectory) -> str:
         """
-        Send a trajectory, wait for the motion's end, return 'finished' or raise NodeClientError.
+        Send a trajectory, wait for the motion's end and return 'finished'.
 
         The trajectory message's frame id is set to an identifier that the node's reports on
         /diagnostics repeat. The node has `timeout` to appear; it gets the trajectory once, and its
         answer and then the motion's end are waited for as long as it is there. If an error or
         Ctrl-C ends the call before the motion's end, the node gets a request to stop, and brings
-        the arm to rest. Raises NodeClientError if no node subscribes or reports, it follows
-        another motion (which a message on ~/reference would replace), the motion is refused or
-        interrupted, or the node has gone.
+        the arm to rest.
+
+        Raises
+        ------
+        NodeClientError
+            If no node subscribes or reports, it follows another motion (which a message on
+            ~/reference would replace), the motion is refused or interrupted, or the node has gone.
+
         """
         message.header.frame_id = str(uuid.uuid4())
         reports = _MotionReports(self.name, message.header.frame_id)
@@ -229,28 +267,32 @@ class NodeClient(TopicListener):
             publisher.publish(message)  # once: a second copy would interrupt the first
             self._wait_until_motion_end(reports)
         finally:
-            if reports.state not in _FINAL_MOTION_STATES:
-                publisher.publish(JointTrajectory())
+            if not reports.is_over:
+                publisher.publish(JointTrajectory())  # without points: stop
                 publisher.wait_for_all_acked(Duration(seconds=_STOP_DELIVERY_TIMEOUT_S))
             self.node.destroy_publisher(publisher)
             self.node.destroy_subscription(subscription)
         if reports.state != _FINISHED_STATE:
-            own = reports.own_values
-            error = NodeClientError(f'the motion was {reports.state}: {own.get("reason", "")}')
-            error.refusal_error_type = own.get(StatusKey.REFUSAL_ERROR_TYPE, '')
+            reason = reports.values.get('reason', '')
+            error = NodeClientError(f'the motion was {reports.state}: {reason}')
+            error.refusal_error_type = reports.values.get(StatusKey.REFUSAL_ERROR_TYPE, '')
             raise error
         return reports.state
 
     def _wait_until_node_free(self, publisher: Any, reports: _MotionReports) -> None:
         """Wait for the node; raise NodeClientError if it is silent or follows another motion."""
-        heard = publisher.get_subscription_count
-        if not self.wait_until(lambda: heard() and reports.other_state is not None, self._timeout):
+
+        def is_there() -> bool:
+            """Return whether the node subscribes to motions, and reports."""
+            return publisher.get_subscription_count() > 0 and reports.is_node_heard
+
+        if not self.wait_until(is_there, self._timeout):
             raise NodeClientError(
                 f'nobody takes motions on {self.name}/reference and reports on /diagnostics; '
                 f'nothing was sent. Is {self.name} running, and is it a feedforward node?'
             )
         self.poll_for(_CLIENT_DISCOVERY_WAIT_S)
-        if reports.other_state not in _FINAL_MOTION_STATES:
+        if reports.is_node_busy:
             raise NodeClientError(
                 f'{self.name} follows another motion: let it end, or end it by Ctrl-C in the '
                 '`node play` that sent it, before this one; nothing was sent.'
@@ -258,18 +300,30 @@ class NodeClient(TopicListener):
 
     def _wait_until_motion_end(self, reports: _MotionReports) -> None:
         """Wait for the report of the motion's end; raise NodeClientError if none comes."""
-        self.wait_until(lambda: bool(reports.state) or self._is_node_gone(), self._answer_timeout)
-        over = ('', *_FINAL_MOTION_STATES)
-        self.wait_until(lambda: reports.state in over or self._is_node_gone(), math.inf)
-        if reports.state not in _FINAL_MOTION_STATES:
+
+        def is_answered() -> bool:
+            """Return whether the node has reported the motion, or has gone."""
+            return bool(reports.state) or self._is_node_gone()
+
+        def is_over() -> bool:
+            """Return whether the motion has ended, or the node has gone."""
+            return reports.is_over or self._is_node_gone()
+
+        if self.wait_until(is_answered, self._answer_timeout):
+            self.wait_until(is_over, math.inf)  # however long the motion is
+        if not reports.is_over:
             why = 'it has gone' if self._is_node_gone() else f'it was {reports.state or "silent"}'
             raise NodeClientError(f'{self.name} did not end the motion: {why}.')
 
     def call_service(self, service_type: Any, service_name: str, **request_fields: Any) -> Any:
         """
-        Call a node's service with request fields; return the response or raise NodeClientError.
+        Call a node's service with request fields, and return the response.
 
-        Raises NodeClientError if no response comes.
+        Raises
+        ------
+        NodeClientError
+            If no response comes.
+
         """
         known = self._clients.get(service_name)
         client = known or self.node.create_client(service_type, f'{self.name}/{service_name}')
@@ -291,6 +345,26 @@ class NodeClient(TopicListener):
     def _is_node_gone(self) -> bool:
         """Return whether nobody publishes the node's ~/status any more, as after its end."""
         return bool(self.node.count_publishers(f'{self.name}/status') == 0)
+
+
+def _value_from_yaml(text: str, parameter_type: int) -> Any:
+    """
+    Return the value of a YAML text for a parameter of a type.
+
+    Raises YAMLError if the text is no YAML, and OverflowError if a number is too large for a
+    float.
+    """
+    value = yaml.safe_load(text)
+    if parameter_type == ParameterType.PARAMETER_DOUBLE_ARRAY:
+        if isinstance(value, str) and ',' in value:
+            value = yaml.safe_load(f'[{text}]')  # numbers without brackets
+        numbers = value if isinstance(value, list) else [value]
+        return [_int_to_float(number) for number in numbers]
+    if parameter_type == ParameterType.PARAMETER_DOUBLE:
+        return _int_to_float(value)
+    if parameter_type == ParameterType.PARAMETER_STRING and not isinstance(value, str):
+        return text  # such as the frame 7, which YAML takes for a number
+    return value
 
 
 def _int_to_float(value: Any) -> Any:

@@ -28,6 +28,10 @@ _FORMAT_HINT = (
 )
 _EXCITATION_FOLDER = share_directory() / 'config' / 'excitations'
 
+# What a file's content raises where it is no list of points or no mapping, or has no numbers; the
+# last one comes from rclpy's messages.
+_WRONG_CONTENT_ERRORS = (TypeError, ValueError, OverflowError, AttributeError, AssertionError)
+
 # A number or an array for each point.
 PointRows = Sequence[Any] | Array
 
@@ -61,7 +65,11 @@ def trajectory_point(time: float, *row: Array | None) -> JointTrajectoryPoint:
     """
     since = seconds_to_stamp(time)
     after = Duration(sec=since.sec, nanosec=since.nanosec)
-    fields = {name: float64_array(one) for name, one in zip(_POINT_FIELDS, row) if one is not None}
+    fields = {
+        name: float64_array(values)
+        for name, values in zip(_POINT_FIELDS, row)
+        if values is not None
+    }
     return JointTrajectoryPoint(time_from_start=after, **fields)
 
 
@@ -103,19 +111,23 @@ def parse_request(message: JointTrajectory) -> TrajectoryRequest:
     for name in _POINT_FIELDS:
         values = [np.asarray(getattr(point, name)) for point in points]
         lengths = sorted({len(row) for row in values})
-        if lengths not in ([0], [len(names)]):
+        if lengths == [len(names)]:
+            rows[name] = np.array(values)
+        elif lengths == [0]:
+            rows[name] = None
+        else:
             raise errors.ReferenceRefusedError(
                 f"The reference's {name} have {str(lengths)[:40]} values in its points for "
                 f'{len(names)} joints; give one per joint in every point, or in none.'
             )
-        rows[name] = np.array(values) if lengths == [len(names)] else None
     positions = rows['positions']
     if positions is None:
         raise errors.ReferenceRefusedError('The reference has no positions; they are needed.')
     times = np.array([stamp_to_seconds(point.time_from_start) for point in points])
-    rates = rows['velocities'], rows['accelerations']
-    start = stamp_to_seconds(message.header.stamp) or None
-    return TrajectoryRequest(names, times, positions, *rates, start)
+    start = stamp_to_seconds(message.header.stamp) or None  # 0: on arrival
+    return TrajectoryRequest(
+        names, times, positions, rows['velocities'], rows['accelerations'], start
+    )
 
 
 def trajectory_from_message(message: JointTrajectory) -> Trajectory:
@@ -164,18 +176,12 @@ def read_trajectory_file(path: Path, lead_in_s: float = 0.0) -> JointTrajectory:
         raise errors.SettingsError(str(error)) from error
     except errors.ReferenceRefusedError as error:
         raise errors.SettingsError(f'{path}: {error}') from error
-    except (
-        KeyError,
-        TypeError,
-        ValueError,
-        OverflowError,
-        AttributeError,
-        AssertionError,
-    ) as why:
-        text = ' '.join(repr(why).split())[:120]
-        if isinstance(why, KeyError):
-            text = f'it has no {why.args[0]}'
-        raise errors.SettingsError(f'{path}: {_FORMAT_HINT} ({text}).') from why
+    except KeyError as error:
+        reason = f'it has no {error.args[0]}'
+        raise errors.SettingsError(f'{path}: {_FORMAT_HINT} ({reason}).') from error
+    except _WRONG_CONTENT_ERRORS as error:
+        reason = ' '.join(repr(error).split())[:120]
+        raise errors.SettingsError(f'{path}: {_FORMAT_HINT} ({reason}).') from error
     return message
 
 
@@ -194,12 +200,19 @@ class MotionTolerances(NamedTuple):
         velocity: float = np.inf,
     ) -> Self:
         """
-        Return the joints' tolerances in JointTolerance messages; raise ReferenceRefusedError.
+        Return the joints' tolerances in JointTolerance messages.
 
         Where a message has 0, or a joint has no message, the tolerance is `position` [rad or m] or
         `velocity` [rad/s or m/s]; where it has a negative number, there is none. Tolerances of
-        accelerations, which nobody measures, are left out. Raises ReferenceRefusedError for NaN,
-        and JointsRefusedError for the tolerance of a joint that is not the arm's.
+        accelerations, which nobody measures, are left out.
+
+        Raises
+        ------
+        ReferenceRefusedError
+            If a tolerance is NaN.
+        JointsRefusedError
+            If a tolerance is for a joint that is not the arm's.
+
         """
         found = cls(np.full(len(names), position), np.full(len(names), velocity))
         for message in messages:
@@ -214,18 +227,33 @@ class MotionTolerances(NamedTuple):
                     f'The tolerances of {message.name} in position, velocity and acceleration are '
                     f'{given}; give numbers, 0 for the default, -1 for none.'
                 )
-            for bound, largest in zip(found, given):
-                if largest:
-                    bound[names.index(message.name)] = largest if largest > 0.0 else np.inf
+            joint = names.index(message.name)
+            if message.position:
+                found.position[joint] = _bound(message.position)
+            if message.velocity:
+                found.velocity[joint] = _bound(message.velocity)
         return found
 
     def violation(self, q: Array, dq: Array, desired: ReferencePoint, arm: ArmDescription) -> str:
         """Return as text one joint out of tolerance from `desired`, and how far, or ''."""
-        distances = np.abs(q - desired.q), np.abs(dq - desired.dq)
-        for error, bound, per in zip(distances, self, ('', '/s')):
-            k = int((error - bound).argmax())
-            if not error[k] <= bound[k]:
-                away, allowed = errors.distinct_texts(error[k], bound[k])
-                away += f' {arm.joints[k].kind.position_unit}{per}'
-                return f'{arm.joint_names[k]} is {away} from its motion, and {allowed} are allowed'
+        position_error = np.abs(q - desired.q)
+        velocity_error = np.abs(dq - desired.dq)
+        return _violation_text(position_error, self.position, arm, '') or _violation_text(
+            velocity_error, self.velocity, arm, '/s'
+        )
+
+
+def _bound(tolerance: float) -> float:
+    """Return the largest error that a tolerance of a message allows; a negative one allows any."""
+    return tolerance if tolerance > 0.0 else math.inf
+
+
+def _violation_text(error: Array, bound: Array, arm: ArmDescription, per: str) -> str:
+    """Return as text by how much the worst joint exceeds its bound, '' if none does."""
+    joint = int((error - bound).argmax())
+    if error[joint] <= bound[joint]:  # NaN is out of tolerance
         return ''
+    away, allowed = errors.distinct_texts(error[joint], bound[joint])
+    unit = f'{arm.joints[joint].kind.position_unit}{per}'
+    name = arm.joint_names[joint]
+    return f'{name} is {away} {unit} from its motion, and {allowed} are allowed'
