@@ -9,10 +9,13 @@ joined by colons; test/real_ros.py sets it.
 
 import os
 from pathlib import Path
+import shutil
 import subprocess
 import sys
 
 import pytest
+
+from .processes import ROOT
 
 PREFIXES = os.environ.get('FRANKA_DYNAMICS_ROS2_CONTROL', '')
 # What the ROS wheels set for their own process.
@@ -45,8 +48,27 @@ def environment(*more):
     }
 
 
+def compiler_cache():
+    """
+    Return cmake's option, and variables, by which ccache keeps what was compiled; none without it.
+
+    It knows a compilation by the content of its source, headers and options, and by no path of the
+    clone, so that a fresh clone need not compile what another one has compiled.
+    """
+    if shutil.which('ccache') is None:
+        return [], {}
+    cache = Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache')
+    variables = {
+        'CCACHE_DIR': str(cache / 'franka_dynamics' / 'ccache'),
+        'CCACHE_BASEDIR': str(ROOT),
+        'CCACHE_NOHASHDIR': '1',
+    }
+    return ['-DCMAKE_CXX_COMPILER_LAUNCHER=ccache'], variables
+
+
 def made(source, build, install, *more):
     """Configure, build and install a project with its own CMakeLists."""
+    launcher, variables = compiler_cache()
     for command in (
         [
             'cmake',
@@ -55,13 +77,14 @@ def made(source, build, install, *more):
             '-B',
             build,
             f'-DCMAKE_INSTALL_PREFIX={install}',
+            *launcher,
             *more,
         ],
         ['cmake', '--build', build, '--target', 'install', '--parallel', '2'],
     ):
         words = [*map(str, command)]
         streams = {'capture_output': True, 'text': True}
-        done = subprocess.run(words, env=environment(install), **streams)
+        done = subprocess.run(words, env={**environment(install), **variables}, **streams)
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-6000:]
 
 

@@ -5,6 +5,7 @@
 from contextlib import closing, contextmanager, ExitStack
 import os
 import re
+from zlib import crc32
 
 from diagnostic_msgs.msg import DiagnosticStatus
 import numpy as np
@@ -23,7 +24,7 @@ from .test_launch import running_launch_files
 from ..cpp_package.cpp_core import PACKAGE
 from ..cpp_package.ros2_control import TYPE
 from ..processes import TIMEOUT_S
-from ..ros2_control_prefix import in_prefixes, made
+from ..ros2_control_prefix import in_prefixes, made, PREFIXES
 from ..simulated_robot import FrankaSim
 
 FR3 = load('fr3')
@@ -43,9 +44,10 @@ WRITTEN = 1e-5  # relative: ~/status writes six digits
 
 
 @pytest.fixture(scope='module')
-def install(tmp_path_factory):
+def install(pytestconfig):
     """Build the C++ package beside franka_ros2, without its own tests; return the prefix."""
-    folder = tmp_path_factory.mktemp('controllers')
+    # In the clone, where ccache knows what another clone has compiled.
+    folder = pytestconfig.cache.mkdir(f'franka_model-{crc32(PREFIXES.encode())}')
     options = '-DCMAKE_BUILD_TYPE=None', '-DBUILD_TESTING=OFF'
     made(PACKAGE, folder / 'build', folder / 'install', *options)
     return folder / 'install'
