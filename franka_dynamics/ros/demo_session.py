@@ -25,7 +25,13 @@ from . import SIMULATION_NAMESPACE
 from .node_client import NodeClient, NodeClientError
 from .node_group import NodeGroup, use_isolated_network
 from .node_process import REALTIME_ON, REALTIME_VARIABLE
-from .status import DiagnosticSubject, fault_sentences, NodeSnapshot, StatusKey
+from .status import (
+    DiagnosticSubject,
+    fault_sentences,
+    NodeSnapshot,
+    NodeStatus,
+    StatusKey,
+)
 from .trajectory_messages import reference_message, trajectory_from_message
 from ..arm import ArmDescription
 from ..control.default_gains import low_gains
@@ -49,10 +55,12 @@ _MIN_GAIN_INERTIA_KG_M2 = 3e-4
 # tracking error is near its bound (MAX_FEEDFORWARD_TO_GRAVITY_ONLY_ERROR); at a fraction of
 # 0.1 it is a hundredth of the bound.
 _MAX_MISSED_CYCLE_RATIO = 0.1
-# Of the start, and how much longer than expected other waits may last: with a dozen busy processes
-# the start may take half a minute.
+# Time-out of the start, and how much longer than expected other waits may last: with a dozen busy
+# processes the start may take half a minute.
 _START_TIMEOUT_S = 120.0
-_SETTLING_TIME_S = _LEAD_IN_TIME_S = 1.0  # before a motion, without and with its first point
+_SETTLING_TIME_S = 1.0  # in which the arm is held before a motion is sent
+_LEAD_IN_TIME_S = 1.0  # of a motion, in which the arm moves to its first point
+_LOCKSTEP_RATE_HZ = 1000.0  # no faster than real time, which leaves processor time to others
 _MAX_SLOWDOWN_RATIO = 20.0  # simulated time may be slower than real time by this factor
 
 
@@ -118,9 +126,10 @@ class DemoRun:
         self._folder = folder
         self._initial_cpu_load = loadavg
         self._progress = progress
-        self._task_text = ''
         self._planned_motions: list[JointTrajectory] = []
-        self._task_span = 0.0, 1.0  # its begin and duration [s of simulated time]
+        # The present step, with its begin and duration [s of simulated time].
+        self._task_text = ''
+        self._task_span = 0.0, 1.0
 
     def run(self) -> DemoResult:
         """Run the demonstration once, in processes that end with the run; return the results."""
@@ -131,45 +140,77 @@ class DemoRun:
             return self._run_steps(self._folder / 'steps')
 
     def _run_steps(self, step_log: Path) -> DemoResult:
-        """Run the demonstration's steps with the processes started; return the results."""
-        plan = self.plan
-        own = self.plan.arm_parameters
-        kp, kd = low_gains(plan.arm, _MAX_DAMPING_RATE_PER_S, _MIN_GAIN_INERTIA_KG_M2)
-        # Lockstep runs no faster than real time, to leave processor time to other processes.
-        sim = {**own, 'ideal': True, 'step_log': str(step_log)}
-        node = {**own, 'target': 'mujoco'}
-        self._nodes.start_arm_and_node(sim, node, 1000.0 if plan.lockstep else None)
+        """Run the demonstration's steps; return the results."""
         client = self._client
-        topic = f'/{_FEEDFORWARD_NODE}/feedforward_trajectory'
-        client.heard_nodes()
-        client.node.create_subscription(JointTrajectory, topic, self._planned_motions.append, 10)
-        self._wait_until('waiting until the node holds the arm', self._is_arm_held)
+        self._start_processes(step_log)
         real_start, simulated_start = self._diagnostics_times()
-        hold = self._wait_simulated_time('holding by feedforward alone', plan.hold_duration)
-        self._require_few_missed_steps()
-        client.set_parameters({'kp': kp.tolist(), 'kd': kd.tolist()})
-        self._follow_motion('following with M ddq + C dq + g and PD')
-        client.set_parameters({'scale': 0.0})
-        self._follow_motion('following with g and PD alone')
+        hold_interval = self._perform()
         statuses = client.heard_nodes()[_FEEDFORWARD_NODE].statuses
-        arm = client.heard_nodes()[_SIMULATOR_NODE]
-        about = DiagnosticSubject.SIMULATED_ARM
-        p50, p99 = (1e-6 * one for one in arm.percentiles_of(about, StatusKey.ROUND_TRIP))
-        real, simulated = self._diagnostics_times()
-        rate = (simulated - simulated_start) / (real - real_start) / TIMESTEP_S
-        stops = int(statuses[DiagnosticSubject.COMMAND].values[StatusKey.STOP_COUNT])
-        machine = f'{os.cpu_count()} threads, load {self._initial_cpu_load:.1f} before'
-        rates = DemoTiming(rate, *self._step_counts(), stops, (p50, p99), machine, plan.lockstep)
+        real_end, simulated_end = self._diagnostics_times()
+        step_rate = (simulated_end - simulated_start) / (real_end - real_start) / TIMESTEP_S
+        timing = self._timing(step_rate, statuses)
         errors = fault_sentences(client.heard_nodes().values(), monotonic())
         # The results are complete, so a node that fails while it ends does not lose them.
         failures = self._nodes.end_nodes()
         self._progress('done', 1.0)
         first, second = map(trajectory_from_message, self._planned_motions)
-        steps = read_steps(step_log, plan.arm.joint_names)
-        motions = (first, second)
-        difference = float(statuses[DiagnosticSubject.ARM].values[StatusKey.MODEL_DIFFERENCE])
-        failed = bool(failures) or any(_SIMULATOR_STATUS_NAME in sentence for sentence in errors)
-        return DemoResult(steps, hold, motions, rates, difference, (*errors, *failures), failed)
+        has_arm_failed = any(_SIMULATOR_STATUS_NAME in sentence for sentence in errors)
+        return DemoResult(
+            recording=read_steps(step_log, self.plan.arm.joint_names),
+            hold_interval=hold_interval,
+            motions=(first, second),
+            timing=timing,
+            model_difference=float(
+                statuses[DiagnosticSubject.ARM].values[StatusKey.MODEL_DIFFERENCE]
+            ),
+            errors=(*errors, *failures),
+            has_failed=bool(failures) or has_arm_failed,
+        )
+
+    def _start_processes(self, step_log: Path) -> None:
+        """Start simulated arm and node; wait until the node holds the arm."""
+        arm_parameters = self.plan.arm_parameters
+        self._nodes.start_arm_and_node(
+            {**arm_parameters, 'ideal': True, 'step_log': str(step_log)},
+            {**arm_parameters, 'target': 'mujoco'},
+            _LOCKSTEP_RATE_HZ if self.plan.lockstep else None,
+        )
+        self._client.heard_nodes()  # subscribes
+        topic = f'/{_FEEDFORWARD_NODE}/feedforward_trajectory'
+        self._client.node.create_subscription(
+            JointTrajectory, topic, self._planned_motions.append, 10
+        )
+        self._wait_until('waiting until the node holds the arm', self._is_arm_held)
+
+    def _perform(self) -> tuple[float, float]:
+        """Hold the arm, then follow the motion twice; return begin and end of the hold [s]."""
+        plan = self.plan
+        hold_interval = self._wait_simulated_time(
+            'holding by feedforward alone', plan.hold_duration
+        )
+        self._require_few_missed_steps()
+        kp, kd = low_gains(plan.arm, _MAX_DAMPING_RATE_PER_S, _MIN_GAIN_INERTIA_KG_M2)
+        self._client.set_parameters({'kp': kp.tolist(), 'kd': kd.tolist()})
+        self._follow_motion('following with M ddq + C dq + g and PD')
+        self._client.set_parameters({'scale': 0.0})
+        self._follow_motion('following with g and PD alone')
+        return hold_interval
+
+    def _timing(self, step_rate: float, node_statuses: Mapping[str, NodeStatus]) -> DemoTiming:
+        """Return rates and delays of the run, by what arm and node have published."""
+        arm = self._client.heard_nodes()[_SIMULATOR_NODE]
+        round_trips_us = arm.percentiles_of(DiagnosticSubject.SIMULATED_ARM, StatusKey.ROUND_TRIP)
+        p50, p99 = (1e-6 * value for value in round_trips_us)
+        missed, steps = self._step_counts()
+        return DemoTiming(
+            rate=step_rate,
+            missed=missed,
+            steps=steps,
+            stops=int(node_statuses[DiagnosticSubject.COMMAND].values[StatusKey.STOP_COUNT]),
+            round_trip=(p50, p99),
+            machine=f'{os.cpu_count()} threads, load {self._initial_cpu_load:.1f} before',
+            lockstep=self.plan.lockstep,
+        )
 
     def _is_arm_held(self) -> bool:
         """Return whether torques hold the simulated arm and the simulated time is known."""
@@ -198,7 +239,9 @@ class DemoRun:
         except NodeClientError as error:
             receiver = self._client.latest_status(f'/{_SIMULATOR_NODE}')
             sentence = f'{error} {_SIMULATOR_NODE}: {receiver and receiver.message}.'
-            raise (NodeClientError if self.plan.lockstep else TooBusyError)(sentence) from error
+            if self.plan.lockstep:
+                raise NodeClientError(sentence) from error
+            raise TooBusyError(sentence) from error
         self._wait_until(task_text, lambda: len(self._planned_motions) > before)
         self._require_few_missed_steps()
 
@@ -206,8 +249,10 @@ class DemoRun:
         """Raise TooBusyError if over a tenth of a real-time run's steps had no new torque."""
         missed, steps = self._step_counts()
         if not self.plan.lockstep and missed > _MAX_MISSED_CYCLE_RATIO * steps:
-            late = f'{missed} of {steps} cycles ({100 * missed / steps:.0f} %)'
-            raise TooBusyError(f'in real time {late} had no new command')
+            raise TooBusyError(
+                f'in real time {missed} of {steps} cycles ({100 * missed / steps:.0f} %) had no '
+                'new command'
+            )
 
     def _wait_until(
         self,
@@ -226,8 +271,9 @@ class DemoRun:
     def _report_progress(self) -> None:
         """Report the progress of the present step; raise NodeEndedError if a process has ended."""
         begin, duration = self._task_span
-        share = (self._simulated_time - begin) / duration
-        self._progress(self._task_text, min(1.0, share) if share > 0.0 else 0.0)
+        progress = (self._simulated_time - begin) / duration
+        # NaN before the simulated time is known.
+        self._progress(self._task_text, min(1.0, progress) if progress > 0.0 else 0.0)
         self._nodes.require_running()
 
     def _simulated_arm_value(self, key: str) -> float:
@@ -246,6 +292,6 @@ class DemoRun:
 
     def _step_counts(self) -> tuple[int, int]:
         """Return the numbers of steps without a new torque and of all, since the first torque."""
-        keys = StatusKey.MISSED_STEPS, StatusKey.COMMANDED_STEPS
-        missed, commanded = (int(self._simulated_arm_value(key)) for key in keys)
-        return missed, commanded
+        missed = self._simulated_arm_value(StatusKey.MISSED_STEPS)
+        commanded = self._simulated_arm_value(StatusKey.COMMANDED_STEPS)
+        return int(missed), int(commanded)
