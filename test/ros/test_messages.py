@@ -374,7 +374,7 @@ ROWS = [(error, call, names) for error, rows in REFUSED.items() for call, *names
 # Numbers as ids: the padding of messages is random, and test workers must agree on ids.
 @pytest.mark.parametrize(('error', 'call', 'names'), ROWS, ids=map(str, range(len(ROWS))))
 def test_what_is_at_fault_is_refused_and_what_follows_is_taken(error, call, names, monkeypatch):
-    monkeypatch.setattr('franka_dynamics.ros.controller_factory.ROBOT_DESCRIPTION_TIMEOUT_S', 0.5)
+    monkeypatch.setattr('franka_dynamics.ros.robot_description.ROBOT_DESCRIPTION_TIMEOUT_S', 0.5)
     READER.read(GOOD)
     for _ in range(2):
         with refuses(error, *names) as refusal:

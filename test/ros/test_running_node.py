@@ -20,7 +20,7 @@ from trajectory_msgs.msg import JointTrajectory
 import franka_dynamics as fd
 from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.errors import DescriptionError, NotActiveError, SettingsError
-from franka_dynamics.ros import controller_factory
+from franka_dynamics.ros import controller_factory, robot_description
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
 from franka_dynamics.ros.node_client import NodeClient
 from franka_dynamics.ros.parameter_tables import parameter_specs
@@ -174,7 +174,7 @@ def test_a_description_published_volatile_is_named(probe, monkeypatch):
         options = {'event_callbacks': events}
         other.create_publisher(String, 'robot_description', QoSProfile(depth=1), **options)
         values = {spec.name: spec.default for spec in parameter_specs('feedforward')}
-        monkeypatch.setattr(controller_factory, 'ROBOT_DESCRIPTION_TIMEOUT_S', 2.0)
+        monkeypatch.setattr(robot_description, 'ROBOT_DESCRIPTION_TIMEOUT_S', 2.0)
         probe.until(lambda: probe.count_publishers('robot_description'), 'the publisher')
         with refuses(DescriptionError, '/publisher', 'volatile'):
             values['model_source'] = 'robot_description'
