@@ -65,19 +65,46 @@ class SimulationSettings:
     """
     Settings of a simulated arm's friction, gears, sensors, load and surroundings.
 
-    `friction` switches on the arm file's `friction`, or without one its `simulated_friction`;
-    `armature` its `simulated_armature`, which the effort sensors, behind the drives, do not feel.
-    `with_real_effects` returns both as far as an arm has them; without them plant and model are
-    equal. `elasticity`, which brings its own motors in place of the armature, puts elastic gears
-    between motors and links; the measured velocity is then the motors', as in recordings of a real
-    FER. `start_position`, (n,), is the first one, by default the `home_position`; `gravity` is in
-    the space frame [m/s^2]. `position_noise`, `velocity_noise` and `effort_noise` are standard
-    deviations [rad, rad/s, N m] of noise drawn from `seed`. `push` is a wrench on the arm.
-    A vibration is added to the drive torques, and the effort sensors measure it: `vibration_rms`
-    [N m] is its rms in each band of 5 Hz from 15 to 40 Hz at the strongest joints, and less at
-    others in proportion to their torque limits. With `gravity_compensation` the arm itself adds
-    g(q), for an upright base without `payload`, as under FCI. The brakes open when commands have
-    come without a gap for `brake_release_after` [s]; 0 opens them with the first command.
+    By default the arm has none of them, so that plant and model are equal; `with_real_effects`
+    switches on what is known of an arm. For a sliding joint read m for rad, N for N m.
+
+    Attributes
+    ----------
+    start_position : ndarray, shape (n,), or None
+        The first joint positions [rad]; None for the arm's `home_position`.
+    gravity : tuple of float
+        In the space frame [m/s^2].
+    payload : LinkInertia
+        What is on the flange, about its origin and in its frame.
+    friction : bool
+        Whether joints have the arm file's `friction`, or without one its `simulated_friction`.
+    armature : bool
+        Whether joints have the arm's `simulated_armature`. The effort sensors, which are behind
+        the drives, do not feel it.
+    elasticity : JointElasticity or None
+        Elastic gears between motors and links. They bring their own motors, in place of the
+        armature, and the measured velocity is then the motors', as in recordings of a real FER.
+    gravity_compensation : bool
+        Whether the arm itself adds g(q), for an upright base without `payload`, as under FCI.
+    position_noise, velocity_noise, effort_noise : float
+        Standard deviations of the sensors' noise [rad, rad/s, N m].
+    vibration_rms : float
+        Rms of a vibration in each band of 5 Hz from 15 to 40 Hz, at the joints with the largest
+        torque limit [N m]; at others it is less in proportion to their limits. It is added to the
+        drive torques, and the effort sensors measure it.
+    push : Push
+        A wrench on the arm.
+    brake_release_after : float
+        Time for which commands must have come without a gap until the brakes open [s]; 0 opens
+        them with the first command.
+    seed : int
+        Seed of noise and vibration.
+
+    Raises
+    ------
+    SettingsError
+        If a noise, the vibration, the time or the seed is negative or not finite.
+
     """
 
     start_position: Array | None = None
@@ -94,6 +121,22 @@ class SimulationSettings:
     push: Push = field(default_factory=Push)
     brake_release_after: float = 0.5
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Raise SettingsError for a number that must not be negative and is, or is not finite."""
+        for name in (
+            'position_noise',
+            'velocity_noise',
+            'effort_noise',
+            'vibration_rms',
+            'brake_release_after',
+            'seed',
+        ):
+            value = getattr(self, name)
+            if not 0.0 <= value < np.inf:
+                raise SettingsError(
+                    f'{name} of a simulation is {value}; it must be a finite number, 0 or more.'
+                )
 
     def with_real_effects(self, arm: ArmDescription) -> 'SimulationSettings':
         """Return these settings with friction and armature on if the arm has them, else off."""
@@ -157,7 +200,7 @@ class ArmSimulation:
     arm's do; the sensors do not measure the stops' torque.
 
     `arm`, kept as `description`, has no payload. Raises SettingsError if friction is on and the
-    arm file has none, DescriptionError if the start pose is outside the limits, or armature is on
+    arm file has none, or the push is on a link that the arm does not have, DescriptionError if the start pose is outside the limits, or armature is on
     and the arm file has none, InertiaError if the inertial set is not physical, and
     MissingDependencyError if MuJoCo is not installed.
     """
@@ -169,6 +212,31 @@ class ArmSimulation:
         self.description = arm
         self.settings = settings
         self.push = settings.push  # may be replaced between steps
+        if not 0 <= self.push.link <= arm.n:
+            raise SettingsError(
+                f'The link of a push is {self.push.link}; links of {arm.name} are 1..{arm.n}, and '
+                '0 stands for the flange.'
+            )
+        self._build_plant()
+        if settings.gravity_compensation:
+            self._build_gravity_compensation()
+        self._prepare_friction()
+        self._rng = np.random.default_rng(settings.seed)
+        self._vibration_tones = self._draw_vibration()
+        self._put_in_start_position()
+        self.is_braked = True
+        self.runaway_text = ''  # why the brakes closed for good; empty if they did not
+        self._effort = np.zeros(arm.n)
+        if settings.gravity_compensation:
+            self._effort = self._gravity_torque()
+        self._step_count = 0
+        self._command_stream_start = 0.0
+        self._last_command_time = -np.inf
+
+    def _build_plant(self) -> None:
+        """Build the MuJoCo model of the arm with its armature and payload."""
+        arm = self.description
+        settings = self.settings
         self._substep_count = 1 if settings.elasticity is None else _ELASTIC_SUBSTEP_COUNT
         self._armature = np.zeros(arm.n)
         driven = arm
@@ -179,41 +247,47 @@ class ArmSimulation:
         step = TIMESTEP_S / self._substep_count
         self.model = build_mujoco_model(plant, gravity=settings.gravity, dt=step, stops=True)
         self.data = self._mujoco.MjData(self.model)
-        # With the gravity that an upright arm has.
-        if settings.gravity_compensation:
-            self._upright_model = build_mujoco_model(arm, gravity=arm.mount_pose[:3, :3] @ GRAVITY)
-            self._upright_data = self._mujoco.MjData(self._upright_model)
-        # The robot's own model has another gravity than an arm identified from its recordings, by
-        # about as much as the offsets differ that belong beside the one and the other.
-        self._gravity_model_difference: Array | float = 0.0
-        if isinstance(arm.friction, LinearFriction):
-            beside_both = [arm.friction.offset_to_command(adds) for adds in (True, False)]
-            self._gravity_model_difference = beside_both[0] - beside_both[1]
-        friction = arm.friction or arm.simulated_friction
-        if settings.friction and friction is None:
-            raise SettingsError(f'{arm.name} has no friction model; switch friction off.')
-        self._friction_state = FrictionState(friction, relaxed=True) if settings.friction else None
-        self._last_speed: Array | None = None  # at the last step with friction of the load
-        self._rng = np.random.default_rng(settings.seed)
-        self._vibration_tones = self._draw_vibration()
         self.flange_site = self.model.site(FLANGE_SITE).id
         warnings = self._mujoco.mjtWarning
         of_states = slice(int(warnings.mjWARN_BADQPOS), int(warnings.mjWARN_BADQACC) + 1)
         self._instability_counts = self.data.warning.number[of_states]  # a view of MuJoCo's
-        start = arm.home_position if settings.start_position is None else settings.start_position
-        self.data.qpos[:] = arm.joint_vector(start, 'start')
+
+    def _build_gravity_compensation(self) -> None:
+        """Build the model by which the arm compensates gravity: upright, without payload."""
+        arm = self.description
+        upright_gravity = arm.mount_pose[:3, :3] @ GRAVITY
+        self._upright_model = build_mujoco_model(arm, gravity=upright_gravity)
+        self._upright_data = self._mujoco.MjData(self._upright_model)
+        # The robot's own model has another gravity than an arm identified from its recordings, by
+        # about as much as the offsets differ that belong beside the one and the other.
+        self._gravity_model_difference: Array | float = 0.0
+        if isinstance(arm.friction, LinearFriction):
+            beside_robots_gravity = arm.friction.offset_to_command(True)
+            beside_model_gravity = arm.friction.offset_to_command(False)
+            self._gravity_model_difference = beside_robots_gravity - beside_model_gravity
+
+    def _prepare_friction(self) -> None:
+        """Begin the state of the arm's friction; raise SettingsError if it should and has none."""
+        arm = self.description
+        friction = arm.friction or arm.simulated_friction
+        if self.settings.friction and friction is None:
+            raise SettingsError(f'{arm.name} has no friction model; switch friction off.')
+        self._friction_state: FrictionState | None = None
+        if self.settings.friction:
+            self._friction_state = FrictionState(friction, relaxed=True)
+        self._last_speed: Array | None = None  # at the last step with friction of the load
+
+    def _put_in_start_position(self) -> None:
+        """Put links and motors at rest in the start position, which must be within the limits."""
+        arm = self.description
+        start = self.settings.start_position
+        self.data.qpos[:] = arm.joint_vector(
+            arm.home_position if start is None else start, 'start'
+        )
         arm.require_within_limits(self.data.qpos, 'start')
         self._mujoco.mj_forward(self.model, self.data)
-        gears = settings.elasticity
+        gears = self.settings.elasticity
         self._elastic_drive = None if gears is None else ElasticDrive(gears, self.data.qpos)
-        self.is_braked = True
-        self.runaway_text = ''  # why the brakes closed for good; empty if they did not
-        self._effort = np.zeros(arm.n)
-        if settings.gravity_compensation:
-            self._effort = self._gravity_torque()
-        self._step_count = 0
-        self._command_stream_start = 0.0
-        self._last_command_time = -np.inf
 
     @property
     def time(self) -> float:
@@ -228,9 +302,9 @@ class ArmSimulation:
     @property
     def joints_at_stops(self) -> tuple[str, ...]:
         """Names of the joints that press against a stop, beyond a position limit."""
-        low, high = (self.description.limit(name) for name in ('lower', 'upper'))
-        pressed = (self.data.qpos < low) | (self.data.qpos > high)
-        return tuple(name for name, at in zip(self.description.joint_names, pressed) if at)
+        arm = self.description
+        is_beyond = (self.data.qpos < arm.limit('lower')) | (self.data.qpos > arm.limit('upper'))
+        return tuple(name for name, beyond in zip(arm.joint_names, is_beyond) if beyond)
 
     def step(self, command: Array | None, *, is_new: bool = True) -> None:
         """
@@ -243,35 +317,50 @@ class ArmSimulation:
         """
         if command is not None and is_new:
             self._open_brakes_if_due()
-        data = self.data
-        gears = self._elastic_drive
-        torque = np.zeros(self.description.n) if command is None else np.asarray(command)
-        drive = drive_now = torque + self._compensation_torque() + self._vibration_torque()
-        self._effort = drive
+        commanded = np.zeros(self.description.n) if command is None else np.asarray(command)
+        drive_torque = commanded + self._compensation_torque() + self._vibration_torque()
         self._step_count += 1
         if self.is_braked:
-            if gears is not None:
-                gears.put_at_rest(data.qpos.copy(), drive)
-            if self.settings.gravity_compensation:
-                self._effort = self._gravity_torque()
+            self._rest_at_brakes(drive_torque)
             return
         self._apply_push()
-        before = data.qpos.copy()
-        speed = data.qvel.copy()
+        position_before = self.data.qpos.copy()
+        velocity_before = self.data.qvel.copy()
         if self.settings.elasticity is not None:
-            drawn = self._rng.standard_normal(self.description.n)
-            drive = drive + self.settings.elasticity.torque_noise_std * drawn
+            noise = self._rng.standard_normal(self.description.n)
+            drive_torque = drive_torque + self.settings.elasticity.torque_noise_std * noise
+        self._integrate(drive_torque)
+        self._effort = self._sensed_torque(drive_torque, velocity_before)
+        if any(self._instability_counts.tolist()):
+            self._close_brakes_for_good(position_before, velocity_before)
+
+    def _rest_at_brakes(self, drive_torque: Array) -> None:
+        """Keep the arm at rest under a drive torque, (n,) [N m], and measure what sensors feel."""
+        self._effort = drive_torque
+        if self._elastic_drive is not None:
+            self._elastic_drive.put_at_rest(self.data.qpos.copy(), drive_torque)
+        if self.settings.gravity_compensation:
+            self._effort = self._gravity_torque()
+
+    def _integrate(self, drive_torque: Array) -> None:
+        """Advance links, and motors if gears are elastic, by one time step of TIMESTEP_S."""
+        data = self.data
+        gears = self._elastic_drive
+        link_torque = drive_torque
         for _ in range(self._substep_count):
             if gears is not None:
-                drive_now = gears.step(drive, data.qpos, data.qvel, self.model.opt.timestep)
-            data.ctrl[:] = drive_now - self._split_friction_into_damping()
+                substep = self.model.opt.timestep
+                link_torque = gears.step(drive_torque, data.qpos, data.qvel, substep)
+            data.ctrl[:] = link_torque - self._split_friction_into_damping()
             self._mujoco.mj_step(self.model, data)
-        if gears is not None:
-            self._effort = gears.gear_torque(data.qpos, data.qvel)
-        else:
-            self._effort = drive - self._armature * ((data.qvel - speed) / TIMESTEP_S)
-        if any(self._instability_counts.tolist()):
-            self._close_brakes_for_good(before, speed)
+
+    def _sensed_torque(self, drive_torque: Array, velocity_before: Array) -> Array:
+        """Return the torque at the sensors, between drives and links, after a step, (n,) [N m]."""
+        data = self.data
+        if self._elastic_drive is not None:
+            return self._elastic_drive.gear_torque(data.qpos, data.qvel)
+        acceleration = (data.qvel - velocity_before) / TIMESTEP_S
+        return np.asarray(drive_torque - self._armature * acceleration)
 
     def _gravity_torque(self) -> Array:
         """Return the gravity torque of the arm at rest with its payload, (n,) [N m]."""
@@ -294,17 +383,19 @@ class ArmSimulation:
     def read(self) -> SensorReading:
         """Return time, positions, velocities and efforts as sensors measure them, with noise."""
         settings = self.settings
-        n = self.description.n
-        deviations = (
-            settings.position_noise,
-            settings.velocity_noise,
-            settings.effort_noise,
+        velocity = self.data.qvel if self._elastic_drive is None else self._elastic_drive.velocity
+        return SensorReading(
+            self.time,
+            self.data.qpos + self._drawn_noise(settings.position_noise),
+            velocity + self._drawn_noise(settings.velocity_noise),
+            self._effort + self._drawn_noise(settings.effort_noise),
         )
-        # Without noise no number is drawn, so that the others stay as they are.
-        noises = [each and each * self._rng.standard_normal(n) for each in deviations]
-        speed = self.data.qvel if self._elastic_drive is None else self._elastic_drive.velocity
-        values = self.data.qpos, speed, self._effort
-        return SensorReading(self.time, *map(np.add, values, noises))
+
+    def _drawn_noise(self, deviation: float) -> Array | float:
+        """Return noise of a standard deviation, (n,); 0 without one, for which none is drawn."""
+        if not deviation:
+            return 0.0
+        return deviation * self._rng.standard_normal(self.description.n)
 
     def _draw_vibration(self) -> tuple[Array, Array, Array]:
         """Return frequencies [rad/s], phases and amplitudes [N m] of vibration, (5, n) each."""
@@ -318,11 +409,7 @@ class ArmSimulation:
         share = np.where(np.isfinite(limit), limit / largest, 1.0)
         phase = rng.uniform(0.0, 2.0 * np.pi, frequency.shape)
         amplitude = np.sqrt(2.0) * self.settings.vibration_rms * share
-        return (
-            2.0 * np.pi * frequency,
-            phase,
-            np.broadcast_to(amplitude, frequency.shape),
-        )
+        return 2.0 * np.pi * frequency, phase, np.broadcast_to(amplitude, frequency.shape)
 
     def _vibration_torque(self) -> Array | float:
         """Return the vibration torque at the simulated time, (n,) [N m], or 0."""
@@ -373,20 +460,23 @@ class ArmSimulation:
         without reversing it within a step. The damping is the slope, if positive, of the chord of
         the friction curve from rest to the present velocity, plus the elastic gears' damping.
         """
-        gear = 0.0 if self.settings.elasticity is None else self.settings.elasticity.damping
-        if (friction := self._friction_state) is None:
-            self.model.dof_damping[:] = gear
+        gears = self.settings.elasticity
+        gear_damping = 0.0 if gears is None else gears.damping
+        friction = self._friction_state
+        if friction is None:
+            self.model.dof_damping[:] = gear_damping
             return 0.0
         speed = self.data.qvel
         velocity = speed.copy()
         velocity[abs(speed) < _MIN_SECANT_SPEED_RAD_S] = _MIN_SECANT_SPEED_RAD_S
         friction.update(self.time, self.data.qpos.copy())
-        smooth = isinstance(friction.model, SigmoidFriction)  # zero at rest
         load = self._rigid_torque() if friction.grows_with_load else None
-        at_rest = 0.0 if smooth else friction.torque(0.0 * velocity, rigid_torque=load)
+        at_rest: Array | float = 0.0  # as sigmoid friction always is
+        if not isinstance(friction.model, SigmoidFriction):
+            at_rest = friction.torque(np.zeros_like(velocity), rigid_torque=load)
         chord = (friction.torque(velocity, rigid_torque=load) - at_rest) / velocity
         damping = np.maximum(chord, 0.0)
-        self.model.dof_damping[:] = damping + gear
+        self.model.dof_damping[:] = damping + gear_damping
         return at_rest + (chord - damping) * speed
 
     def _rigid_torque(self) -> Array:
@@ -415,5 +505,6 @@ class ArmSimulation:
             if push.link:
                 body = model.jnt_bodyid[push.link - 1]
                 place = data.xpos[body] + data.xmat[body].reshape(3, 3) @ np.array(push.point)
-            wrench = (np.array(vector, dtype=float) for vector in (push.force, push.moment))
-            self._mujoco.mj_applyFT(model, data, *wrench, place, body, data.qfrc_applied)
+            force = np.array(push.force, dtype=float)
+            moment = np.array(push.moment, dtype=float)
+            self._mujoco.mj_applyFT(model, data, force, moment, place, body, data.qfrc_applied)

@@ -111,34 +111,38 @@ def bridge_configuration(joint_names: Sequence[str] = ()) -> list[dict[str, str]
     Without joint names it has the clock alone. ROS topics are gazebo/joint_states and
     gazebo/<joint>/cmd_force, relative to the bridge's namespace.
     """
-    rows = [('/clock', '/clock', 'rosgraph_msgs/msg/Clock', 'gz.msgs.Clock', 'GZ_TO_ROS')]
+    rows = [
+        {
+            'ros_topic_name': '/clock',
+            'gz_topic_name': '/clock',
+            'ros_type_name': 'rosgraph_msgs/msg/Clock',
+            'gz_type_name': 'gz.msgs.Clock',
+            'direction': 'GZ_TO_ROS',
+        }
+    ]
     if joint_names:
-        # gz-sim's JointStatePublisher publishes joint_state, its ApplyJointForce reads cmd_force.
-        published = f'/world/{WORLD_NAME}/model/{MODEL_NAME}/joint_state'
-        state = (
-            'gazebo/joint_states',
-            published,
-            'sensor_msgs/msg/JointState',
-            'gz.msgs.Model',
+        # Published by gz-sim's JointStatePublisher.
+        rows.append(
+            {
+                'ros_topic_name': 'gazebo/joint_states',
+                'gz_topic_name': f'/world/{WORLD_NAME}/model/{MODEL_NAME}/joint_state',
+                'ros_type_name': 'sensor_msgs/msg/JointState',
+                'gz_type_name': 'gz.msgs.Model',
+                'direction': 'GZ_TO_ROS',
+            }
         )
-        rows.append((*state, 'GZ_TO_ROS'))
     for joint in joint_names:
-        taken = f'/model/{MODEL_NAME}/joint/{joint}/cmd_force'
-        force = (
-            f'gazebo/{joint}/cmd_force',
-            taken,
-            'std_msgs/msg/Float64',
-            'gz.msgs.Double',
+        # Read by gz-sim's ApplyJointForce.
+        rows.append(
+            {
+                'ros_topic_name': f'gazebo/{joint}/cmd_force',
+                'gz_topic_name': f'/model/{MODEL_NAME}/joint/{joint}/cmd_force',
+                'ros_type_name': 'std_msgs/msg/Float64',
+                'gz_type_name': 'gz.msgs.Double',
+                'direction': 'ROS_TO_GZ',
+            }
         )
-        rows.append((*force, 'ROS_TO_GZ'))
-    names = (
-        'ros_topic_name',
-        'gz_topic_name',
-        'ros_type_name',
-        'gz_type_name',
-        'direction',
-    )
-    return [dict(zip(names, row)) for row in rows]
+    return rows
 
 
 def xacro_numbers(values: ArrayLike) -> str:

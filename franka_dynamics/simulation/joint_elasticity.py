@@ -73,7 +73,7 @@ class JointElasticity:
 
 def franka_elasticity(arm: ArmDescription) -> JointElasticity:
     """
-    Return a Franka arm's elasticity: motor inertias as published / 4, the rest fitted to an FER.
+    Return a Franka arm's elasticity, as published for its motors and fitted to a recorded FER.
 
     Motor inertias are Franka's reflected motor inertias of the FR3 (as quoted by Drake's
     franka_description), divided by four: torque feedback reduces the apparent motor inertia, as in

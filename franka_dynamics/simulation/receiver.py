@@ -129,7 +129,8 @@ class TorqueReceiver:
         self._silence = 0.0  # time since the last accepted torque [s]
         self._last_stamp = math.inf  # the latest one [s]; before the first, any is earlier
         self._last_q: Array | None = None  # the last possible position
-        self._needed_state_count = 0.0  # how many possible states in a row end the fault
+        # How many possible states in a row end the fault; infinite if only a torque does.
+        self._needed_state_count = 0.0
 
     def accept(self, torque: ArrayLike, sequence_number: int | None) -> TorqueRefusal | None:
         """
@@ -141,15 +142,7 @@ class TorqueReceiver:
         sequence numbers every sender is followed.
         """
         given = np.array(torque, dtype=float)
-        ahead = 1
-        follows = self.state is ReceiverState.FOLLOWING
-        if follows and sequence_number is not None and self._sequence_number is not None:
-            ahead = sequence_number - self._sequence_number
-        # Numbers of another sender are lower, or so much higher that even the fastest sender would
-        # have been silent for the time-out. Without this check a sender that repeats messages is
-        # followed, and a second sender, too; if only lower numbers are refused, a second sender
-        # still is (benchmarks/receivers.py).
-        if not 0.0 < ahead * MIN_STATE_PERIOD_S <= self._timeout:
+        if not self._may_follow(sequence_number):
             return self._count_refusal(TorqueRefusal.OTHER_PUBLISHER)
         if given.shape != self._effort_limit.shape:
             return self._count_refusal(TorqueRefusal.WRONG_SIZE)
@@ -162,6 +155,22 @@ class TorqueReceiver:
         self._silence = 0.0
         self.state = ReceiverState.FOLLOWING
         return None
+
+    def _may_follow(self, sequence_number: int | None) -> bool:
+        """
+        Return whether a message is the followed sender's next one, or no sender is followed.
+
+        Numbers of another sender are lower, or so much higher that even the fastest sender would
+        have been silent for the time-out. Without this check a sender that repeats messages is
+        followed, and a second sender, too; if only lower numbers are refused, a second sender
+        still is (benchmarks/receivers.py).
+        """
+        if self.state is not ReceiverState.FOLLOWING:
+            return True
+        if sequence_number is None or self._sequence_number is None:
+            return True
+        ahead = sequence_number - self._sequence_number
+        return 0.0 < ahead * MIN_STATE_PERIOD_S <= self._timeout
 
     def _count_refusal(self, why: TorqueRefusal) -> TorqueRefusal:
         """Count a torque that is refused for `why`; return `why`."""
@@ -196,11 +205,15 @@ class TorqueReceiver:
         if wrong is None:
             self._last_q = np.array(q)
             self._needed_state_count -= 1.0
+        # The arm is braked once the sender is silent, and again after a fault has passed.
         timed_out = self.state is ReceiverState.FOLLOWING and self._silence > self._timeout
-        self.timeout_count += timed_out
-        if timed_out or (self.state is ReceiverState.FAULT and self._needed_state_count <= 0.0):
+        fault_passed = self.state is ReceiverState.FAULT and self._needed_state_count <= 0.0
+        if timed_out:
+            self.timeout_count += 1
+        if timed_out or fault_passed:
             self.state = ReceiverState.BRAKING
             self._brake.begin(self._zero)
+        # The followed torque, unless the state says another; wrong states matter to brakes only.
         desired = self._accepted_torque
         braked = self.state in (ReceiverState.BRAKING, ReceiverState.HOLDING)
         if wrong is not None and braked:

@@ -203,6 +203,10 @@ def test_an_arm_given_a_load_moves_with_its_mass_and_inertia():
         ),
         (lambda: arm(load('stanford'), armature=True), DescriptionError, ['armature']),
         (lambda: franka_elasticity(load('rpr')), SettingsError, ['3 joints']),
+        (lambda: arm(position_noise=-1e-4), SettingsError, ['position_noise', '-0.0001']),
+        (lambda: arm(vibration_rms=np.nan), SettingsError, ['vibration_rms', 'nan']),
+        (lambda: arm(seed=-1), SettingsError, ['seed', '-1']),
+        (lambda: arm(push=Push(link=8)), SettingsError, ['link', '8', '1..7']),
     ],
 )
 def test_a_start_or_an_arm_at_fault_is_refused_by_its_joints(call, error, names):
