@@ -66,6 +66,8 @@ class SigmoidFriction(ValueEquality):
 
 # Width of the tanh that replaces the sign in Coulomb friction, in all fits to recordings [rad/s].
 COULOMB_TANH_WIDTH_RAD_S = 0.01
+# A longer gap between two joint states resets the friction state.
+MAX_STATE_GAP_S = 0.05
 OFFSET_TERM_INDEX = 2  # the place of the offset among the coefficients
 _MAX_ROUNDING_TO_COVARIANCE = 1e-6  # relative to the largest entry
 
@@ -141,7 +143,8 @@ class LinearFriction(ValueEquality):
         sign = np.tanh(velocity / self.width)
         found[..., 0, :] = velocity
         found[..., 1, :] = sign
-        if count := len(self.slip):
+        count = len(self.slip)
+        if count:
             states = sign[..., None, :] if slip_state is None else slip_state
             found[..., 3 : 3 + count, :] = states
         if self.load_dependent is not None:
@@ -171,7 +174,7 @@ class LinearFriction(ValueEquality):
         """
         Return friction's standard deviation (..., n) [N m] at `terms`; 0.0 without a covariance.
 
-        It is that of the sum: errors of the coefficients partly cancel. 0 if it is not known.
+        It is that of the sum of the terms, in which errors of the coefficients partly cancel.
         """
         if self.covariance is None:
             return 0.0
@@ -180,7 +183,11 @@ class LinearFriction(ValueEquality):
         return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
     def _check_parameters(self, slip_count: int) -> None:
-        """Raise FrictionError for wrong parameters (`slip_count` slip elements); freeze arrays."""
+        """
+        Raise FrictionError for wrong parameters of `slip_count` slip elements; freeze the arrays.
+
+        A model without slip elements gets a `slip` without rows.
+        """
         freeze_arrays(self, FrictionError, _MODEL_NAME_IN_ERRORS, viscous=(None,))
         n = len(self.viscous)
         if not slip_count:
@@ -208,13 +215,13 @@ class LinearFriction(ValueEquality):
 
     def _check_covariance(self) -> None:
         """Raise FrictionError unless all covariances are symmetric and positive semidefinite."""
-        for joint, own in enumerate(np.asarray(self.covariance), 1):
-            rounding = _MAX_ROUNDING_TO_COVARIANCE * np.abs(own).max()
-            uneven = np.abs(own - own.T).max() > rounding
-            if uneven or np.linalg.eigvalsh(own)[0] < -rounding:
+        for joint, matrix in enumerate(np.asarray(self.covariance), start=1):
+            rounding = _MAX_ROUNDING_TO_COVARIANCE * np.abs(matrix).max()
+            is_uneven = np.abs(matrix - matrix.T).max() > rounding
+            if is_uneven or np.linalg.eigvalsh(matrix)[0] < -rounding:
                 raise FrictionError(
                     f'The covariance of a friction model at joint {joint} must be symmetric and '
-                    f'positive semidefinite; got {array_text(own)}.'
+                    f'positive semidefinite; got {array_text(matrix)}.'
                 )
 
 
@@ -395,10 +402,6 @@ def _as_velocity(dq: ArrayLike, joint_parameter: Array) -> Array:
 def _logistic(x: Array) -> Array:
     """Return 1 / (1 + exp(-x)) without overflow for large |x|."""
     return 0.5 * (1.0 + np.tanh(0.5 * x))
-
-
-# A longer gap between two joint states resets the friction state.
-MAX_STATE_GAP_S = 0.05
 
 
 class FrictionState:

@@ -423,8 +423,10 @@ def _stream_timing(stream: Array) -> tuple[Array, float]:
     """Return when points are due, (k,) [s] after the last came, and their period, inf of one."""
     if len(stream) == 1:
         return np.zeros(1), np.inf  # the period is not known yet
-    numbers, arrivals = (stream[:, :_POSITION_COLUMN] - stream[-1, :_POSITION_COLUMN]).T
-    period = max(float(np.polyfit(numbers, arrivals, 1)[0]), CONTROL_CYCLE_S)  # of a burst
+    numbers = stream[:, _POINT_NUMBER_COLUMN] - stream[-1, _POINT_NUMBER_COLUMN]
+    arrivals = stream[:, _ARRIVAL_TIME_COLUMN] - stream[-1, _ARRIVAL_TIME_COLUMN]
+    period = float(np.polyfit(numbers, arrivals, 1)[0])
+    period = max(period, CONTROL_CYCLE_S)  # points of a burst come faster
     # Points lie on a line of arrival over number, and are due two periods after it.
     offset = np.mean(arrivals - period * numbers)
     return offset + period * (numbers + 2.0), period

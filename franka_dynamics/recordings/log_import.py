@@ -95,13 +95,18 @@ def recording_from_arrays(
             f'{source}: position has shape {position.shape}, expected (rows, {len(names)}) with '
             f'two rows or more: one column per joint, {list_text(names)}.'
         )
-    velocity, torque = (
-        as_array(values, position.shape, f'{source}: {what}', RecordingError, finite=False)
-        for what, values in (('velocity', q if dq is None else dq), ('effort', effort))
-    )
+
+    def as_joint_columns(values: ArrayLike, what: str) -> Array:
+        """Return values of all joints as floats in the shape of the positions."""
+        return as_array(values, position.shape, f'{source}: {what}', RecordingError, finite=False)
+
+    velocity = position  # until it is derived, when stamps and positions have been checked
     remarks: tuple[str, ...] = ()
     if dq is None:
         remarks = ('velocity was derived from position by central differences',)
+    else:
+        velocity = as_joint_columns(dq, 'velocity')
+    torque = as_joint_columns(effort, 'effort')
     stamp_ns = _stamps_ns(len(position), stamp, rate, source)
     period = float(np.median(np.diff(stamp_ns))) * 1e-9 if len(stamp_ns) > 1 else 0.0
     if period > _MAX_PLAUSIBLE_PERIOD_S:

@@ -305,7 +305,8 @@ def _changes_by_q_and_dq(recording: Recording, arm: ArmDescription) -> tuple[Arr
     usable = without_gap & (np.diff(jumps_before[edges]) == 0)
     if 2 * np.count_nonzero(usable) <= np.count_nonzero(without_gap):
         usable = without_gap
-    moved, integrated = (np.diff(values[edges], axis=0)[usable] for values in (recording.q, path))
+    moved = np.diff(recording.q[edges], axis=0)[usable]
+    integrated = np.diff(path[edges], axis=0)[usable]
     return moved, integrated
 
 

@@ -160,7 +160,7 @@ def read_recording(
     with rosbag.open_bag(bag) as (reader, deserialize):
         chosen = rosbag.choose_topic(reader, bag, topic)
         where = f'{bag}, {chosen}'
-        connections = [each for each in reader.connections if each.topic == chosen]
+        connections = rosbag.connections_on(reader, chosen)
         expected = sum(connection.msgcount for connection in connections)
         for seen, (connection, received_ns, data) in enumerate(reader.messages(connections), 1):
             message = deserialize(data, connection.msgtype)
@@ -308,8 +308,11 @@ def require_valid_rows(recording: Recording, source: str, labels: Sequence[str],
 
 def _row_text(labels: Sequence[str], rows: NDArray[np.intp] | Sequence[int]) -> str:
     """Return text that names one row, or the first and last of several rows and their number."""
-    first, last = (labels[row] if labels else f'row {row + 1}' for row in (rows[0], rows[-1]))
-    return first if len(rows) == 1 else f'{first} (of {len(rows)} such, the last is {last})'
+    first = labels[rows[0]] if labels else f'row {rows[0] + 1}'
+    if len(rows) == 1:
+        return first
+    last = labels[rows[-1]] if labels else f'row {rows[-1] + 1}'
+    return f'{first} (of {len(rows)} such, the last is {last})'
 
 
 def require_effort(recording: Recording) -> None:

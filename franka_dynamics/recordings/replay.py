@@ -123,13 +123,15 @@ def predict_torque(
     """
     model = PinocchioModel(arm, gravity)
     friction = arm.friction
-    predicted = rigid = np.asarray(model.inverse_dynamics(motion.q, motion.dq, motion.ddq))
+    rigid = np.asarray(model.inverse_dynamics(motion.q, motion.dq, motion.ddq))
+    predicted = rigid
     if friction is not None:
         predicted = rigid + filtered_friction(friction, motion, rigid)
     residual = motion.effort - predicted
     unit = TorqueErrorUnit.for_arm(arm)
-    residuals = residual, motion.effort_unfiltered - predicted, motion.effort - rigid
-    whole, unfiltered, bodies = (ResidualRms.from_residuals(one, unit) for one in residuals)
+    whole = ResidualRms.from_residuals(residual, unit)
+    unfiltered = ResidualRms.from_residuals(motion.effort_unfiltered - predicted, unit)
+    bodies = ResidualRms.from_residuals(motion.effort - rigid, unit)
     squares = np.square(residual) @ np.square(unit.factors)
     moves = moving_mask(motion)
     moving = ResidualRms.from_residuals(residual[moves], unit) if moves.any() else None

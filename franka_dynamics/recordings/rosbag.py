@@ -49,11 +49,11 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
     """
     Yield the reader of a rosbag2 (folder, .mcap or .db3) or a ROS 1 .bag, and its deserializer.
 
-    The deserializer returns a JointState, of a FrankaRobotState the measured one. JointState is
-    read by rosbags' own definition, so that a broken or unknown definition of another type in the
-    bag does not prevent reading, FrankaRobotState by the bag's. RecordingError is raised if the
-    bag is missing or damaged, also while the caller reads messages; MissingDependencyError if
-    rosbags is not installed.
+    The deserializer returns a JointState; of a FrankaRobotState, the measured joint state in it.
+    JointState is read by rosbags' own definition, so that a broken or unknown definition of
+    another type in the bag does not prevent reading; FrankaRobotState is read by the bag's
+    definition. RecordingError is raised if the bag is missing or damaged, also while the caller
+    reads messages; MissingDependencyError if rosbags is not installed.
     """
     with require_extra('Reading bags needs rosbags', 'replay'):
         from rosbags import rosbag1, rosbag2
@@ -102,7 +102,7 @@ def _joint_state_decoder(reader: Any, typestore: Any, bag: Path) -> Callable[[by
     """Return a function that reads a JointState from a JointState or FrankaRobotState message."""
     from rosbags.typesys import get_types_from_msg
 
-    definitions = {each.msgtype: each.msgdef.data for each in reader.connections}
+    definitions = {connection.msgtype: connection.msgdef.data for connection in reader.connections}
     definition = definitions.get(ROBOT_STATE_TYPE)
 
     def joint_state(data: bytes, type_name: str) -> Any:
@@ -154,13 +154,18 @@ def choose_topic(reader: Any, bag: Path, topic: str | None) -> str:
     raise RecordingError(f'{bag} has no topic of type {JOINT_STATE_TYPE}; {there}.')
 
 
+def connections_on(reader: Any, topic: str) -> list[Any]:
+    """Return a bag's connections on a topic: one for each of its types and publishers."""
+    return [connection for connection in reader.connections if connection.topic == topic]
+
+
 def joint_names_in_bag(bag: Path, topic: str | None = None) -> list[str]:
     """Return the joint names in the first messages on a topic, chosen as by `choose_topic`."""
     names: dict[str, None] = {}
     with open_bag(bag) as (reader, deserialize):
         topic = choose_topic(reader, bag, topic)
-        on_topic = [each for each in reader.connections if each.topic == topic]
-        for connection, _, data in islice(reader.messages(on_topic), _SEARCHED_MESSAGE_COUNT):
+        messages = reader.messages(connections_on(reader, topic))
+        for connection, _, data in islice(messages, _SEARCHED_MESSAGE_COUNT):
             names |= dict.fromkeys(deserialize(data, connection.msgtype).name)
     return list(names)
 
@@ -227,7 +232,10 @@ def _end_of_records(mcap_file: BinaryIO) -> int:
     """Return the position [bytes] in an MCAP file after its last complete record of data."""
     size = mcap_file.seek(0, 2)
     end = mcap_file.seek(len(_MCAP_MAGIC))
-    while len(head := mcap_file.read(_MCAP_RECORD_HEAD.size)) == _MCAP_RECORD_HEAD.size:
+    while True:
+        head = mcap_file.read(_MCAP_RECORD_HEAD.size)
+        if len(head) < _MCAP_RECORD_HEAD.size:
+            break
         operation, length = _MCAP_RECORD_HEAD.unpack(head)
         after = end + _MCAP_RECORD_HEAD.size + length
         if operation in (_MCAP_DATA_END, _MCAP_FOOTER) or after > size:

@@ -200,9 +200,9 @@ class ArmSimulation:
     arm's do; the sensors do not measure the stops' torque.
 
     `arm`, kept as `description`, has no payload. Raises SettingsError if friction is on and the
-    arm file has none, or the push is on a link that the arm does not have, DescriptionError if the start pose is outside the limits, or armature is on
-    and the arm file has none, InertiaError if the inertial set is not physical, and
-    MissingDependencyError if MuJoCo is not installed.
+    arm file has none, or the push is on a link that the arm does not have, DescriptionError if the
+    start pose is outside the limits, or armature is on and the arm file has none, InertiaError if
+    the inertial set is not physical, and MissingDependencyError if MuJoCo is not installed.
     """
 
     @former_names.of_arguments('0.3', description='arm')

@@ -91,9 +91,9 @@ def world_with_arm(world_file: Path, urdf_file: Path) -> str:
     except ElementTree.ParseError as error:
         raise SettingsError(f'{world_file} is no SDF: {error}.') from error
     worlds = sdf.findall('world')
-    world = next((one for one in worlds if one.get('name') == WORLD_NAME), None)
+    world = next((element for element in worlds if element.get('name') == WORLD_NAME), None)
     if world is None:
-        names = ', '.join(repr(one.get('name')) for one in worlds) or 'none'
+        names = ', '.join(repr(element.get('name')) for element in worlds) or 'none'
         raise SettingsError(
             f'{world_file} has no world called {WORLD_NAME}, which topics and services are named '
             f'after: it has {short_text(names)}. Rename its world.'

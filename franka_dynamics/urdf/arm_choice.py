@@ -170,7 +170,7 @@ class _GripperSearch:
     def __init__(self, document: UrdfDocument) -> None:
         """Find which moving joint each moving joint stands on, and which it carries."""
         self._loops = document.loops
-        self._moving = {name: one for name, one in document.joints.items() if one.is_moving}
+        self._moving = {name: joint for name, joint in document.joints.items() if joint.is_moving}
         self._carrier: dict[str, str | None] = {}  # None: it stands on the root
         self._carried: dict[str | None, list[str]] = {}
         for name in self._moving:

@@ -140,7 +140,8 @@ def _judgements_of_arm(arm: ArmDescription, chain: SerialChain) -> list[Judgemen
     for joint in chain.joints:
         names.update(chain.links_with_mass[joint.child])
     of_file, _ = judge_file(chain.document)
-    judged = [*judge(arm), *(each for each in of_file if names.intersection(each.names))]
+    judged = list(judge(arm))
+    judged += [judgement for judgement in of_file if names.intersection(judgement.names)]
     severities = [*Severity]
     return sorted(judged, key=lambda judgement: severities.index(judgement.severity))
 
@@ -178,8 +179,9 @@ def _with_simulation_values(arm: ArmDescription, document: UrdfDocument) -> ArmD
     stated_home = values_of_joints('home')
     if any('home' in values for values in stated.values()):
         home = np.clip(stated_home, lower, upper)
-        if (outside := np.flatnonzero(home != stated_home)).size:
-            names = list_text([arm.joint_names[int(i)] for i in outside])
+        is_outside = home != stated_home
+        if is_outside.any():
+            names = list_text([arm.joint_names[int(i)] for i in np.flatnonzero(is_outside)])
             notes += (f'{names}: the key "home" is outside the limits; the nearest one is taken.',)
     else:
         # It keeps a distance from the limits, so that a motion to and fro can begin there.

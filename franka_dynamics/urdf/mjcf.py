@@ -295,7 +295,8 @@ class _LinkTreeBuilder:
                 ends = [int(model.eq_obj1id[e]), int(model.eq_obj2id[e])]
                 if model.eq_objtype[e] == self._mujoco.mjtObj.mjOBJ_SITE:
                     ends = [int(model.site_bodyid[site]) for site in ends]
-                first, second = (set(self._joint_names_to_body(body)) for body in ends)
+                first = set(self._joint_names_to_body(ends[0]))
+                second = set(self._joint_names_to_body(ends[1]))
                 between = first ^ second
                 # What holds an arm to the world, or to a body that floats, closes no linkage.
                 floats = any(not self._urdf_joints[name].is_moving for name in between)

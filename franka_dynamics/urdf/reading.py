@@ -157,7 +157,8 @@ def expand_xacro(path: Path, arguments: Mapping[str, object]) -> str:
         if 'Undefined substitution argument' in reason:
             reason += ', which has no default; give it as NAME:=VALUE, in Python xacro={NAME: ...}'
         raise UrdfError(f'{path}: xacro cannot expand it: {reason}.') from error
-    if unknown := [name for name in arguments if name not in values.requested_names]:
+    unknown = [name for name in arguments if name not in values.requested_names]
+    if unknown:
         known = list_text(sorted(values.requested_names)) or 'none'
         raise UrdfError(f'{path} uses no argument {list_text(unknown)}; use {known} or omit it.')
     if '<link' not in text:
@@ -176,9 +177,10 @@ def _search_packages_near(xacro_path: Path) -> Iterator[None]:
     def find_package(name: str) -> str:
         """Return the folder of a package near the file or else by ROS; LookupError without."""
         for folder in xacro_path.resolve().parents:
-            for found in (one for form in _PACKAGE_FILE_PATTERNS for one in folder.glob(form)):
-                if _package_name(found) == name:
-                    return str(found.parent)
+            for pattern in _PACKAGE_FILE_PATTERNS:
+                for package_file in folder.glob(pattern):
+                    if _package_name(package_file) == name:
+                        return str(package_file.parent)
         try:
             return str(in_ros(name))
         except Exception as error:

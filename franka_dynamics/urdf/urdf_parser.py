@@ -272,9 +272,8 @@ def _parse_joint(name: str, joint: _Element) -> UrdfJoint:
     kind = joint.element.get('type', '')
     if kind not in URDF_JOINT_TYPES:
         raise joint.error(f' has the type {kind!r}; URDF knows {", ".join(URDF_JOINT_TYPES)}.')
-    parent, child = (
-        parts[tag].element.get('link', '') if tag in parts else '' for tag in ('parent', 'child')
-    )
+    parent = parts['parent'].element.get('link', '') if 'parent' in parts else ''
+    child = parts['child'].element.get('link', '') if 'child' in parts else ''
     if not (parent and child):
         raise joint.error(f' names no {"child" if parent else "parent"} link.')
     origin = parts['origin'].pose() if 'origin' in parts else np.eye(4)
