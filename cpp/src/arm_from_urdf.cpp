@@ -21,9 +21,13 @@ namespace franka_dynamics_controllers
 
 namespace
 {
-using Type = urdf::Joint;
+using UrdfJoint = urdf::Joint;
 
 constexpr double kMaxReachM = 20.0;  // more than any arm's on Earth
+// Endings of a flange's name; the first one that a link has counts, and before the last one that of
+// Franka's link n + 1.
+const std::vector<std::string> kFlangeNameEndings{
+  "tool0", "attachment_site", "end_effector_link", "link_ee", "link_eef"};
 
 Pose pose(const urdf::Pose & given)
 {
@@ -34,21 +38,44 @@ Pose pose(const urdf::Pose & given)
     {given.position.x, given.position.y, given.position.z}};
 }
 
-/// A rotation whose third column is the direction of an axis.
-Rows along(const urdf::Vector3 & axis)
+/// Whether an axis has a direction: its length is neither zero nor beyond what squares can hold.
+bool has_direction(const urdf::Vector3 & axis)
 {
-  const auto unit = [](const Three & a) {return 1.0 / std::sqrt(dot(a, a)) * a;};
+  const double square = axis.x * axis.x + axis.y * axis.y + axis.z * axis.z;
+  return square > 0.0 && std::isfinite(square);
+}
+
+Three unit(const Three & a)
+{
+  return 1.0 / std::sqrt(dot(a, a)) * a;
+}
+
+/// A rotation whose third column is the direction of an axis.
+Rows rotation_to_axis(const urdf::Vector3 & axis)
+{
   const Three z = unit({axis.x, axis.y, axis.z});
-  const Three y = unit(cross(z, std::abs(z.x) < 0.5 ? Three{1.0, 0.0, 0.0} : Three{0.0, 1.0, 0.0}));
+  const Three helper = std::abs(z.x) < 0.5 ? Three{1.0, 0.0, 0.0} : Three{0.0, 1.0, 0.0};
+  const Three y = unit(cross(z, helper));
   return transposed({cross(y, z), y, z});
 }
 
-/// Whether a name ends in these words.
+/// Names, separated by commas; "none" without any.
+std::string listed(const std::vector<std::string> & names)
+{
+  std::string text;
+  for (const std::string & name : names) {
+    text.append(text.empty() ? "" : ", ").append(name);
+  }
+  return text.empty() ? "none" : text;
+}
+
+/// Whether a name ends in these words, and no letter or digit stands before them.
 bool ends_with(const std::string & name, const std::string & words)
 {
-  const auto rest = static_cast<std::ptrdiff_t>(name.size()) - static_cast<std::ptrdiff_t>(words.size());
-  return rest >= 0 && std::equal(words.begin(), words.end(), name.begin() + rest) &&
-         (rest == 0 || !std::isalnum(static_cast<unsigned char>(name[static_cast<std::size_t>(rest) - 1])));
+  if (name.size() < words.size()) {return false;}
+  const std::size_t begin = name.size() - words.size();
+  if (name.compare(begin, words.size(), words) != 0) {return false;}
+  return begin == 0 || !std::isalnum(static_cast<unsigned char>(name[begin - 1]));
 }
 
 /// An attribute that is a finite number, or else NaN.
@@ -61,6 +88,8 @@ double number(const tinyxml2::XMLElement * element, const char * attribute)
   return words >> found ? found : std::nan("");
 }
 
+/// Reads the arm with the named joints in a URDF. Throws std::runtime_error with a sentence about
+/// what is wrong.
 class Reader
 {
 public:
@@ -75,43 +104,45 @@ public:
     require_inertias(text);
     require_chain();
     arm_.chain.n = names.size();
-    walk(*model_.getRoot(), Pose{}, 0, true);
+    add_link(*model_.getRoot(), Place{Pose{}, 0, true});
   }
 
+  /// The arm, with its flange at the named link or, with '', at the link that has a flange's name.
   Arm arm(const std::string & flange, std::vector<std::string> & notes)
   {
-    const std::string last = "link" + std::to_string(arm_.n() + 1);
-    std::string found = flange;
-    for (const std::string & words : {std::string("tool0"), std::string("attachment_site"),
-        std::string("end_effector_link"), std::string("link_ee"), std::string("link_eef"), last,
-        std::string("flange")})
-    {
-      for (const auto & tool : tools_) {
-        if (found.empty() && ends_with(tool.first, words)) {found = tool.first;}
-      }
-    }
-    found = found.empty() ? tools_.front().first : found;
-    const auto at = std::find_if(
-      tools_.begin(), tools_.end(), [&](const auto & tool) {return tool.first == found;});
-    if (at == tools_.end()) {throw error("link " + found + " is not fixed to the last link");}
-    arm_.flange = at->second;
+    const std::string name = flange.empty() ? flange_name() : flange;
+    const auto tool = std::find_if(
+      tools_.begin(), tools_.end(), [&name](const auto & one) {return one.first == name;});
+    if (tool == tools_.end()) {throw error("link " + name + " is not fixed to the last link");}
+    arm_.flange = tool->second;
     if (const std::string reason = refuse(arm_); !reason.empty()) {throw error(reason);}
     notes = notes_;
     for (std::size_t i = 0; i < arm_.n(); ++i) {
-      if (arm_.chain.links[i].body.mass == 0.0) {notes.push_back(arm_.joints[i] + " moves no mass");}
+      const bool moves_mass = arm_.chain.links[i].body.mass != 0.0;
+      if (!moves_mass) {notes.push_back(arm_.joints[i] + " moves no mass");}
     }
-    notes.push_back("a payload is given in the frame of " + found);
-    notes.emplace_back("a URDF has no friction, rated load, limits of acceleration and torque rate");
+    notes.push_back("a payload is given in the frame of " + name);
+    notes.emplace_back(
+      "a URDF has no friction, rated load, limits of acceleration and torque rate");
     return arm_;
   }
 
 private:
+  /// Where a link is: its pose in the frame of the last joint of the arm before it, the number of
+  /// the arm's joints before it, and whether only fixed joints are between them.
+  struct Place
+  {
+    Pose pose;
+    std::size_t joints_before;
+    bool is_fixed;
+  };
+
   static std::runtime_error error(const std::string & problem)
   {
     return std::runtime_error("robot_description: " + problem.substr(0, 600));
   }
 
-  const Type & joint(const std::string & name) const
+  const UrdfJoint & joint(const std::string & name) const
   {
     const auto found = model_.getJoint(name);
     if (!found) {throw error("there is no joint " + name);}
@@ -124,17 +155,17 @@ private:
     tinyxml2::XMLDocument document;
     document.Parse(text.c_str());
     const auto * const robot = document.FirstChildElement("robot");
-    const auto * one = robot ? robot->FirstChildElement("link") : nullptr;
-    for (; one; one = one->NextSiblingElement("link")) {
-      const auto * const inertial = one->FirstChildElement("inertial");
-      const auto & read = model_.getLink(one->Attribute("name"))->inertial;
+    const auto * link = robot ? robot->FirstChildElement("link") : nullptr;
+    for (; link; link = link->NextSiblingElement("link")) {
+      const auto * const inertial = link->FirstChildElement("inertial");
+      const auto & read = model_.getLink(link->Attribute("name"))->inertial;
       if (!inertial) {continue;}
       const auto * const mass = inertial->FirstChildElement("mass");
       const auto * const inertia = inertial->FirstChildElement("inertia");
       if (!read || number(mass, "value") != read->mass || number(inertia, "ixx") != read->ixx ||
         number(inertia, "iyy") != read->iyy || number(inertia, "izz") != read->izz)
       {
-        throw error(std::string("the inertia of link ") + one->Attribute("name") +
+        throw error(std::string("the inertia of link ") + link->Attribute("name") +
                 " is not complete, or not finite");
       }
     }
@@ -149,21 +180,19 @@ private:
     auto link = model_.getLink(joint(arm_.joints.back()).child_link_name);
     for (std::size_t count = 0; link->parent_joint; link = link->getParent()) {
       require_tree(++count);
-      const Type & one = *link->parent_joint;
-      if (one.type == Type::FIXED) {continue;}
-      const bool single = one.type == Type::REVOLUTE || one.type == Type::CONTINUOUS ||
-        one.type == Type::PRISMATIC;
-      if (!single || one.mimic || (one.axis.x == 0.0 && one.axis.y == 0.0 && one.axis.z == 0.0)) {
-        throw error("joint " + one.name + " does not turn or slide along an axis of its own");
+      const UrdfJoint & before = *link->parent_joint;
+      if (before.type == UrdfJoint::FIXED) {continue;}
+      const bool has_one_axis = before.type == UrdfJoint::REVOLUTE ||
+        before.type == UrdfJoint::CONTINUOUS || before.type == UrdfJoint::PRISMATIC;
+      if (!has_one_axis || before.mimic || !has_direction(before.axis)) {
+        throw error("joint " + before.name + " does not turn or slide along an axis of its own");
       }
-      moving.insert(moving.begin(), one.name);
+      moving.insert(moving.begin(), before.name);
     }
     if (moving != arm_.joints) {
-      std::string listed = moving.front();
-      for (std::size_t i = 1; i < moving.size(); ++i) {listed.append(", ").append(moving[i]);}
-      throw error("the moving joints from the root to " + arm_.joints.back() + " are " + listed +
-              "; the parameter joints must name all of them in this order (of an arm on a moving "
-              "base take an arm_file)");
+      throw error("the moving joints from the root to " + arm_.joints.back() + " are " +
+              listed(moving) + "; the parameter joints must name all of them in this order (of an "
+              "arm on a moving base take an arm_file)");
     }
   }
 
@@ -182,70 +211,116 @@ private:
   }
 
   /// Where a joint that the arm carries is held: at zero, or at its limit nearest to it.
-  double held(const Type & one) const
+  double held_position(const UrdfJoint & carried) const
   {
     const auto & arm = arm_.joints;
-    if (one.type == Type::FLOATING || one.type == Type::PLANAR ||
-      (one.mimic && std::find(arm.begin(), arm.end(), one.mimic->joint_name) != arm.end()))
-    {
-      throw error("joint " + one.name + ", which the arm carries, cannot be held");
+    const bool follows_arm = carried.mimic &&
+      std::find(arm.begin(), arm.end(), carried.mimic->joint_name) != arm.end();
+    const bool has_one_axis =
+      carried.type != UrdfJoint::FLOATING && carried.type != UrdfJoint::PLANAR;
+    if (follows_arm || !has_one_axis) {
+      throw error("joint " + carried.name + ", which the arm carries, cannot be held");
     }
-    const Type & driver = one.mimic ? joint(one.mimic->joint_name) : one;
-    const bool limited = driver.limits && driver.limits->lower <= driver.limits->upper;
-    const double q = limited ? std::clamp(0.0, driver.limits->lower, driver.limits->upper) : 0.0;
-    return one.mimic ? one.mimic->multiplier * q + one.mimic->offset : q;
+    if (!has_direction(carried.axis)) {
+      throw error(
+              "joint " + carried.name + ", which the arm carries, has an axis without direction");
+    }
+    const UrdfJoint & leader = carried.mimic ? joint(carried.mimic->joint_name) : carried;
+    const bool is_limited = leader.limits && leader.limits->lower <= leader.limits->upper;
+    const double q =
+      is_limited ? std::clamp(0.0, leader.limits->lower, leader.limits->upper) : 0.0;
+    return carried.mimic ? carried.mimic->multiplier * q + carried.mimic->offset : q;
   }
 
-  /// Add a link and what it carries to the link that the joint before `next` moves, in whose frame
-  /// it has the pose `at`. `fixed`: whether only fixed joints are between them.
-  void walk(const urdf::Link & link, const Pose & at, std::size_t next, bool fixed)
+  /// Add a link's mass, and then the links that it carries.
+  void add_link(const urdf::Link & link, const Place & place)
   {
     require_tree(++visited_);
-    if (next == arm_.n() && fixed) {tools_.emplace_back(link.name, at);}
-    if (next > 0 && link.inertial) {
-      const auto & [origin, mass, xx, xy, xz, yy, yz, zz] = *link.inertial;
-      const Rows inertia = symmetric({xx, xy, xz, yy, yz, zz});
-      const Body at_centre{mass, {}, inertia};
-      if (!is_real(at_centre)) {
-        throw error("link " + link.name + " has a mass and an inertia that no real body has");
-      }
-      const Pose centre = at * pose(origin);
-      require_near(centre.position, "the centre of mass of link " + link.name);
-      Body & body = arm_.chain.links[next - 1].body;
-      body = body + centre * at_centre;
+    if (place.joints_before == arm_.n() && place.is_fixed) {
+      tools_.emplace_back(link.name, place.pose);
     }
-    for (const auto & one : link.child_joints) {
-      const urdf::Link & child = *model_.getLink(one->child_link_name);
-      const Pose origin = at * pose(one->parent_to_joint_origin_transform);
-      if (next > 0) {require_near(origin.position, "joint " + one->name);}
-      const bool moves = one->type != Type::FIXED;
-      if (next < arm_.n() && one->name == arm_.joints[next]) {
-        if (next == 0) {arm_.mount = at.rotation;}
-        add_joint(*one, next);
-        Link & moved = arm_.chain.links[next];
-        const Rows turn = along(one->axis);
-        moved.placement = origin * Pose{turn, {}};
-        walk(child, Pose{transposed(turn), {}}, next + 1, true);
-      } else if (!moves) {
-        walk(child, origin, next, fixed);
-      } else if (next > 0) {
-        const double q = held(*one);
-        notes_.push_back("joint " + one->name + " is held at " + written(q));
-        const Rows turn = along(one->axis);
-        const Link carried{one->type == Type::PRISMATIC, origin * Pose{turn, {}}, {}, 0.0};
-        walk(child, carried.at(q) * Pose{transposed(turn), {}}, next, false);
-      }
+    if (place.joints_before > 0 && link.inertial) {add_mass(link, place);}
+    for (const auto & child : link.child_joints) {
+      const Pose origin = place.pose * pose(child->parent_to_joint_origin_transform);
+      if (place.joints_before > 0) {require_near(origin.position, "joint " + child->name);}
+      if (place.joints_before < arm_.n() && child->name == arm_.joints[place.joints_before]) {
+        follow_arm_joint(*child, origin, place);
+      } else if (child->type == UrdfJoint::FIXED) {
+        add_link(child_link(*child), Place{origin, place.joints_before, place.is_fixed});
+      } else if (place.joints_before > 0) {
+        hold_carried_joint(*child, origin, place);
+      }  // else a joint beside the arm
     }
   }
 
-  void add_joint(const Type & one, std::size_t i)
+  /// Add a link's mass and inertia to the body that the last joint of the arm before it moves.
+  void add_mass(const urdf::Link & link, const Place & place)
   {
-    const urdf::JointLimits limits = one.limits ? *one.limits : urdf::JointLimits();
-    arm_.chain.links[i].prismatic = one.type == Type::PRISMATIC;
-    arm_.velocity[i] = arm_.acceleration[i] = arm_.effort_rate[i] = arm_.upper[i] = kInfinity;
+    const auto & [origin, mass, xx, xy, xz, yy, yz, zz] = *link.inertial;
+    const Body at_centre{mass, {}, symmetric({xx, xy, xz, yy, yz, zz})};
+    if (!is_real(at_centre)) {
+      throw error("link " + link.name + " has a mass and an inertia that no real body has");
+    }
+    const Pose centre = place.pose * pose(origin);
+    require_near(centre.position, "the centre of mass of link " + link.name);
+    Body & body = arm_.chain.links[place.joints_before - 1].body;
+    body = body + centre * at_centre;
+  }
+
+  /// Add the next joint of the arm, and the link that it moves.
+  void follow_arm_joint(const UrdfJoint & next, const Pose & origin, const Place & place)
+  {
+    const std::size_t i = place.joints_before;
+    if (i == 0) {arm_.mount = place.pose.rotation;}
+    add_joint(next, i);
+    const Rows to_axis = rotation_to_axis(next.axis);
+    arm_.chain.links[i].placement = origin * Pose{to_axis, {}};
+    add_link(child_link(next), Place{Pose{transposed(to_axis), {}}, i + 1, true});
+  }
+
+  /// Add the link that a joint moves which the arm carries and which is held.
+  void hold_carried_joint(const UrdfJoint & carried, const Pose & origin, const Place & place)
+  {
+    const double q = held_position(carried);
+    notes_.push_back("joint " + carried.name + " is held at " + written(q));
+    const Rows to_axis = rotation_to_axis(carried.axis);
+    const Link moving{
+      carried.type == UrdfJoint::PRISMATIC, origin * Pose{to_axis, {}}, {}, 0.0};
+    const Pose child_pose = moving.at(q) * Pose{transposed(to_axis), {}};
+    add_link(child_link(carried), Place{child_pose, place.joints_before, false});
+  }
+
+  const urdf::Link & child_link(const UrdfJoint & joint) const
+  {
+    return *model_.getLink(joint.child_link_name);
+  }
+
+  /// The last link, or one that is fixed to it and has a flange's name.
+  std::string flange_name() const
+  {
+    std::vector<std::string> endings = kFlangeNameEndings;
+    endings.push_back("link" + std::to_string(arm_.n() + 1));
+    endings.emplace_back("flange");
+    for (const std::string & ending : endings) {
+      for (const auto & [name, pose_in_last_joint] : tools_) {
+        if (ends_with(name, ending)) {return name;}
+      }
+    }
+    return tools_.front().first;
+  }
+
+  /// Take the kind and the limits of the arm's joint i from the URDF.
+  void add_joint(const UrdfJoint & joint, std::size_t i)
+  {
+    const urdf::JointLimits limits = joint.limits ? *joint.limits : urdf::JointLimits();
+    arm_.chain.links[i].prismatic = joint.type == UrdfJoint::PRISMATIC;
     arm_.lower[i] = -kInfinity;
+    arm_.upper[i] = kInfinity;
+    arm_.velocity[i] = kInfinity;
+    arm_.acceleration[i] = kInfinity;
+    arm_.effort_rate[i] = kInfinity;
     arm_.effort[i] = limits.effort;
-    if (one.limits && one.type != Type::CONTINUOUS) {
+    if (joint.limits && joint.type != UrdfJoint::CONTINUOUS) {
       arm_.lower[i] = limits.lower;
       arm_.upper[i] = limits.upper;
     }
@@ -253,7 +328,7 @@ private:
     if (limits.velocity != 0.0) {
       arm_.velocity[i] = limits.velocity;
     } else {
-      notes_.push_back("joint " + one.name + " has no velocity limit");
+      notes_.push_back("joint " + joint.name + " has no velocity limit");
     }
   }
 

@@ -20,9 +20,13 @@ from ..files import share_directory
 from ..spatial import JointKind
 
 CONTROLLER_PACKAGE_NAME = 'franka_dynamics_controllers'
+# What the controller's reader takes: the largest number of joints and of Maxwell-slip elements of
+# each, and the largest number that is no limit (kMaxJoints, kMaxElements, kMostOfAnArm in C++).
 MAX_JOINT_COUNT = 12
+MAX_SLIP_ELEMENT_COUNT = 8
+MAX_NUMBER = 1e6
 _LIMIT_NAMES = ('lower', 'upper', 'velocity', 'acceleration', 'effort', 'effort_rate')
-_FORBIDDEN_NAME_CHARACTERS = re.compile(r'[\s#,:\[\]"]')
+_FORBIDDEN_NAME_CHARACTERS = re.compile(r"""[\s#,:\[\]"']""")
 
 
 def copy_controller_package(output_folder: Path) -> Path:
@@ -64,19 +68,21 @@ def controller_arm_text(arm: ArmDescription) -> str:
     Raises
     ------
     DescriptionError
-        If the arm has more than twelve joints, a joint has no torque limit, or a name that the
-        file cannot hold.
+        If the arm has more than twelve joints, a joint has no torque limit, a name or a number
+        that the file cannot hold, or the arm carries more than its rated load.
     InertiaError
         If a link is not physical.
     FrictionError
-        If the friction model is not one of this package.
+        If the friction model is not one of this package, or has more than eight slip elements.
 
     """
     arm.require_physical('a controller')
     _require_controllable(arm)
     limits = [arm.limit(name) for name in _LIMIT_NAMES]
     _, last = arm.joint_placements()[-1]  # the last DH frame in a frame whose z is its axis
-    free_load_kg = (arm.rated_load or math.inf) - arm.carried_mass
+    free_load_kg = math.inf
+    if arm.rated_load is not None:
+        free_load_kg = arm.rated_load - arm.carried_mass
     return '\n'.join(
         (
             f'# The arm {_yaml_name(arm.name)} for franka_dynamics_controllers, written by',
@@ -103,14 +109,25 @@ def controller_arm_text(arm: ArmDescription) -> str:
 
 
 def _require_controllable(arm: ArmDescription) -> None:
-    """Raise DescriptionError for too many joints, an unusable joint name or no torque limit."""
+    """Raise DescriptionError for an arm that the controller's reader would refuse."""
     if arm.n > MAX_JOINT_COUNT:
         raise DescriptionError(f'{arm.name} has {arm.n} joints; it may have {MAX_JOINT_COUNT}.')
+    if arm.rated_load is not None and arm.carried_mass > arm.rated_load:
+        raise DescriptionError(
+            f'{arm.name} carries {arm.carried_mass:g} kg of hand and payload, more than its rated '
+            f'load of {arm.rated_load:g} kg; export it with less.'
+        )
     for joint in arm.joints:
-        if _FORBIDDEN_NAME_CHARACTERS.search(joint.name):
+        if joint.name in ('', '-') or _FORBIDDEN_NAME_CHARACTERS.search(joint.name):
             raise DescriptionError(
                 f'{joint.name!r} cannot name a joint in a controller file, which takes no blanks, '
-                'brackets, commas, colons, quotation marks or #; rename the joint.'
+                'brackets, commas, colons, quotation marks or #, nor a dash alone; rename the '
+                'joint.'
+            )
+        if joint.rotor_inertia > MAX_NUMBER:
+            raise DescriptionError(
+                f'{joint.name} has a rotor_inertia of {joint.rotor_inertia:g}; a controller file '
+                f'takes at most {MAX_NUMBER:g}. Correct it in the arm file.'
             )
         if not math.isfinite(joint.limits.effort):
             raise DescriptionError(
@@ -149,6 +166,11 @@ def _friction_yaml_lines(arm: ArmDescription) -> list[str]:
         name = 'linear'
         width = model.width
         reach = getattr(model, 'reach', np.zeros(0))
+        if len(reach) > MAX_SLIP_ELEMENT_COUNT:
+            raise FrictionError(
+                f'{arm.name} has {len(reach)} Maxwell-slip elements per joint; a controller takes '
+                f'at most {MAX_SLIP_ELEMENT_COUNT}. Identify the friction with fewer.'
+            )
         coefficients = model.coefficients
         covariance = getattr(model, 'covariance', None)
     else:
@@ -207,4 +229,5 @@ def _yaml_number(value: float) -> str:
 
 def _yaml_name(name: str) -> str:
     """Return a name with _ in place of each character that the YAML file cannot contain."""
-    return _FORBIDDEN_NAME_CHARACTERS.sub('_', name)
+    text = _FORBIDDEN_NAME_CHARACTERS.sub('_', name)
+    return '_' if text in ('', '-') else text

@@ -23,7 +23,7 @@ from franka_dynamics.control.settings import Settings as Settings
 from franka_dynamics.control.settings import StateLimits
 from franka_dynamics.control.terms import FrictionFeedforward, TermModel
 from franka_dynamics.cpp_package.package import controller_arm_text
-from franka_dynamics.errors import DescriptionError, SettingsError
+from franka_dynamics.errors import DescriptionError, FrictionError, SettingsError
 from franka_dynamics.parameter_schema import specs_in_files
 from franka_dynamics.simulation.receiver import ReceiverState, TorqueRefusal
 from franka_dynamics.urdf.writer import urdf_text
@@ -485,6 +485,11 @@ def test_links_that_are_points_or_rods_or_nothing_are_taken(library, tmp_path):
     np.testing.assert_allclose(found[0], fd.Model(arm).gravity(states.q), rtol=0.0, atol=ATOL)
 
 
+def fr3_with_first_joint(**fields):
+    arm = fd.load('fr3')
+    return replace(arm, joints=(replace(arm.joints[0], **fields), *arm.joints[1:]))
+
+
 @pytest.mark.parametrize(
     ('arm', 'named'),
     [
@@ -500,11 +505,39 @@ def test_links_that_are_points_or_rods_or_nothing_are_taken(library, tmp_path):
             ),
             "'one, two'",
         ),
+        (fr3_with_first_joint(name="o'ne"), "o'ne"),
+        (fr3_with_first_joint(name='-'), "'-'"),
+        (fr3_with_first_joint(rotor_inertia=2e6), 'fr3_joint1 has a rotor_inertia of 2e+06'),
+        (replace(fd.load('fr3'), carried_mass=3.5), '3.5 kg'),
+        (
+            replace(
+                fd.load('fr3'),
+                friction=MaxwellSlipFriction(
+                    viscous=np.ones(7),
+                    coulomb=np.ones(7),
+                    offset=np.zeros(7),
+                    slip=np.ones((9, 7)),
+                    reach=np.arange(1.0, 10.0),
+                ),
+            ),
+            '9 Maxwell-slip elements',
+        ),
     ],
 )
 def test_an_arm_that_the_controller_cannot_take_is_not_exported(arm, named):
-    with refuses(DescriptionError, named):
+    with refuses((DescriptionError, FrictionError), named):
         controller_arm_text(arm)
+
+
+def test_a_rated_load_of_zero_is_not_written_as_unlimited():
+    arm = replace(fd.load('fr3'), rated_load=0.0)
+    assert 'rated_load: 0.0' in controller_arm_text(arm)
+
+
+def test_an_arms_name_with_a_quotation_mark_can_be_read(library, tmp_path):
+    path = tmp_path / 'arm.yaml'
+    path.write_text(controller_arm_text(replace(fd.load('fr3'), name="o'brien")))
+    read(library, path)
 
 
 def test_vectors_declare_no_load_over_the_rated_one():

@@ -131,6 +131,8 @@ def test_an_arm_in_a_urdf_has_the_terms_of_pinocchio(run, name):
         np.testing.assert_allclose(row, expected, rtol=0.0, atol=ATOL * max(1.0, M.max()))
 
 
+WITHOUT_AXIS = FINGER.format(inertial=inertial(0.4), tip='fr3_link8') + '</robot>'
+WITHOUT_AXIS = WITHOUT_AXIS.replace('axis xyz="0 1 0"', 'axis xyz="0 0 0"')
 LOOP = """<joint name="loop" type="fixed"><parent link="fr3_link3"/><child link="fr3_link1"/>
 </joint></robot>"""
 
@@ -166,6 +168,8 @@ LOOP = """<joint name="loop" type="fixed"><parent link="fr3_link3"/><child link=
         ),
         ({'xyz="0 -0.316': 'xyz="0 -316'}, ARM.joint_names, 'fr3_joint3 is 316 m from'),
         ({'</robot>': LOOP}, ARM.joint_names, 'form a loop'),
+        ({'type="revolute"': 'type="fixed"'}, ['fr3_joint2'], 'to fr3_joint2 are none'),
+        ({'</robot>': WITHOUT_AXIS}, ARM.joint_names, 'finger_joint, which the arm carries, has'),
     ],
 )
 def test_a_robot_description_that_does_not_fit_is_refused(run, change, joints, named):

@@ -43,6 +43,7 @@ struct FrictionModel
   std::size_t count() const noexcept {return kSliding + elements + (grows_with_load ? 1 : 0);}
 };
 
+/// An arm with its hand and payload, as the control cycle needs it.
 struct Arm
 {
   std::string name;
@@ -57,6 +58,7 @@ struct Arm
 
   std::size_t n() const noexcept {return chain.n;}
 
+  /// Whether the base's z axis is not vertical.
   bool is_tilted() const noexcept
   {
     const auto & [x, y, z] = mount[2];
@@ -78,18 +80,30 @@ constexpr double kMostOfAnArm = 1e6;
 /// semidefinite, of which no principal minor is negative but for rounding of numbers of a `size`.
 constexpr bool is_real(const Rows & I, double size) noexcept
 {
-  const double half = 0.5 * (I[0].x + I[1].y + I[2].z), eps = -1e-9 * size;
-  const double a = half - I[0].x, d = half - I[1].y, f = half - I[2].z;
-  const double B = I[0].y, C = I[0].z, E = I[1].z;
-  const double whole = a * (d * f - E * E) - B * (B * f + C * E) - C * (B * E + C * d);
-  return a >= eps && d >= eps && f >= eps && a * d - B * B >= eps * size &&  // NaN is not
-         a * f - C * C >= eps * size && d * f - E * E >= eps * size && whole >= eps * size * size;
+  // The second moment S = trace(I) / 2 1 - I. Its products are -I[0].y, -I[0].z and -I[1].z, which
+  // occur in pairs; the determinant has the product of all three, and so the opposite sign there.
+  const double half_trace = 0.5 * (I[0].x + I[1].y + I[2].z);
+  const double xx = half_trace - I[0].x;
+  const double yy = half_trace - I[1].y;
+  const double zz = half_trace - I[2].z;
+  const double xy = I[0].y;
+  const double xz = I[0].z;
+  const double yz = I[1].z;
+  const double determinant =
+    xx * (yy * zz - yz * yz) - xy * (xy * zz + xz * yz) - xz * (xy * yz + xz * yy);
+  const double least = -1e-9 * size;
+  // Each comparison is false for NaN.
+  const bool first_minors = xx >= least && yy >= least && zz >= least;
+  const bool second_minors = xx * yy - xy * xy >= least * size &&
+    xx * zz - xz * xz >= least * size && yy * zz - yz * yz >= least * size;
+  return first_minors && second_minors && determinant >= least * size * size;
 }
 
 /// Whether there can be such a body.
 inline bool is_real(const Body & body) noexcept
 {
   const auto & [mass, moment, inertia] = body;
+  // Without a mass a first moment stays where it is, so that it makes the inertia impossible.
   const Three centre = mass > 0.0 ? 1.0 / mass * moment : moment;
   const Body at_centre = Pose{kIdentity, -1.0 * centre} * body;
   const double size = inertia[0].x + inertia[1].y + inertia[2].z;
@@ -100,13 +114,14 @@ inline bool is_real(const Body & body) noexcept
 inline bool is_real(const Pose & pose) noexcept
 {
   const auto & [R, p] = pose;
-  const Rows one = R * transposed(R);
-  double off = dot(cross(R[0], R[1]), R[2]) - 1.0;  // determinant
+  const Rows product = R * transposed(R);
+  double error = dot(cross(R[0], R[1]), R[2]) - 1.0;  // of the determinant
   for (std::size_t i = 0; i < 3; ++i) {
-    const Three d = one[i] + -1.0 * kIdentity[i];
-    off = std::sqrt(off * off + dot(d, d));
+    const Three difference = product[i] + -1.0 * kIdentity[i];
+    error = std::sqrt(error * error + dot(difference, difference));
   }
-  return off <= 1e-6 && std::hypot(p.x, p.y, p.z) <= kMostOfAnArm;  // NaN is not
+  // Each comparison is false for NaN.
+  return error <= 1e-6 && std::hypot(p.x, p.y, p.z) <= kMostOfAnArm;
 }
 
 /// Why an arm cannot be controlled, in a sentence that names the joint; '' if it can be.
@@ -130,12 +145,14 @@ inline std::string refuse(const Arm & arm)
     if (!(arm.effort[i] > 0.0 && std::isfinite(arm.effort[i]))) {
       return joint + " has no torque limit, which a controller must know";
     }
-    const double least = std::min({arm.velocity[i], arm.acceleration[i], arm.effort_rate[i]});
-    if (!(arm.lower[i] <= arm.upper[i] && least > 0.0)) {
+    const double lowest_limit =
+      std::min({arm.velocity[i], arm.acceleration[i], arm.effort_rate[i]});
+    if (!(arm.lower[i] <= arm.upper[i] && lowest_limit > 0.0)) {
       return joint + " has limits that leave it no room";
     }
     if (!arm.within_range(i, arm.home[i])) {return joint + " has a home beyond its limits";}
-    if (!is_real(link.body) || !(link.rotor_inertia >= 0.0 && link.rotor_inertia <= kMostOfAnArm)) {
+    const bool has_rotor = link.rotor_inertia >= 0.0 && link.rotor_inertia <= kMostOfAnArm;
+    if (!is_real(link.body) || !has_rotor) {
       return joint + " moves a link or a rotor that no real body can be";
     }
     if (!is_real(link.placement)) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
@@ -24,6 +25,17 @@
 namespace franka_dynamics_controllers
 {
 
+// The numbers in a row of the file, in its order: of a pose the rotation by rows and the position; of
+// a body mass, first moment (3) and inertia (xx, xy, xz, yy, yz, zz); of a link whether its joint is
+// prismatic, the joint's placement, the link's body and the rotor inertia; the limits and home of a
+// joint are listed in arm_from_file().
+constexpr std::size_t kNumbersPerPose = 12;
+constexpr std::size_t kNumbersPerBody = 10;
+constexpr std::size_t kPlaceOfPose = 1;
+constexpr std::size_t kPlaceOfBody = kPlaceOfPose + kNumbersPerPose;
+constexpr std::size_t kPlaceOfRotor = kPlaceOfBody + kNumbersPerBody;
+constexpr std::size_t kNumbersPerLink = kPlaceOfRotor + 1;
+
 /// The words of a file by their keys, which are taken one by one. What is missing, twice or of the
 /// wrong size throws std::runtime_error with a sentence that names file and key.
 class ArmFile
@@ -41,15 +53,19 @@ public:
       std::replace_if(line.begin(), line.end(), separates, ' ');
       std::istringstream words(line);
       for (std::string word; words >> word; ) {
-        if (word.back() != ':' || word == ":") {
-          if (word != "-") {words_[key].push_back(word);}
-        } else if (key = word.substr(0, word.size() - 1); !words_.try_emplace(key).second) {
-          throw error("has " + key + " twice");
+        const bool is_key = word.size() > 1 && word.back() == ':';
+        if (is_key) {
+          key = word.substr(0, word.size() - 1);
+          const bool is_new = words_.try_emplace(key).second;
+          if (!is_new) {throw error("has " + key + " twice");}
+        } else if (word != "-") {
+          words_[key].push_back(word);
         }
       }
     }
   }
 
+  /// The words of a key, which is taken.
   std::vector<std::string> words(const std::string & key)
   {
     const auto found = words_.extract(key);
@@ -57,6 +73,7 @@ public:
     return found.mapped();
   }
 
+  /// The only word of a key, which is taken.
   std::string word(const std::string & key)
   {
     const auto found = words(key);
@@ -64,7 +81,7 @@ public:
     return found[0];
   }
 
-  /// Numbers, which may be infinite if `unlimited`.
+  /// The numbers of a key, which is taken; they may be infinite if `unlimited`.
   std::vector<double> numbers(const std::string & key, std::size_t count, bool unlimited = false)
   {
     std::vector<double> numbers;
@@ -78,6 +95,7 @@ public:
 
   bool has(const std::string & key) const {return words_.count(key) > 0;}
 
+  /// Throw if a key was not taken.
   void finish() const
   {
     if (!words_.empty()) {throw error("has " + words_.begin()->first + ", which no arm has");}
@@ -162,7 +180,8 @@ inline Arm arm_from_file(const std::string & path)
   Arm arm;
   arm.name = file.word("name");
   arm.joints = file.words("joints");
-  const std::size_t n = arm.chain.n = std::min(arm.joints.size(), kMaxJoints);
+  const std::size_t n = std::min(arm.joints.size(), kMaxJoints);
+  arm.chain.n = n;
   const auto pose = [](const double * x) {
       return Pose{{Three{x[0], x[1], x[2]}, Three{x[3], x[4], x[5]}, Three{x[6], x[7], x[8]}},
         {x[9], x[10], x[11]}};
@@ -170,19 +189,25 @@ inline Arm arm_from_file(const std::string & path)
   const auto body = [](const double * x) {
       return Body{x[0], {x[1], x[2], x[3]}, symmetric({x[4], x[5], x[6], x[7], x[8], x[9]})};
     };
-  const auto links = file.numbers("links", 24 * n), limits = file.numbers("limits", 7 * n, true);
-  Vector * const places[] = {&arm.lower, &arm.upper, &arm.velocity, &arm.acceleration,
-    &arm.effort, &arm.effort_rate, &arm.home};
+  const std::vector<double> links = file.numbers("links", kNumbersPerLink * n);
+  const std::array<Vector *, 7> limit_order{&arm.lower, &arm.upper, &arm.velocity,
+    &arm.acceleration, &arm.effort, &arm.effort_rate, &arm.home};
+  const std::vector<double> limits = file.numbers("limits", limit_order.size() * n, true);
   for (std::size_t i = 0; i < n; ++i) {
-    // Whether the joint is prismatic; its placement; the link's body; rotor inertia.
-    const double * const x = &links[24 * i];
-    if (x[0] != 0.0 && x[0] != 1.0) {throw file.error("links has a joint of a third kind");}
-    arm.chain.links[i] = {x[0] == 1.0, pose(x + 1), body(x + 13), x[23]};
-    for (std::size_t k = 0; k < 7; ++k) {(*places[k])[i] = limits[7 * i + k];}
+    const double * const row = &links[kNumbersPerLink * i];
+    if (row[0] != 0.0 && row[0] != 1.0) {throw file.error("links has a joint of a third kind");}
+    Link & link = arm.chain.links[i];
+    link.prismatic = row[0] == 1.0;
+    link.placement = pose(row + kPlaceOfPose);
+    link.body = body(row + kPlaceOfBody);
+    link.rotor_inertia = row[kPlaceOfRotor];
+    for (std::size_t k = 0; k < limit_order.size(); ++k) {
+      (*limit_order[k])[i] = limits[limit_order.size() * i + k];
+    }
   }
-  arm.flange = pose(file.numbers("flange", 12).data());
-  arm.payload = body(file.numbers("payload", 10).data());
-  arm.mount = pose(file.numbers("mount", 12).data()).rotation;
+  arm.flange = pose(file.numbers("flange", kNumbersPerPose).data());
+  arm.payload = body(file.numbers("payload", kNumbersPerBody).data());
+  arm.mount = pose(file.numbers("mount", kNumbersPerPose).data()).rotation;
   arm.rated_load = file.numbers("rated_load", 1, true)[0];
   arm.friction = friction_from_file(file, n);
   file.finish();

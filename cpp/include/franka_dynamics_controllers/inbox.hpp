@@ -44,12 +44,12 @@ inline Answer read_command(
     return Answer::not_finite;
   }
   for (std::size_t i = 0; i < n; ++i) {
-    const bool first = command == Command::motion ?
+    const bool is_possible = command == Command::motion ?
       arm.within_range(i, values[i]) : std::abs(values[i]) <= arm.effort[i];
-    const bool more = count == n ||
+    const bool has_possible_rates = count == n ||
       (std::abs(values[n + i]) <= kMostOfLimit * arm.velocity[i] &&
       std::abs(values[2 * n + i]) <= kMostOfLimit * arm.acceleration[i]);
-    if (!first || !more) {return Answer::out_of_bounds;}
+    if (!is_possible || !has_possible_rates) {return Answer::out_of_bounds;}
   }
   Vector & first = command == Command::motion ? reference.q : reference.torque;
   std::copy_n(values, n, first.begin());
@@ -60,32 +60,37 @@ inline Answer read_command(
   return Answer::heard;
 }
 
-/// Passes the newest value from one thread to another without either of them waiting (triple
-/// buffer: one slot is written, one is read, one is exchanged).
+/// Passes the newest value from one thread to another without either of them waiting.
+///
+/// Of three slots the writer has one and the reader another. The third is exchanged: it is free, or
+/// has a new value, as its flag kNew says.
 template<typename T>
 class Newest
 {
 public:
+  /// For the writing thread.
   void write(const T & value) noexcept
   {
-    slots_[written_] = value;
-    written_ = between_.exchange(written_ | kNew) & ~kNew;
+    slots_[writers_slot_] = value;
+    writers_slot_ = exchanged_slot_.exchange(writers_slot_ | kNew) & ~kNew;
   }
 
+  /// The newest value; for the reading thread.
   const T & read() noexcept
   {
-    if (has_new()) {read_ = between_.exchange(read_) & ~kNew;}
-    return slots_[read_];
+    if (has_new()) {readers_slot_ = exchanged_slot_.exchange(readers_slot_) & ~kNew;}
+    return slots_[readers_slot_];
   }
 
   /// Whether a value was written since the last one was read.
-  bool has_new() const noexcept {return (between_.load() & kNew) != 0;}
+  bool has_new() const noexcept {return (exchanged_slot_.load() & kNew) != 0;}
 
 private:
-  static constexpr unsigned kNew = 4;
+  static constexpr unsigned kNew = 4;  // a flag beside the slot's number
   std::array<T, 3> slots_{};
-  std::atomic<unsigned> between_{1};
-  unsigned written_ = 0, read_ = 2;
+  unsigned writers_slot_ = 0;
+  std::atomic<unsigned> exchanged_slot_{1};
+  unsigned readers_slot_ = 2;
 };
 
 /// The commands of one publisher at a time. Another publisher is accepted once the control cycle
@@ -103,10 +108,11 @@ public:
   /// Check and keep a message; for the thread that receives messages.
   Answer receive(const Publisher & from, const double * values, std::size_t count) noexcept
   {
-    const bool anybody = silent_since_ == number_;
+    const bool is_followed_publisher_silent = silent_since_ == number_;
+    const bool may_be_followed = from == publisher_ || is_followed_publisher_silent;
     Message message{{}, number_ + 1};
-    const Answer answer = !anybody && from != publisher_ ?
-      Answer::other_publisher : read_command(arm_, command_, values, count, message.reference);
+    const Answer answer = may_be_followed ?
+      read_command(arm_, command_, values, count, message.reference) : Answer::other_publisher;
     ++counts_[static_cast<std::size_t>(answer)];
     if (answer == Answer::heard) {
       publisher_ = from;

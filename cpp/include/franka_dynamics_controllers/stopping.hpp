@@ -36,32 +36,37 @@ public:
   {
     const auto & [q, dq] = state;
     time_ += elapsed;
-    const bool comes_to_rest = watch(arm, dq);
-    const double late = kMinTimeConstantToAgeRatio * std::max(0.0, elapsed - kMaxStepS);
-    const double decay = std::max(kBrakingTimeConstantS, late);
-    const double stiffness = 0.25 / (decay * decay);  // critically damped [1/s^2]
-    // It yields where a would reach its bound, and the arm stays where it was pushed to.
-    constexpr double kMost = kMaxBrakingDecelerationRadS2;
-    const double yields = kMost / stiffness;
+    const bool comes_to_rest = note_rest_and_failure(arm, dq);
+    // Time constant that suits a loop whose cycle is longer than expected [s].
+    const double slow_loop_time = kMinTimeConstantToAgeRatio * std::max(0.0, elapsed - kMaxStepS);
+    const double decay_time = std::max(kBrakingTimeConstantS, slow_loop_time);
+    const double stiffness = 0.25 / (decay_time * decay_time);  // critically damped [1/s^2]
+    // Further away the stop pose yields: there a would reach its bound, and the arm stays where it
+    // was pushed to.
+    const double max_away = kMaxBrakingDecelerationRadS2 / stiffness;
     Matrix M;
     mass_matrix(terms.chain, q, M);
-    Vector slowing{};
-    Vector pull{};
+    Vector acceleration{};  // a
+    Vector pd_torque{};
     for (std::size_t i = 0; i < arm.n(); ++i) {
       const bool is_held_back = !at_rest_ && held_back_[i];
       const bool pose_moves = !begun_ || comes_to_rest || is_held_back;
-      const double away = pose_moves ? 0.0 : std::clamp(q[i] - stop_pose_[i], -yields, yields);
+      const double away =
+        pose_moves ? 0.0 : std::clamp(q[i] - stop_pose_[i], -max_away, max_away);
       stop_pose_[i] = q[i] - away;
-      const double soft = 1.0 / std::max(1.0, late * kd_[i] / M[i][i]);
-      const double kd = soft * kd_[i];
-      pull[i] = soft * kp_[i] * away + kd * dq[i];
-      const double missing = 1.0 - std::min(1.0, kd * decay / M[i][i]);
-      const double damps = std::clamp(dq[i] / decay, -kMost, kMost);
-      slowing[i] = -missing * ((pulls_ ? stiffness * away : 0.0) + damps);
+      // Share of the gains that a slow loop can have without becoming unstable.
+      const double share = 1.0 / std::max(1.0, slow_loop_time * kd_[i] / M[i][i]);
+      const double kd = share * kd_[i];
+      pd_torque[i] = share * kp_[i] * away + kd * dq[i];
+      // Share of the damping that kd leaves to a.
+      const double missing = 1.0 - std::min(1.0, kd * decay_time / M[i][i]);
+      const double damping = std::clamp(
+        dq[i] / decay_time, -kMaxBrakingDecelerationRadS2, kMaxBrakingDecelerationRadS2);
+      acceleration[i] = -missing * ((pulls_ ? stiffness * away : 0.0) + damping);
     }
     begun_ = true;
-    terms.inertia(q, slowing, tau);
-    for (std::size_t i = 0; i < arm.n(); ++i) {tau[i] -= pull[i];}
+    terms.inertia(q, acceleration, tau);
+    for (std::size_t i = 0; i < arm.n(); ++i) {tau[i] -= pd_torque[i];}
   }
 
   /// Note where limits changed a desired torque into the sent one.
@@ -72,12 +77,12 @@ public:
 
 private:
   /// Note whether the arm rests, and whether braking fails; return whether it comes to rest now.
-  bool watch(const Arm & arm, const Vector & dq) noexcept
+  bool note_rest_and_failure(const Arm & arm, const Vector & dq) noexcept
   {
-    const bool slow = std::all_of(
+    const bool is_slow = std::all_of(
       dq.begin(), dq.end(), [](double speed) {return std::abs(speed) < kMaxStoppedSpeedRadS;});
-    resting_ = slow ? resting_ + 1 : 0;
-    const bool rests = resting_ >= kMinGoodStateCount || time_ > kMaxBrakingTimeS;
+    slow_state_count_ = is_slow ? slow_state_count_ + 1 : 0;
+    const bool rests = slow_state_count_ >= kMinGoodStateCount || time_ > kMaxBrakingTimeS;
     const bool comes_to_rest = rests && !at_rest_;
     at_rest_ = at_rest_ || rests;
     fails_ = false;
@@ -86,8 +91,9 @@ private:
       if (time_ <= kMinBrakingTimeS) {  // the arm may still get faster
         first_speed_[i] = std::max(first_speed_[i], speed);
       } else {
-        const double most = std::max(kMaxBrakedSpeedToLimit * arm.velocity[i], first_speed_[i]);
-        fails_ = fails_ || speed > most;
+        const double max_speed =
+          std::max(kMaxBrakedSpeedToLimit * arm.velocity[i], first_speed_[i]);
+        fails_ = fails_ || speed > max_speed;
       }
     }
     return comes_to_rest;
@@ -99,8 +105,8 @@ private:
   Vector kp_{};
   Vector kd_{};
   std::array<bool, kMaxJoints> held_back_{};  // by limits of the last torque
-  int resting_ = 0;  // number of slow states in a row
-  bool pulls_ = false;
+  int slow_state_count_ = 0;  // in a row
+  bool pulls_ = false;  // towards the stop pose, as with a motion's gains
   bool begun_ = false;
   bool at_rest_ = false;
   bool fails_ = false;

@@ -17,8 +17,9 @@ namespace franka_dynamics_controllers
 struct Model
 {
   Chain chain{};
-  Three weight{};  // [m/s^2] in the axes of the space frame
+  Three weight{};  ///< gravity in the axes of the space frame [m/s^2]
 
+  /// g(q).
   void gravity(const Vector & q, Vector & tau) const noexcept
   {
     inverse_dynamics(chain, {q, {}, {}}, weight, tau);
@@ -39,22 +40,26 @@ struct Model
 class TermModel : public Model
 {
 public:
+  /// Take the arm with the settings' payload; the control cycle may call it.
   void configure(const Arm & arm, const Settings & settings) noexcept
   {
-    chain = robot_.chain = arm.chain;
+    chain = arm.chain;
+    robot_.chain = arm.chain;
     weight = settings.gravity(arm);
     robot_.weight = settings.gravity_of_robot(arm);
     adds_gravity_ = settings.target.adds_gravity;
-    same_ = weight == robot_.weight;
+    robot_has_same_model_ = weight == robot_.weight;
     const auto & [mass, x, y, z, xx, xy, xz, yy, yz, zz] = settings.payload;
     const Body at_centre{mass, {}, symmetric({xx, xy, xz, yy, yz, zz})};
-    Body & last = chain.links[arm.n() - 1].body, & robots = robot_.chain.links[arm.n() - 1].body;
+    Body & last = chain.links[arm.n() - 1].body;
+    Body & robots_last = robot_.chain.links[arm.n() - 1].body;
     if (mass != 0.0) {last = last + arm.flange * Pose{kIdentity, {x, y, z}} * at_centre;}
     if (settings.payload_known_to_robot) {
-      robots = last;
+      robots_last = last;
     } else if (mass != 0.0 || arm.payload.mass != 0.0) {
-      robots = robots + -1.0 * (arm.flange * arm.payload);
-      same_ = false;
+      // The robot knows neither the payload of the settings nor the one in the arm's last link.
+      robots_last = robots_last + -1.0 * (arm.flange * arm.payload);
+      robot_has_same_model_ = false;
     }
   }
 
@@ -66,7 +71,7 @@ public:
   void gravity_to_command(const Vector & q, Vector & tau) const noexcept
   {
     tau.fill(0.0);
-    if (adds_gravity_ && same_) {return;}
+    if (adds_gravity_ && robot_has_same_model_) {return;}
     gravity(q, tau);
     if (adds_gravity_) {
       Vector added;
@@ -77,7 +82,8 @@ public:
 
 private:
   Model robot_{};
-  bool adds_gravity_ = true, same_ = true;
+  bool adds_gravity_ = true;
+  bool robot_has_same_model_ = true;
 };
 
 }  // namespace franka_dynamics_controllers
