@@ -22,7 +22,14 @@ from .model import as_gravity_vector, as_joint_stack, GRAVITY, solve_acceleratio
 from .sampling import JointStates
 from .. import former_names
 from ..arguments import with_argument_checks
-from ..arrays import Array, ArrayLike, as_array, as_joint_values, freeze_arrays
+from ..arrays import (
+    Array,
+    ArrayLike,
+    as_array,
+    as_joint_values,
+    broadcast_leading_shape,
+    freeze_arrays,
+)
 from ..errors import JointVectorError, LoopError, TreeError
 from ..spatial import adjoint, as_rigid_transform, inverse_transform, log3, matvec
 
@@ -187,8 +194,10 @@ class ClosedChain:
         """Return the loop Jacobian g (..., k, n), with g dq = 0 while the loops stay closed."""
         columns = (adjoint(self.tree.poses(q)) @ self.tree.twists[:, :, None])[..., 0]
         twists = np.swapaxes(columns, -1, -2)
-        signed = zip(self.loops, (signs * twists for signs in self.loop_signs))
-        return np.concatenate([loop.directions @ one for loop, one in signed], axis=-2)
+        rows = [
+            loop.directions @ (signs * twists) for loop, signs in zip(self.loops, self.loop_signs)
+        ]
+        return np.concatenate(rows, axis=-2)
 
     def passive_jacobian(self, q: ArrayLike) -> Array:
         """
@@ -227,13 +236,14 @@ class ClosedChain:
         q = np.array(as_joint_values(guess, 'guess', self.tree.joint_names, allow_stack=False))
         q[self.active] = self._active_vector(q_active, 'q_active', allow_stack=False)
         best = np.inf
-        after_best = 0
+        steps_without_gain = 0
         for _ in range(_MAX_NEWTON_STEPS):
             error = self.closure_error(q)
             size = float(np.abs(error).max())
-            after_best = 0 if size < best else after_best + 1
+            steps_without_gain = 0 if size < best else steps_without_gain + 1
             best = min(best, size)
-            if size <= _MAX_CLOSURE_ERROR or (best < _MAX_STALLED_ERROR and after_best >= 2):
+            is_stalled = best < _MAX_STALLED_ERROR and steps_without_gain >= 2
+            if size <= _MAX_CLOSURE_ERROR or is_stalled:
                 return q
             g_p, _ = self.split_loop_jacobian(self.loop_jacobian(q))
             step = -_solve_linear_stack(g_p, error[:, None])[:, 0]
@@ -275,18 +285,19 @@ class ClosedChain:
         ------
         LoopError
             If g_p is singular at a position (see `passive_jacobian`).
+        JointVectorError
+            If a vector has the wrong shape or is not finite, or the leading axes do not broadcast.
 
         """
-        q = as_joint_stack(self.tree, q, 'q')
+        q, dq_a, ddq_a = self._broadcast(q, dq_active=dq_active, ddq_active=ddq_active)
         g_p, g_a = self.split_loop_jacobian(self.loop_jacobian(q))
         J_p = -_solve_linear_stack(g_p, g_a)
-        dq_a = self._active_vector(dq_active, 'dq_active')
-        ddq_a = self._active_vector(ddq_active, 'ddq_active')
         dq = self._in_joint_order(dq_a, matvec(J_p, dq_a))
         # The spatial accelerations of a loop's two bodies differ by g ddq + dg/dt dq, with g the
-        # loop Jacobian; gravity cancels.
-        without = self._in_joint_order(ddq_a, np.zeros((*q.shape[:-1], len(self.passive))))
-        start = tree_motion(self.tree, q, dq, without)
+        # loop Jacobian; gravity cancels. With passive joints that do not accelerate, the rest is
+        # what these must make up for.
+        passive_at_rest = np.zeros((*q.shape[:-1], len(self.passive)))
+        start = tree_motion(self.tree, q, dq, self._in_joint_order(ddq_a, passive_at_rest))
         spatial = adjoint(self.tree.poses(q)) @ start.accelerations[..., None]
         ddq_p = -_solve_linear_stack(g_p, self.loop_differences(spatial))[..., 0]
         return JointStates(q, dq, self._in_joint_order(ddq_a, ddq_p))
@@ -315,8 +326,8 @@ class ClosedChain:
 
     def forward_dynamics(self, q: ArrayLike, dq_active: ArrayLike, tau: ArrayLike) -> Array:
         """Return the motors' accelerations under `tau` and gravity, (..., active) [rad/s^2]."""
-        torque = self._active_vector(tau, 'tau')
-        bias = self.inverse_dynamics(self.motion(q, dq_active, np.zeros_like(torque)))
+        q, dq_a, torque = self._broadcast(q, dq_active=dq_active, tau=tau)
+        bias = self.inverse_dynamics(self.motion(q, dq_a, np.zeros_like(torque)))
         return solve_acceleration(self.mass_matrix(q), torque - bias)
 
     @former_names.of_arguments('0.3', spatial='vectors')
@@ -368,6 +379,17 @@ class ClosedChain:
         joined[..., self.active] = active_values
         joined[..., self.passive] = passive_values
         return joined
+
+    def _broadcast(self, q: ArrayLike, **motor_values: ArrayLike) -> list[Array]:
+        """Return positions (..., n) and motors' values (..., active) with common leading axes."""
+        arrays = {'q': as_joint_stack(self.tree, q, 'q')}
+        for name, values in motor_values.items():
+            arrays[name] = self._active_vector(values, name)
+        shape = broadcast_leading_shape({name: array.shape for name, array in arrays.items()})
+        return [
+            np.array(np.broadcast_to(array, (*shape, array.shape[-1])))
+            for array in arrays.values()
+        ]
 
     def _active_vector(self, values: ArrayLike, name: str, *, allow_stack: bool = True) -> Array:
         """Return motors' values as floats, (..., active); JointVectorError for shape or NaN."""

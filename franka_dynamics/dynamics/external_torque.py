@@ -36,12 +36,18 @@ from ..errors import SettingsError, short_text
 OBSERVER_BANDWIDTH_RAD_S = 120.0
 OBSERVER_DAMPING_RATIO = 0.71
 OBSERVER_SETTLING_TIME_S = 6.0 / OBSERVER_BANDWIDTH_RAD_S
-# External torques are averaged over so long [s], and fitted to the motion at its begin: the
-# observer is late by half of it.
+# External torques are averaged over blocks of this duration [s], and fitted to the motion at the
+# block's begin, because the observer is late by half of it.
 AVERAGING_BLOCK_S = 4.0 * OBSERVER_DAMPING_RATIO / OBSERVER_BANDWIDTH_RAD_S
+# Time constant with which earlier motion is forgotten [s]. After a rest that lasts longer the
+# estimate begins anew.
 LOAD_FORGETTING_TIME_S = 5.0
-MIN_LOAD_FIT_TIME_S = 2.0  # before so much motion nothing is said
-MIN_LOAD_MASS_TO_STD = 3.0  # nor of a mass that is less than so many deviations
+# Nothing is said of a load before so much motion [s].
+MIN_LOAD_FIT_TIME_S = 2.0
+# Nothing is said of a mass that is smaller than so many of its standard deviations.
+MIN_LOAD_MASS_TO_STD = 3.0
+# Information on the friction of a joint without a torque limit, small beside that of any other.
+_MIN_FRICTION_INFORMATION = 1e-9
 # Standard deviation of an average's error that is independent of the next one's, as a share of a
 # joint's torque limit. With it and the next constant the masses of two real FER without a hand are
 # within 2.3 deviations of what the model has (the recordings in test/control/test_external.py).
@@ -74,9 +80,12 @@ class MomentumObserver:
     def __init__(self, model: PinocchioModel) -> None:
         self._model = model
         self._zero_velocity = np.zeros(model.description.n)
-        # Stamp and momentum of the last state; the momentum is None before and by another model.
-        self._last_momentum: tuple[float, Array | None] = -np.inf, None
-        self._estimate = self._estimate_rate = self._zero_velocity
+        self._last_stamp = -np.inf
+        # Momentum at the last stamp by the present model; None before the first state, and until
+        # the next one after the model has changed.
+        self._last_momentum: Array | None = None
+        self._estimate = self._zero_velocity
+        self._estimate_rate = self._zero_velocity
 
     def reset_estimate(self, external_torque: Array) -> None:
         """Set the estimate to an external torque of its shape [N m], and its rate to zero."""
@@ -87,7 +96,7 @@ class MomentumObserver:
         """Replace the model, and add a change [N m] to the estimate of external torque."""
         self._model = model
         self._estimate = self._estimate + torque_change
-        self._last_momentum = self._last_momentum[0], None
+        self._last_momentum = None
 
     def update(
         self,
@@ -113,25 +122,34 @@ class MomentumObserver:
         # computed.
         momentum = pin.rnea(model, data, q, self._zero_velocity, dq) - gravity_torque
         rate = torque + (pin.computeCoriolisMatrix(model, data, q, dq).T @ dq - gravity_torque)
-        before, last = self._last_momentum
-        self._last_momentum = (stamp, momentum)
-        elapsed = stamp - before
+        elapsed = stamp - self._last_stamp
+        last_momentum = self._last_momentum
+        self._last_stamp = stamp
+        self._last_momentum = momentum
         if not 0.0 <= elapsed <= MAX_STATE_GAP_S:
             # The initial estimate of the external torque assumes constant momentum, which is exact
             # at rest; in motion the error of the estimate decays within 30 ms.
             self._estimate = rate
             self._estimate_rate = np.zeros_like(rate)
             return self._estimate
-        if last is None:  # the model has changed: there is no momentum of it to compare with
+        if last_momentum is None:  # the model has changed: there is none to compare with
             return self._estimate
         # Implicit integration makes the filter stable for any time step.
         step = OBSERVER_BANDWIDTH_RAD_S * elapsed
-        lacks = elapsed * (rate - self._estimate) - (momentum - last)
-        self._estimate_rate = (self._estimate_rate + OBSERVER_BANDWIDTH_RAD_S**2 * lacks) / (
+        missing = elapsed * (rate - self._estimate) - (momentum - last_momentum)
+        self._estimate_rate = (self._estimate_rate + OBSERVER_BANDWIDTH_RAD_S**2 * missing) / (
             1.0 + 2.0 * OBSERVER_DAMPING_RATIO * step + step**2
         )
         self._estimate = self._estimate + elapsed * self._estimate_rate
         return self._estimate
+
+
+class _TimedState(NamedTuple):
+    """A joint state, (n,) each, at its stamp [s]."""
+
+    stamp: float
+    q: Array
+    dq: Array
 
 
 class LoadEstimator:
@@ -146,7 +164,9 @@ class LoadEstimator:
         effort = arm.limit('effort')
         # A joint without a torque limit counts for nothing.
         self._torque_weights = 1.0 / (TORQUE_STD_TO_EFFORT_LIMIT * effort) ** 2
-        friction = np.maximum(1.0 / (FRICTION_STD_TO_EFFORT_LIMIT * effort) ** 2, 1e-9)
+        friction = np.maximum(
+            1.0 / (FRICTION_STD_TO_EFFORT_LIMIT * effort) ** 2, _MIN_FRICTION_INFORMATION
+        )
         load = [
             1.0 / PRIOR_LOAD_MASS_STD_KG**2,
             *[1.0 / PRIOR_LOAD_MOMENT_STD_KG_M**2] * 3,
@@ -162,13 +182,15 @@ class LoadEstimator:
         # inertia of rotors [kg m^2].
         self._info_matrix = self._prior.copy()
         self._info_vector = np.zeros(len(self._prior))
-        self._latest_regressor = self._prior[: len(self._torque_weights)]  # of the latest motion
-        self._motion_time_s = self._rest_time_s = 0.0
+        # Columns of load, friction and rotors at the latest motion, (n, parameters).
+        self._latest_regressor = np.zeros((len(self._torque_weights), len(self._prior)))
+        self._motion_time_s = 0.0
+        self._rest_time_s = 0.0
         self._discard_averages()
 
     def _discard_averages(self) -> None:
         """Discard the average of external torque, and the states at which averages ended."""
-        self._end_states: list[tuple[float, Array, Array]] = []
+        self._end_states: list[_TimedState] = []
         self._tau_sum = np.zeros_like(self._torque_weights)
         self._sample_count = 0
 
@@ -181,18 +203,20 @@ class LoadEstimator:
         model: PinocchioModel,
     ) -> None:
         """
-        Update the estimate by a state and its external torque, (n,) [N m]; reset after 5 s rest.
+        Update the estimate by a state and its external torque, (n,) [N m].
 
         The torque is the measured one less that of `model`; `stamp` in s, `q` and `dq`, (n,) each,
-        in rad and rad/s.
+        in rad and rad/s. After a rest of LOAD_FORGETTING_TIME_S the estimate begins anew, because
+        a load may have been put down or taken up.
         """
         self._tau_sum = self._tau_sum + external_torque
         self._sample_count = self._sample_count + 1
-        if self._end_states and 0.0 < stamp - self._end_states[-1][0] < AVERAGING_BLOCK_S:
+        if self._end_states and 0.0 < stamp - self._end_states[-1].stamp < AVERAGING_BLOCK_S:
             return
         mean = self._tau_sum / self._sample_count
-        ends = [*self._end_states[-2:], (stamp, q, dq)]
-        if len(ends) > 1 and not 0.0 < stamp - ends[-2][0] <= AVERAGING_BLOCK_S + MAX_STATE_GAP_S:
+        ends = [*self._end_states[-2:], _TimedState(stamp, q, dq)]
+        longest = AVERAGING_BLOCK_S + MAX_STATE_GAP_S
+        if len(ends) > 1 and not 0.0 < stamp - ends[-2].stamp <= longest:
             self._discard_averages()
             ends = ends[-1:]
         self._end_states = ends
@@ -200,33 +224,40 @@ class LoadEstimator:
         self._sample_count = 0
         if len(ends) < 3:
             return
-        if np.abs(ends[1][2]).max() > self._rest_speed:
+        begin = ends[1]
+        if np.abs(begin.dq).max() > self._rest_speed:
             self._rest_time_s = 0.0
             self._fit_load(mean, model)
         elif self._rest_time_s < LOAD_FORGETTING_TIME_S:
-            self._rest_time_s += stamp - ends[1][0]
-        else:  # a load may have been put down or taken up
+            self._rest_time_s += stamp - begin.stamp
+        else:
             self.reset()
 
     def _fit_load(self, mean_external_torque: Array, arm_model: PinocchioModel) -> None:
-        """Update the load estimate by a time average of external torque, (n,) [N m]."""
-        (before, _, slow), (begin, q, dq), (end, _, fast) = self._end_states
+        """
+        Update the load estimate by a time average of external torque, (n,) [N m].
+
+        The average is that of the block between the last two of the three end states; the motion
+        is that at the block's begin.
+        """
+        before, begin, end = self._end_states
         model = arm_model.model
         data = arm_model.data
-        last = arm_model.model.njoints - 1
-        ddq = (fast - slow) / (end - before)
-        pin.rnea(model, data, q, dq, ddq)
-        wrenches = pin.jointBodyRegressor(model, data, last)[:, :4]
-        load = pin.computeJointJacobian(model, data, q, last).T @ wrenches
-        friction = np.diag(np.tanh(dq / self._rest_speed))
+        last_joint = arm_model.model.njoints - 1
+        ddq = (end.dq - before.dq) / (end.stamp - before.stamp)
+        pin.rnea(model, data, begin.q, begin.dq, ddq)
+        wrenches = pin.jointBodyRegressor(model, data, last_joint)[:, :4]
+        load = pin.computeJointJacobian(model, data, begin.q, last_joint).T @ wrenches
+        friction = np.diag(np.tanh(begin.dq / self._rest_speed))
         rotors = np.diag(ddq)[:, self._has_rotor]
         self._latest_regressor = np.hstack((load, friction, rotors))
         weighted = self._latest_regressor.T * self._torque_weights
-        keep = math.exp(-(end - begin) / LOAD_FORGETTING_TIME_S)
-        self._info_matrix = keep * self._info_matrix + (1.0 - keep) * self._prior
+        duration = end.stamp - begin.stamp
+        kept = math.exp(-duration / LOAD_FORGETTING_TIME_S)
+        self._info_matrix = kept * self._info_matrix + (1.0 - kept) * self._prior
         self._info_matrix += weighted @ self._latest_regressor
-        self._info_vector = keep * self._info_vector + weighted @ mean_external_torque
-        self._motion_time_s += end - begin
+        self._info_vector = kept * self._info_vector + weighted @ mean_external_torque
+        self._motion_time_s += duration
 
     def load_torque(self) -> Array:
         """Return joint torques of the undeclared load at the latest motion, (n,) [N m]."""
@@ -344,6 +375,12 @@ class WrenchEstimator:
             )
         std = external_torque_std(model.description) if torque_std is None else torque_std
         self.torque_std = as_array(std, (model.description.n,), 'torque_std', SettingsError)
+        if not (self.torque_std > 0.0).all():
+            joint = int(np.argmin(self.torque_std))
+            raise SettingsError(
+                f'torque_std of {model.description.joint_names[joint]} is '
+                f'{self.torque_std[joint]:g}; a standard deviation must be above zero.'
+            )
         # Factors that turn all components of a wrench into newtons.
         self._wrench_scales = np.array([1.0] * 3 + [1.0 / CHARACTERISTIC_LENGTH_M] * 3)
 
@@ -357,21 +394,22 @@ class WrenchEstimator:
     def estimate(self, q: Array, external_torque: Array) -> ExternalWrench:
         """Return the wrench, damped if singular, for external torques (n,) [N m] of FCI's sign."""
         jacobian = self.jacobian(q)
-        # In `weighed`, torques are in units of their standard deviations, wrench components in
+        # In `weighted`, torques are in units of their standard deviations, wrench components in
         # newtons.
-        weighed = (jacobian / self._wrench_scales[:, None]).T / self.torque_std[:, None]
-        squares, directions = np.linalg.eigh(weighed.T @ weighed)
-        damped = np.maximum(squares, MAX_FORCE_STD_N**-2)
-        seen = directions.T @ (weighed.T @ (external_torque / self.torque_std))
-        wrench = directions @ (seen / damped) / self._wrench_scales
+        weighted = (jacobian / self._wrench_scales[:, None]).T / self.torque_std[:, None]
+        squares, directions = np.linalg.eigh(weighted.T @ weighted)
+        damped_squares = np.maximum(squares, MAX_FORCE_STD_N**-2)
+        by_direction = directions.T @ (weighted.T @ (external_torque / self.torque_std))
+        wrench = directions @ (by_direction / damped_squares) / self._wrench_scales
         # The eigenvalue of an unobservable direction is zero but for rounding.
-        known = np.maximum(squares, np.finfo(float).eps * squares[-1]) ** -0.5
-        spread = directions * known / self._wrench_scales[:, None]
+        stds = np.maximum(squares, np.finfo(float).eps * squares[-1]) ** -0.5
+        deviations = directions * stds / self._wrench_scales[:, None]
+        unexplained = np.linalg.norm(external_torque - jacobian.T @ wrench)
         return ExternalWrench(
-            wrench,
-            spread @ spread.T,
-            float(np.linalg.norm(external_torque - jacobian.T @ wrench)),
-            float(known[0]),
+            wrench=wrench,
+            covariance=deviations @ deviations.T,
+            unexplained_torque=float(unexplained),
+            max_force_std=float(stds[0]),
         )
 
 
@@ -382,8 +420,9 @@ def estimate_wrenches(estimator: WrenchEstimator, q: Array, torque: Array) -> tu
     `q` are positions [rad], `torque` external torques signed as FCI's [N m], (N, n) each.
     """
     estimates = [estimator.estimate(*rows) for rows in zip(q, torque, strict=True)]
-    deviations = [np.sqrt(np.diagonal(one.covariance)) for one in estimates]
-    return np.array([one.wrench for one in estimates]), np.array(deviations)
+    wrenches = [estimate.wrench for estimate in estimates]
+    deviations = [np.sqrt(np.diagonal(estimate.covariance)) for estimate in estimates]
+    return np.array(wrenches), np.array(deviations)
 
 
 def external_torque_std(description: ArmDescription) -> Array:

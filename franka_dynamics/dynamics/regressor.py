@@ -67,7 +67,8 @@ def parameter_vector(robot: RobotLike, *, rotor_inertia: bool = False) -> Array:
         bodies = robot.links
         rotors = np.array([joint.rotor_inertia for joint in robot.joints])
     else:
-        bodies = (tree := as_body_tree(robot)).inertias
+        tree = as_body_tree(robot)
+        bodies = tree.inertias
         rotors = tree.rotor_inertias
     links = np.concatenate([body.parameters() for body in bodies])
     return np.concatenate((links, rotors)) if rotor_inertia else links
@@ -115,13 +116,16 @@ def with_parameter_vector(description: ArmDescription, vector: ArrayLike) -> Arm
     words += ' then rotor inertias or none,'
     values = as_array(vector, (None,), words, InertiaError, finite=False)
     with_rotors = len(values) == (N_LINK_PARAMETERS + 1) * n
-    values = as_array(values, ((N_LINK_PARAMETERS + with_rotors) * n,), words, InertiaError)
-    links = values[: N_LINK_PARAMETERS * n].reshape(n, N_LINK_PARAMETERS)
+    length = (N_LINK_PARAMETERS + int(with_rotors)) * n
+    values = as_array(values, (length,), words, InertiaError)
+    rows = values[: N_LINK_PARAMETERS * n].reshape(n, N_LINK_PARAMETERS)
+    links = tuple(LinkInertia.from_parameters(row) for row in rows)
     joints = description.joints
     if with_rotors:
-        pairs = zip(joints, values[N_LINK_PARAMETERS * n :].tolist())
+        rotors = values[N_LINK_PARAMETERS * n :].tolist()
+        pairs = zip(joints, rotors)
         joints = tuple(replace(joint, rotor_inertia=rotor) for joint, rotor in pairs)
-    return replace(description, joints=joints, links=(*map(LinkInertia.from_parameters, links),))
+    return replace(description, joints=joints, links=links)
 
 
 def torque_regressor(
@@ -168,26 +172,28 @@ def torque_regressor(
     """
     tree = as_body_tree(robot)
     states = broadcast_states(tree, q=q, dq=dq, ddq=ddq)
-    g = as_gravity_vector(gravity)
+    gravity_vector = as_gravity_vector(gravity)
     n = tree.n
-    joints = np.arange(tree.n)
-    width = (N_LINK_PARAMETERS + int(rotor_inertia)) * n
-    chosen = as_column_indices(columns, width)
+    joints = np.arange(n)
+    column_count = (N_LINK_PARAMETERS + int(rotor_inertia)) * n
+    hint = '' if rotor_inertia else '; rotor inertias have columns with rotor_inertia=True'
+    chosen = as_column_indices(columns, column_count, hint)
     flat = [values.reshape(-1, n) for values in states]
-    out = np.zeros((len(flat[0]), n, width if chosen is None else len(chosen)))
+    out = np.zeros((len(flat[0]), n, column_count if chosen is None else len(chosen)))
     for start in range(0, len(out), STATES_PER_BLOCK):
         block = slice(start, min(start + STATES_PER_BLOCK, len(out)))
-        motion = TreeKinematics(tree, [values[block] for values in flat], g)
+        motion = TreeKinematics(tree, [values[block] for values in flat], gravity_vector)
         wrenches = wrench_regressor(motion.V, motion.dV)
-        own = np.zeros((block.stop - start, n, 6, n))
-        own[:, joints, :, joints] = tree.twists[:, None, :]
+        own_twists = np.zeros((block.stop - start, n, 6, n))
+        own_twists[:, joints, :, joints] = tree.twists[:, None, :]
         # By virtual work, body i's share of a joint's torque is the joint's unit twist, in body
         # i's frame, times body i's wrench.
-        seen = np.swapaxes(tree.sweep_outward(motion.adjoint_inverse, own), -1, -2)
-        shares = np.moveaxis(seen @ wrenches, 1, 2).reshape(-1, n, N_LINK_PARAMETERS * n)
+        twists_at_bodies = tree.sweep_outward(motion.adjoint_inverse, own_twists)
+        shares = np.swapaxes(twists_at_bodies, -1, -2) @ wrenches
+        rows = np.moveaxis(shares, 1, 2).reshape(-1, n, N_LINK_PARAMETERS * n)
         if rotor_inertia:
-            shares = np.concatenate((shares, flat[2][block][..., None] * np.eye(n)), axis=-1)
-        out[block] = shares if chosen is None else shares[..., list(chosen)]
+            rows = np.concatenate((rows, flat[2][block][..., None] * np.eye(n)), axis=-1)
+        out[block] = rows if chosen is None else rows[..., list(chosen)]
     return out.reshape(*states[0].shape, out.shape[-1])
 
 
@@ -247,9 +253,13 @@ def _inertia_regressor(vector: Array) -> Array:
     return out
 
 
-def as_column_indices(columns: Sequence[int] | None, column_count: int) -> tuple[int, ...] | None:
+def as_column_indices(
+    columns: Sequence[int] | None, column_count: int, hint: str = ''
+) -> tuple[int, ...] | None:
     """
     Return regressor column indices as a checked tuple, or None, which stands for all columns.
+
+    `hint` is added to the message of the error.
 
     Raises
     ------
@@ -260,10 +270,12 @@ def as_column_indices(columns: Sequence[int] | None, column_count: int) -> tuple
     if columns is None:
         return None
     chosen = np.asarray(columns)
-    whole = chosen.ndim == 1 and (not chosen.size or np.issubdtype(chosen.dtype, np.integer))
-    if not whole or len({*chosen.tolist()} & {*range(column_count)}) < chosen.size:
-        raise BaseParameterError(
-            f'columns is {short_repr(columns)}; give different numbers from 0 to '
-            f'{column_count - 1}, of which rotor inertias need rotor_inertia=True.'
-        )
-    return tuple(chosen.tolist())
+    are_integers = not chosen.size or np.issubdtype(chosen.dtype, np.integer)
+    if chosen.ndim == 1 and are_integers:
+        existing = {*chosen.tolist()} & {*range(column_count)}
+        if len(existing) == chosen.size:
+            return tuple(chosen.tolist())
+    raise BaseParameterError(
+        f'columns is {short_repr(columns)}; give different numbers from 0 to {column_count - 1}'
+        f'{hint}.'
+    )

@@ -265,6 +265,18 @@ def test_five_bar_agrees_with_pinocchios_constrained_dynamics(seed):
     np.testing.assert_allclose(ddq, motion.ddq[active], rtol=0.0, atol=1e-12)
 
 
+def test_one_position_and_many_velocities_are_a_stack_of_motions():
+    q = FIVE_BAR.assemble([0.1, -0.2], HOME)
+    rates = np.random.default_rng(0).normal(size=(3, 2, 2))
+    motion = FIVE_BAR.motion(q, rates[:, 0], rates[:, 1])
+    single = [FIVE_BAR.motion(q, *both) for both in rates]
+    for name in ('q', 'dq', 'ddq'):
+        expected = [getattr(one, name) for one in single]
+        np.testing.assert_allclose(getattr(motion, name), expected, rtol=0.0, atol=1e-13)
+    derivatives = fd.motor_derivatives(FIVE_BAR, motion)
+    assert derivatives.by_parameters.shape == (3, 2, 5, 10)
+
+
 @pytest.mark.parametrize('crank', np.radians([-150.0, -20.0, 45.0, 100.0, 175.0]))
 def test_an_assembled_four_bar_agrees_with_intersecting_circles(crank):
     path = np.linspace(np.radians(60.0), crank, 30)[:, None]
@@ -334,6 +346,14 @@ def test_arrays_that_are_no_numbers_are_refused_by_name(given):
             call()
     with refuses(TreeError, 'corrections'):
         TWO_BODIES.with_twist_corrections(given)
+
+
+@pytest.mark.parametrize('method', ['motion', 'forward_dynamics'])
+def test_motor_values_of_another_number_of_states_are_refused(method):
+    q = np.zeros((5, 2))
+    chain = fd.ClosedChain(TWO_BODIES, (0,), [fd.Loop(0, 1, np.eye(6)[5:])])
+    with refuses(JointVectorError, 'q (5, 2)', '(3, 1)'):
+        getattr(chain, method)(q, np.zeros((3, 1)), np.zeros((3, 1)))
 
 
 N = 5

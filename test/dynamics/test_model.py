@@ -25,7 +25,12 @@ from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 from franka_dynamics.dynamics.regressor import with_parameter_vector
 from franka_dynamics.dynamics.sampling import sample_states
-from franka_dynamics.errors import FrameError, InertiaError, JointVectorError
+from franka_dynamics.errors import (
+    BaseParameterError,
+    FrameError,
+    InertiaError,
+    JointVectorError,
+)
 from franka_dynamics.validation.crosscheck import COMPARED_QUANTITIES, FORMULATIONS
 
 from . import lagrangian
@@ -261,6 +266,16 @@ def test_a_regressor_in_blocks_equals_that_of_single_states(
     np.testing.assert_allclose(whole, single, rtol=0.0, atol=ATOL_COLUMN)
     chosen = fd.torque_regressor(description, *states, columns=columns)
     np.testing.assert_array_equal(chosen, whole[..., columns])
+
+
+def test_a_missing_column_is_told_what_may_have_it():
+    arm = fd.load('fer')
+    state = np.zeros((3, 7))
+    with refuses(BaseParameterError, '69', 'rotor_inertia=True'):
+        fd.torque_regressor(arm, *state, columns=[70])
+    with refuses(BaseParameterError, '69') as refusal:
+        fd.Model(arm).regressor(*state, columns=[70])
+    assert 'rotor_inertia' not in str(refusal.value)
 
 
 def test_an_arm_is_rebuilt_from_its_vector_with_links_and_rotors():

@@ -14,12 +14,14 @@ from franka_dynamics.control.disturbance import DisturbanceMonitor
 from franka_dynamics.control.settings import Settings, StateLimits
 from franka_dynamics.control.terms import TermModel
 from franka_dynamics.dynamics.external_torque import external_torque_std, WrenchEstimator
-from franka_dynamics.errors import DescriptionError
+from franka_dynamics.errors import DescriptionError, SettingsError
 from franka_dynamics.identification.torque_deviation import (
     observed_torque,
     with_torque_deviations,
 )
 from franka_dynamics.recordings.preprocessing import to_motion
+
+from ..agreement import refuses
 
 FER = fd.load('fer', hand='none')
 GRAVITY = (0.0, 0.0, -9.81)
@@ -111,6 +113,12 @@ def test_wrenches_have_the_deviations_of_the_arm():
         weighed = (jacobian / expected).T
         covariance = np.linalg.inv(weighed.T @ weighed)
         np.testing.assert_allclose(found, covariance, rtol=1e-7, atol=1e-12)
+
+
+@pytest.mark.parametrize('wrong', [0.0, -1.0])
+def test_a_deviation_that_is_not_positive_is_refused(wrong):
+    with refuses(SettingsError, 'joint3', f'{wrong:g}'):
+        WrenchEstimator(fd.Model(FER), torque_std=[1.0, 1.0, wrong, 1.0, 1.0, 1.0, 1.0])
 
 
 def test_the_guard_says_how_well_the_motion_is_known():

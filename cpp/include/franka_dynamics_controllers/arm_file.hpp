@@ -25,10 +25,9 @@
 namespace franka_dynamics_controllers
 {
 
-// The numbers in a row of the file, in its order: of a pose the rotation by rows and the position; of
-// a body mass, first moment (3) and inertia (xx, xy, xz, yy, yz, zz); of a link whether its joint is
-// prismatic, the joint's placement, the link's body and the rotor inertia; the limits and home of a
-// joint are listed in arm_from_file().
+// The numbers in a row of the file, in its order. Of a pose: the rotation by rows, the position.
+// Of a body: mass, first moment, inertia xx, xy, xz, yy, yz, zz. Of a link: whether its joint is
+// prismatic, the joint's placement, the link's body, the rotor inertia.
 constexpr std::size_t kNumbersPerPose = 12;
 constexpr std::size_t kNumbersPerBody = 10;
 constexpr std::size_t kPlaceOfPose = 1;
