@@ -120,7 +120,9 @@ class TrajectoryRequest:
         dq: Any = self.velocities
         ddq = self.accelerations
         if ddq is None:
-            ddq = np.asarray(np.gradient(dq, self.times, axis=0) if len(dq) > 1 else 0.0 * dq)
+            ddq = np.zeros_like(dq)
+            if len(dq) > 1:
+                ddq = np.asarray(np.gradient(dq, self.times, axis=0))
             for end in (0, -1):
                 if not dq[end].any():  # the motion begins or ends at rest
                     ddq[end] = 0.0
@@ -323,8 +325,9 @@ class MotionPlanner:
             time = error.time - points_zero
             raise errors.LimitExceededError(error.excess_text, time) from None
 
-    # The times of what follows are seconds after the time zero of the present motion, which is
-    # that of the motions that they return.
+    # `now`, `begin` and `points_zero` below are seconds after the time zero of the present motion,
+    # which is also that of the returned motions.
+
     def _motion_along_stream(self, stream: Array, now: float, lead_time: float) -> Trajectory:
         """Return the present motion led, from now + `lead_time`, through averages of a stream."""
         present = self.present_motion

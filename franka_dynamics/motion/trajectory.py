@@ -250,17 +250,19 @@ class Trajectory:
         the distance between the present motion and this one, with its rates, is added to this one
         and fades to zero. Accelerations stay within `ratio` times their limit.
         """
-        now = present.states_at(begin)
-        early = self.times[0] - begin
-        motion = self.braked_to_rest(arm, ratio, now[0])
-        if early > 0.0:
-            first = now
-            q, dq, ddq = self.states[0]
-            if early < BLEND_DURATIONS_S[0]:  # extended backwards at constant acceleration
-                first = np.array((q - early * dq + early**2 * ddq / 2.0, dq - early * ddq, ddq))
-            before = Trajectory(np.array([begin]), first[None], self.time_zero)
+        present_state = present.states_at(begin)
+        motion = self.braked_to_rest(arm, ratio, present_state[0])
+        lead = self.times[0] - begin
+        if lead > 0.0:
+            first_state = present_state
+            if lead < BLEND_DURATIONS_S[0]:
+                # There is no time to move to the first point: the motion is extended backwards
+                # from there, at constant acceleration.
+                q, dq, ddq = self.states[0]
+                first_state = np.array((q - lead * dq + lead**2 * ddq / 2.0, dq - lead * ddq, ddq))
+            before = Trajectory(np.array([begin]), first_state[None], self.time_zero)
             motion = before.extended_by(motion.times, motion.states)
-        distance = now - motion.states_at(begin)
+        distance = present_state - motion.states_at(begin)
         if np.abs(distance[:2]).max() <= MAX_ROUNDING_ERROR:
             distance = np.zeros_like(distance)  # accelerations may step
 
@@ -269,10 +271,11 @@ class Trajectory:
             ends = np.array([begin, begin + duration])
             times = np.union1d(ends, motion.times[motion.times > begin + _MIN_SEGMENT_DURATION_S])
             times = times[np.diff(times, append=np.inf) > _MIN_SEGMENT_DURATION_S]
-            fading = Trajectory(ends, np.array([distance, 0.0 * distance]))
+            fading = Trajectory(ends, np.array([distance, np.zeros_like(distance)]))
             states = motion.states_at(times) + fading.states_at(times)
             path = Trajectory(times, states, self.time_zero)
-            return path.require_within_limits(arm, ratio, max(ends[1], self.times[0]), now[0])
+            checked_until = max(ends[1], self.times[0])
+            return path.require_within_limits(arm, ratio, checked_until, present_state[0])
 
         return _first_within_limits(blended_over, blend_durations)
 

@@ -156,8 +156,8 @@ class _LinkTreeBuilder:
         joints = map(model.joint, range(model.njnt))
         self.body_names = [model.body(k).name or f'{UNNAMED_BODY}{k}' for k in range(model.nbody)]
         self.joint_names = [joint.name or f'{UNNAMED_JOINT}{k}' for k, joint in enumerate(joints)]
-        self._links = dict[str, UrdfInertial]()
-        self._urdf_joints = dict[str, UrdfJoint]()
+        self._links: dict[str, UrdfInertial] = {}
+        self._urdf_joints: dict[str, UrdfJoint] = {}
         self._unique_link_name = document.UniqueNames(*self.body_names)
         self._unique_joint_name = document.UniqueNames(*self.joint_names)
         self._links[self.body_names[0]] = self._body_inertial(0)

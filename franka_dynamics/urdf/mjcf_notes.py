@@ -60,8 +60,8 @@ def _gravity_notes(mujoco: Any, model: Any, body_names: Sequence[str]) -> Iterat
 
 def _compiler_notes(spec: Any, model: Any, body_names: Sequence[str]) -> Iterator[str]:
     """Yield notes on masses and tensors that the compiler changed from those of <inertial>."""
-    masses = list[str]()
-    tensors = list[str]()
+    masses: list[str] = []
+    tensors: list[str] = []
     by_geoms = int(spec.compiler.inertiafromgeom) == 1  # then <inertial> counts for nothing
     for body in () if by_geoms else spec.bodies:
         if not (body.explicitinertial and 0 < body.id < len(body_names)):

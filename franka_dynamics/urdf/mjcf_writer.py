@@ -131,7 +131,7 @@ def _add_motors(root: Element, description: ArmDescription) -> None:
     actuators = add_tag(root, 'actuator')
     for joint in description.joints:
         effort = joint.limits.effort
-        limits = dict[str, Any]()
+        limits: dict[str, Any] = {}
         if np.isfinite(effort):
             limits = {'ctrllimited': 'true', 'ctrlrange': (-effort, effort)}
         add_tag(actuators, 'motor', name=joint.name, joint=joint.name, **limits)
@@ -163,7 +163,7 @@ def _add_bodies(
     bodies = [world]
     dh_in_previous_link = np.asarray(description.base)
     link_in_body = np.eye(4)  # of the link in the last body that was added
-    joints_to_add = list[_JointToAdd]()
+    joints_to_add: list[_JointToAdd] = []
     base_shapes = [shape.expressed_in(dh_in_previous_link) for shape in shapes.get(0, ())]
     _add_geoms(world, base_shapes)
     moving = zip(
@@ -246,7 +246,7 @@ def _pose_attributes(pose: Array) -> dict[str, Array]:
 
 def _add_joint(body: Element, joint: Joint, axis_pose: Array, friction: Sequence[float]) -> None:
     """Add a joint to a <body>; `axis_pose` is the pose of a frame whose z is the joint's axis."""
-    known = dict[str, Any]()
+    known: dict[str, Any] = {}
     if writer.has_position_limits(joint):
         ends = writer.finite_limits([joint.limits.lower, joint.limits.upper])
         known = {'limited': 'true', 'range': ends}

@@ -109,7 +109,7 @@ class _XacroArguments(dict[str, str]):
     def __init__(self, arguments: Mapping[str, object]) -> None:
         """Store the arguments, their values converted to text."""
         super().__init__({name: str(value) for name, value in arguments.items()})
-        self.requested_names = set[str]()
+        self.requested_names: set[str] = set()
 
     def __contains__(self, name: object) -> bool:
         """Return whether an argument is given, and record that the file asked for it."""
