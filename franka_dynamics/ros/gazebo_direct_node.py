@@ -29,6 +29,7 @@ from .parameter_tables import arm_from_parameters
 from .parameters import CheckedParameters, declare_parameters
 from .rclpy_private import Executor
 from .topics import PUBLISHER_QOS, STATE_QOS
+from ..arrays import Array
 from ..control.settings import Settings
 from ..errors import JointStateError
 from ..parameter_schema import specs_in_files
@@ -75,9 +76,14 @@ class GazeboDirectNode(CheckedParameters, Node):
         self._latest_state = reading.stamp, position, reading.velocity
         if elapsed < 0.0:  # the world was reset, and the arm is at its start
             self._receiver.reset()
-        # While a sender is followed, torques are applied when they arrive, not at a state. But a
-        # world that was reset has new joint systems, which get the torque while it is paused.
-        if elapsed <= 0.0 or not self._receiver.is_following(reading.stamp):
+        if elapsed <= 0.0:
+            # Gazebo is paused, or was reset and has new joint systems, which need the torque. No
+            # time has passed, and so no step is taken: it would use up the change of torque that
+            # a command for this very state, which may still come, is allowed.
+            self._publish_forces(self._receiver.applied_torque)
+            self._count_holding_steps()
+        elif not self._receiver.is_following(reading.stamp):
+            # While a sender is followed, torques are applied when they arrive, not at a state.
             self._send_forces()
             self._count_holding_steps()
         # If Gazebo sends zeros, `reading.effort` is None, and the applied torque is the effort.
@@ -87,7 +93,10 @@ class GazeboDirectNode(CheckedParameters, Node):
 
     def _send_forces(self) -> None:
         """Send the torque for the latest joint state to Gazebo, as a force per joint [N m]."""
-        torque = self._receiver.step(*self._latest_state)
+        self._publish_forces(self._receiver.step(*self._latest_state))
+
+    def _publish_forces(self, torque: Array) -> None:
+        """Publish a torque, (n,) [N m], as a force per joint, and the status if it is due."""
         for publisher, value in zip(self._publishers, torque.tolist()):
             publisher.publish(Float64(data=value))
         self._receiver.publish_status_if_due()
