@@ -16,9 +16,9 @@ from .arm.arm_file import (
     is_franka_arm,
     is_urdf_or_mjcf,
     is_xml_text,
-    with_hand,
 )
 from .arm.description import ArmDescription
+from .arm.hand_change import with_hand
 from .arm.inertia import LinkInertia
 from .arm.load_questions import hand_questions, payload_questions
 from .arm.payload import as_payload, payload_array, payload_from_array

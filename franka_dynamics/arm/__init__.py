@@ -7,8 +7,6 @@ from .arm_fields import JointLimits as JointLimits
 from .arm_file import available_arms as available_arms
 from .arm_file import available_sets as available_sets
 from .arm_file import load as load
-from .bodies import available_hands as available_hands
-from .bodies import load_hand as load_hand
 from .denavit_hartenberg import Convention as Convention
 from .denavit_hartenberg import DHRow as DHRow
 from .description import ArmDescription as ArmDescription
@@ -16,5 +14,7 @@ from .friction import FrictionModel as FrictionModel
 from .friction import MaxwellSlipFriction as MaxwellSlipFriction
 from .friction import SigmoidFriction as SigmoidFriction
 from .friction import ViscousCoulombFriction as ViscousCoulombFriction
+from .hands import available_hands as available_hands
+from .hands import load_hand as load_hand
 from .inertia import LinkInertia as LinkInertia
 from ..spatial import JointKind as JointKind

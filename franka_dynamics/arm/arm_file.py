@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads and writes arm files, such as those in `config/arms`, checking every field."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 import os
 from pathlib import Path
@@ -13,20 +13,13 @@ import numpy as np
 
 from . import typed_file
 from .arm_fields import ArmFields
-from .bodies import (
-    available_hands,
-    Body,
-    hand_file_path,
-    hand_frames,
-    hand_name,
-    InertiaReferencePoint,
-    is_file_path,
-    load_hand,
-    Pose,
-)
+from .bodies import Body, InertiaReferencePoint, Pose
 from .description import ArmDescription
-from .inertia import LinkInertia, repaired_link
+from .hand_change import hand_inertia, with_hand, with_hand_frames
+from .hands import available_hands, hand_file_path, is_file_path
+from .inertia import LinkInertia
 from .judgements import require_si_units
+from .repair import repaired_arm
 from .strict_yaml import yaml_text
 from .typed_file import (
     decode,
@@ -202,7 +195,7 @@ def load(
     description = description.with_joint_names(
         [prefix + name.replace(file.name, name_in_joints, 1) for name in description.joint_names]
     )
-    description = with_hand(_with_hand_frames(description), hand)
+    description = with_hand(with_hand_frames(description), hand)
     if repair is None or not description.inconsistencies():
         return description
     # A set without rounding is refused by repaired_arm.
@@ -220,7 +213,7 @@ def _description_with_set(file: ArmFile, inertial_set: str, path: str) -> ArmDes
     """Return the arm of an arm file with one inertial set and the hand that this set states."""
     inertial = file.inertial_sets[inertial_set]
     payload = inertial.inertia_of(inertial.payload) or LinkInertia.zero()
-    hand_mass = _hand_inertia(inertial.hand).mass
+    hand_mass = hand_inertia(inertial.hand).mass
     return ArmDescription(
         **file.shared_fields(),
         links=inertial.link_inertias(),
@@ -237,58 +230,6 @@ def _description_with_set(file: ArmFile, inertial_set: str, path: str) -> ArmDes
         unmeasured=inertial.unmeasured,
         torque_notes=inertial.unmeasured,
     )
-
-
-def with_hand(description: ArmDescription, hand: str) -> ArmDescription:
-    """
-    Return the arm with the hand `hand` (name or file), none ('none') or its own (AS_LISTED).
-
-    Raises InertiaError if hand and payload are heavier than the arm's rated load.
-    """
-    # The path becomes absolute, so that an arm file with this hand can be read from any folder.
-    hand = str(hand_file_path(hand).resolve()) if is_file_path(hand) else hand
-    if hand in (AS_LISTED, description.hand):
-        return description
-    frames_of_old_hand = {frame.name for frame in hand_frames(description.hand)}
-    kept = [frame for frame in description.fixed_frames if frame.name not in frames_of_old_hand]
-    old_hand = _hand_inertia(description.hand)
-    new_hand = _hand_inertia(hand)
-    payload = description.payload
-    _require_hand_within_rated_load(description, hand, new_hand.mass)
-    # with_payload counts what it adds as payload: hand and payload are told apart again here.
-    changed = replace(
-        description.with_payload(new_hand - old_hand),
-        hand=hand,
-        fixed_frames=tuple(kept),
-        payload=payload,
-        carried_mass=new_hand.mass + payload.mass,
-    )
-    return _with_hand_frames(changed)
-
-
-def _hand_inertia(hand: str) -> LinkInertia:
-    """Return a hand's inertia about the flange's origin; zeros for none."""
-    return LinkInertia.zero() if hand == NO_HAND else load_hand(hand)
-
-
-def _require_hand_within_rated_load(description: ArmDescription, hand: str, mass: float) -> None:
-    """Raise InertiaError if a hand of this mass [kg], with the payload, exceeds the rated load."""
-    rated = description.rated_load
-    payload = description.payload.mass
-    if rated is None or mass + payload <= rated:
-        return
-    beside = f', beside a payload of {payload:g} kg' if payload else ''
-    raise InertiaError(
-        f'The hand {hand_name(hand)} weighs {mass:g} kg{beside}, more than the rated load of '
-        f'{description.name} ({rated:g} kg).'
-    )
-
-
-def _with_hand_frames(description: ArmDescription) -> ArmDescription:
-    """Return an arm with the frames of its hand added, except those whose names it already has."""
-    names = {frame.name for frame in description.fixed_frames}
-    added = [frame for frame in hand_frames(description.hand) if frame.name not in names]
-    return replace(description, fixed_frames=(*description.fixed_frames, *added))
 
 
 def is_urdf_or_mjcf(arm: object) -> bool:
@@ -436,38 +377,3 @@ def _arm_file_content(
         default_set=name,
         inertial_sets={name: inertial},
     )
-
-
-def repaired_arm(description: ArmDescription) -> ArmDescription:
-    """
-    Return the arm with links made physical within its `rounding`; InertiaError if that fails.
-
-    The returned arm's `repairs` has one sentence for each changed link, with its largest change.
-
-    Raises
-    ------
-    InertiaError
-        If the rounding is unknown, or no physical body lies within it.
-
-    """
-    if description.rounding == 0.0:
-        raise InertiaError(
-            f'The inertial set {description.inertial_set!r} of {description.name} states no '
-            f'rounding, so nothing says how far its numbers may be moved '
-            f'({"; ".join(description.inconsistencies())}). Choose another set, or add '
-            '`rounding` if its decimals are known.'
-        )
-    links = []
-    sentences = []
-    for joint, link in zip(description.joints, description.links):
-        name = f'the link behind {joint.name}'
-        repaired = repaired_link(link, description.rounding, name=name)
-        if repaired is not link:
-            moved = float(np.abs(repaired.parameters() - link.parameters()).max())
-            sentences.append(
-                f'{name} was not physical as printed (eigenvalue '
-                f'{link.consistency_margin():.2g} of its pseudo-inertia); its numbers are moved '
-                f'by at most {moved:.2g}, within the rounding of {description.rounding:.2g}'
-            )
-        links.append(repaired)
-    return replace(description, links=tuple(links), repairs=(*description.repairs, *sentences))

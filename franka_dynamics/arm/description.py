@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, KW_ONLY, replace
 import numpy as np
 
 from .arm_fields import ArmFields, link_names, UrdfProvenance
-from .bodies import hand_name
 from .denavit_hartenberg import Convention
 from .friction import friction_torque
+from .hands import hand_name
 from .inertia import LinkInertia
 from .payload import as_payload
 from .. import former_names

@@ -6,13 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .bodies import (
-    hand_bodies,
-    hand_name,
-    HandBody,
-    InertiaReferencePoint,
-    is_file_path,
-)
+from .bodies import InertiaReferencePoint
+from .hands import hand_bodies, hand_name, HandBody, is_file_path
 from .inertia import LinkInertia
 from ..arrays import Array
 

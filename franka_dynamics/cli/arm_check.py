@@ -18,7 +18,7 @@ from .choices import ArmChoice, forbid_options, Options
 from .console import echo, echo_each, make_console, print_rich, write_json
 from ..arm import ArmDescription, available_arms
 from ..arm.arm_file import canonical_arm_name, is_urdf_or_mjcf
-from ..arm.bodies import is_file_path
+from ..arm.hands import is_file_path
 from ..arm.judgements import Judgement
 from ..errors import (
     ArmWarning,

@@ -21,12 +21,12 @@ from .option_types import require_not_existing
 from .options import INERTIA_OPTION_NAMES
 from ..arm import ArmDescription, LinkInertia, load, load_hand
 from ..arm.arm_file import arm_file_text, is_urdf_or_mjcf
-from ..arm.bodies import hand_title, is_file_path, NO_HAND
 from ..arm.frames import to_modified_convention
+from ..arm.hands import hand_title, is_file_path
 from ..arm.inertia import TENSOR_ORDER
 from ..arm.payload import desk_json
 from ..arrays import Array
-from ..constants import Convention, GRAVITY, parse_float
+from ..constants import Convention, GRAVITY, NO_HAND, parse_float
 from ..cpp_package.package import controller_arm_text
 from ..errors import DescriptionError, InertiaError
 from ..files import write_text

@@ -26,8 +26,9 @@ from .prior import Prior, pseudo_inertia_basis, with_minimum_gyration
 from .results import Estimate, PublishedFit, TorqueErrors
 from .. import semidefinite as sdp
 from ..arm import ArmDescription, LinkInertia
-from ..arm.bodies import load_hand, NO_HAND
+from ..arm.hands import load_hand
 from ..arrays import Array
+from ..constants import NO_HAND
 from ..dynamics.regressor import (
     N_LINK_PARAMETERS,
     parameter_vector,

@@ -10,9 +10,10 @@ import numpy as np
 from .preprocessing import Motion, moving_mask
 from .. import former_names
 from ..arm import ArmDescription, JointKind
-from ..arm.bodies import hand_name, NO_HAND
 from ..arm.friction import friction_along, FrictionModel, grows_with_load, LinearFriction
+from ..arm.hands import hand_name
 from ..arrays import Array, ArrayLike
+from ..constants import NO_HAND
 from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import RecordingError

@@ -12,7 +12,7 @@ from . import elements
 from .elements import Cell, headers, Table
 from .json_types import to_json_types
 from ..arm import ArmDescription
-from ..arm.bodies import hand_name
+from ..arm.hands import hand_name
 from ..arrays import Array
 from ..dynamics.external_torque import estimate_wrenches, WrenchEstimator
 from ..dynamics.pinocchio_model import PinocchioModel

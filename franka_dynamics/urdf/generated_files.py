@@ -8,10 +8,11 @@ import xml.etree.ElementTree as ElementTree
 from .mjcf_writer import mjcf_text
 from .writer import add_inertial, add_shapes, add_tag, Element, urdf_text, xml_text
 from ..arm.arm_fields import link_names
-from ..arm.arm_file import available_arms, available_sets, load, with_hand
-from ..arm.bodies import available_hands, load_hand
+from ..arm.arm_file import available_arms, available_sets, load
 from ..arm.description import ArmDescription
 from ..arm.frames import ROOT_LINK
+from ..arm.hand_change import with_hand
+from ..arm.hands import available_hands, load_hand
 from ..arm.shapes import load_hand_shapes, load_shapes
 from ..constants import NO_HAND
 

@@ -18,10 +18,10 @@ from .comparison import compare_descriptions, Comparison
 from .torque_effect import SpaceFrameArm
 from ..arm import ArmDescription, available_hands, available_sets, LinkInertia, load
 from ..arm.arm_file import is_urdf_or_mjcf
-from ..arm.bodies import is_file_path, NO_HAND
+from ..arm.hands import is_file_path
 from ..arm_io import ArmLike, as_description, load_arm
 from ..arrays import Array, ArrayLike
-from ..constants import AS_LISTED
+from ..constants import AS_LISTED, NO_HAND
 from ..dynamics.model import GRAVITY
 from ..errors import DescriptionError, list_text
 from ..spatial import inverse_transform

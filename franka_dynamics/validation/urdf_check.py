@@ -18,7 +18,7 @@ from .comparison import compare_descriptions, Comparison
 from .torque_effect import ParameterDifference, TorqueSensitivity
 from ..arm import ArmDescription, Joint
 from ..arm.arm_file import is_xml_text
-from ..arm.bodies import NO_HAND
+from ..constants import NO_HAND
 from ..errors import list_text, plural, UrdfError, UrdfMismatchError
 from ..urdf.arm_choice import find_flange
 from ..urdf.reading import parse_robot, read_document

@@ -11,7 +11,7 @@ import pytest
 
 import franka_dynamics as fd
 from franka_dynamics.arm import Convention, JointLimits, MaxwellSlipFriction, payload
-from franka_dynamics.arm.arm_file import arm_file_text, repaired_arm, with_hand
+from franka_dynamics.arm.arm_file import arm_file_text
 from franka_dynamics.arm.bodies import Box, Cylinder, FixedFrame
 from franka_dynamics.arm.frames import to_modified_convention
 from franka_dynamics.arm.friction import (
@@ -20,7 +20,9 @@ from franka_dynamics.arm.friction import (
     SigmoidFriction,
     slip_state_bounds,
 )
+from franka_dynamics.arm.hand_change import with_hand
 from franka_dynamics.arm.inertia import elements_from_tensor, repaired_link
+from franka_dynamics.arm.repair import repaired_arm
 from franka_dynamics.constants import REPAIR_TO_NEAREST
 from franka_dynamics.errors import (
     DescriptionError,
@@ -578,7 +580,7 @@ def test_a_desk_file_with_any_character_in_its_name_is_read(name, tmp_path):
     path = tmp_path / 'gripper.json'
     path.write_text(payload.desk_json([1.0, 0.0, 0.0, 0.05], name), encoding='utf-8')
     assert fd.load_hand(path).mass == 1.0
-    assert fd.arm.bodies.hand_title(str(path)) == name
+    assert fd.arm.hands.hand_title(str(path)) == name
 
 
 def test_a_hand_beside_a_payload_counts_for_the_rated_load():

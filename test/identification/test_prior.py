@@ -14,7 +14,7 @@ from franka_dynamics.arm import (
     load,
     ViscousCoulombFriction,
 )
-from franka_dynamics.arm.bodies import load_hand
+from franka_dynamics.arm.hands import load_hand
 from franka_dynamics.demo.random_plant import random_plant
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification import fit, least_squares
