@@ -117,16 +117,23 @@ class CommandReceiver(TorqueReceiver):
         if refusal is None:
             self._on_torque_taken()
             return
+        sentence = self._refusal_sentence(refusal, torque)
+        self._node.get_logger().error(sentence, throttle_duration_sec=_MIN_LOG_PERIOD_S)
+
+    def _refusal_sentence(self, refusal: TorqueRefusal, torque: Array) -> str:
+        """Return text on why a torque is refused, and what is accepted."""
+        if refusal is TorqueRefusal.OTHER_PUBLISHER:
+            topic = self._subscription.topic_name
+            names = ', '.join(publisher_names(self._node, topic))
+            return (
+                f'a second sender of torques on {topic} is not followed; publishers listed there: '
+                f'{names}'
+            )
         arm = self._arm
-        given = torque.tolist()
-        topic = self._subscription.topic_name
-        units = ' or '.join(dict.fromkeys(one.kind.effort_unit for one in arm.joints))
-        sentence = (
-            f'a command of {len(given)} values [{list_text(given)}] was refused '
+        values = torque.tolist()
+        units = ' or '.join(dict.fromkeys(joint.kind.effort_unit for joint in arm.joints))
+        return (
+            f'a command of {len(values)} values [{list_text(values)}] was refused '
             f'({refusal.value}): {arm.n} torques in the order {", ".join(arm.joint_names)} '
             f'are needed, each finite and at most {arm.limit("effort").tolist()} {units}'
         )
-        if refusal is TorqueRefusal.OTHER_PUBLISHER:
-            names = f'publishers listed there: {", ".join(publisher_names(self._node, topic))}'
-            sentence = f'a second sender of torques on {topic} is not followed; {names}'
-        self._node.get_logger().error(sentence, throttle_duration_sec=_MIN_LOG_PERIOD_S)

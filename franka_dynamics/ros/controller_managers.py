@@ -45,9 +45,11 @@ _FORWARDING_CONTROLLER_TYPES = (
 def controller_idle_reason(controller: Any) -> str:
     """Return why a ros2_control controller applies no torque from its topic; '' if it does."""
     if controller.state != 'active':
-        way = f'ros2 control switch_controllers --activate {controller.name}'
-        return f'is {controller.state}; activate it ({way})'
-    return 'is chained: it takes commands from another controller' if controller.is_chained else ''
+        command = f'ros2 control switch_controllers --activate {controller.name}'
+        return f'is {controller.state}; activate it ({command})'
+    if controller.is_chained:
+        return 'is chained: it takes commands from another controller'
+    return ''
 
 
 def wrong_claim_text(controller: Any, joint_names: Sequence[str]) -> str:
@@ -57,12 +59,14 @@ def wrong_claim_text(controller: Any, joint_names: Sequence[str]) -> str:
     An inactive controller claims no interface yet, and says which ones it requires.
     """
     claims = list(controller.required_command_interfaces or controller.claimed_interfaces)
-    # One that commands another controller claims CONTROLLER/JOINT/effort.
-    taken = [name.split('/')[-2] for name in claims if name.endswith('/effort') and '/' in name]
-    right = [joint for joint in taken if joint in joint_names] == list(joint_names)  # and a hand
+    # A claim is JOINT/effort, or CONTROLLER/JOINT/effort of one that commands another controller.
+    joints = [name.split('/')[-2] for name in claims if name.endswith('/effort')]
     if controller.type in _FORWARDING_CONTROLLER_TYPES:
-        right = len(taken) == len(claims) and taken == list(joint_names)
-    return '' if right else f'a controller of {list_text(claims)}'
+        is_right = len(joints) == len(claims) and joints == list(joint_names)
+    else:
+        # Beside the arm it may command other joints, such as those of a hand.
+        is_right = [joint for joint in joints if joint in joint_names] == list(joint_names)
+    return '' if is_right else f'a controller of {list_text(claims)}'
 
 
 # A manager --------------------------------------------------------------------------------------
@@ -140,27 +144,37 @@ class ControllerManagers:
         They are asked more often if `ask_often`. A manager is known by the type of its service,
         whatever its name.
         """
-        spaces = {one.node_namespace.rstrip('/') for one in endpoints}
-        processes = {process_of(one) for one in endpoints}
-        seen = dict[str, bytes]()
-        for service, kinds in self._node.get_service_names_and_types():
-            name, _, last = service.rpartition('/')
-            if _LIST_CONTROLLERS_TYPE not in kinds or last != _LIST_CONTROLLERS:
-                continue
-            # Of which the graph lists the topic of its requests.
-            requests = self._node.get_subscriptions_info_by_topic(
-                f'rq{service}Request', no_mangle=True
-            )
-            process = next((one for one in map(process_of, requests) if one in processes), b'')
-            if process or name.rpartition('/')[0] in spaces:
-                seen[name] = process
-        self._remove(self._clients.keys() - seen.keys())
-        for name, process in sorted(seen.items()):
+        found = self._managers_near(endpoints)
+        self._remove(self._clients.keys() - found.keys())
+        for name, process in sorted(found.items()):
             if name not in self._clients:
                 self._clients[name] = ControllerManagerClient(self._node, name)
             self._clients[name].process = process
             period = _QUICK_REQUEST_PERIOD_S if ask_often else _REQUEST_PERIOD_S
             self._clients[name].update_controllers(period)
+
+    def _managers_near(self, endpoints: Collection[Any]) -> dict[str, bytes]:
+        """
+        Return the managers in the processes or namespaces of endpoints, by full names.
+
+        The values are the processes that they share with an endpoint, b'' if none.
+        """
+        namespaces = {endpoint.node_namespace.rstrip('/') for endpoint in endpoints}
+        processes = {process_of(endpoint) for endpoint in endpoints}
+        found = dict[str, bytes]()
+        for service, types in self._node.get_service_names_and_types():
+            manager_name, _, service_name = service.rpartition('/')
+            if _LIST_CONTROLLERS_TYPE not in types or service_name != _LIST_CONTROLLERS:
+                continue
+            # The graph lists a service's requests as a topic.
+            requests = self._node.get_subscriptions_info_by_topic(
+                f'rq{service}Request', no_mangle=True
+            )
+            shared = [process for process in map(process_of, requests) if process in processes]
+            process = shared[0] if shared else b''
+            if process or manager_name.rpartition('/')[0] in namespaces:
+                found[manager_name] = process
+        return found
 
     @property
     def has_new_answer(self) -> bool:
@@ -176,14 +190,15 @@ class ControllerManagers:
     def broadcaster_problem(self) -> str:
         """Which broadcaster of joint states a manager has that is not active; '' if none is."""
         for manager in self:
-            for one in (manager.controllers or {}).values():
-                if one.type == _BROADCASTER_TYPE and one.state != 'active':
-                    return (
-                        f'{one.name} of {manager.name} is {one.state}, as after a reflex: recover '
-                        'the robot, activate its hardware component, and then the controllers '
-                        f'(ros2 control switch_controllers --activate {one.name} ... '
-                        f'-c {manager.name})'
-                    )
+            for controller in (manager.controllers or {}).values():
+                if controller.type != _BROADCASTER_TYPE or controller.state == 'active':
+                    continue
+                return (
+                    f'{controller.name} of {manager.name} is {controller.state}, as after a '
+                    'reflex: recover the robot, activate its hardware component, and then the '
+                    f'controllers (ros2 control switch_controllers --activate {controller.name} '
+                    f'... -c {manager.name})'
+                )
         return ''
 
     def close(self) -> None:

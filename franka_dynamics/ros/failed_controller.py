@@ -22,28 +22,29 @@ _TIMEOUT_S = 10.0
 
 def failure_sentences(manager: str, name: str, controllers: Sequence[Any]) -> Iterator[str]:
     """Yield why a controller is not activated, as far as its manager's controllers tell it."""
-    own = next((one for one in controllers if one.name == name), None)
-    where = '' if manager == '/controller_manager' else f' -c {manager}'
-    if own is None:
+    failed = next((controller for controller in controllers if controller.name == name), None)
+    manager_option = '' if manager == '/controller_manager' else f' -c {manager}'
+    if failed is None:
         yield f'{name} was not loaded: the log of {manager} says why.'
-    elif own.state == 'active':
+        return
+    if failed.state == 'active':
         yield (
             f'{name} is active already, as an earlier start left it: '
-            f'ros2 run controller_manager unspawner {name}{where}'
+            f'ros2 run controller_manager unspawner {name}{manager_option}'
         )
-    else:
-        wanted = set(own.required_command_interfaces)
-        taken = {
-            one.name: sorted(wanted.intersection(one.claimed_interfaces)) for one in controllers
-        }
-        holders = {holder: names for holder, names in taken.items() if names}
-        for holder, names in holders.items():
+        return
+    needed = set(failed.required_command_interfaces)
+    has_holder = False
+    for controller in controllers:
+        taken = sorted(needed.intersection(controller.claimed_interfaces))
+        if taken:
+            has_holder = True
             yield (
-                f'{holder} has {list_text(names)}, which {name} needs: '
-                f'ros2 control switch_controllers --deactivate {holder}{where}'
+                f'{controller.name} has {list_text(taken)}, which {name} needs: '
+                f'ros2 control switch_controllers --deactivate {controller.name}{manager_option}'
             )
-        if not holders:
-            yield f'{name} is {own.state}: the log of {manager} says why.'
+    if not has_holder:
+        yield f'{name} is {failed.state}: the log of {manager} says why.'
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -54,7 +55,7 @@ def main(args: Sequence[str] | None = None) -> int:
             found = client.call_service(ListControllers, 'list_controllers').controller
             for sentence in failure_sentences(manager, name, found):
                 print(sentence, flush=True)
-            if any(one.name == name and one.state != 'active' for one in found):
+            if any(listed.name == name and listed.state != 'active' for listed in found):
                 client.call_service(UnloadController, 'unload_controller', name=name)
     except FrankaDynamicsError as error:
         print(error, file=sys.stderr)

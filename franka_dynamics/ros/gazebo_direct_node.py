@@ -58,11 +58,14 @@ class GazeboDirectNode(CheckedParameters, Node):
         self._writer = joint_state_template(names)
         self._latest_state = 0.0, self._start_position, np.zeros(arm.n)
         self._state_publisher = self.create_publisher(JointState, 'joint_states', PUBLISHER_QOS)
-        topics = [f'gazebo/{name}/cmd_force' for name in names]
-        self._publishers = [self.create_publisher(Float64, one, PUBLISHER_QOS) for one in topics]
+        self._force_publishers = [
+            self.create_publisher(Float64, f'gazebo/{name}/cmd_force', PUBLISHER_QOS)
+            for name in names
+        ]
         self._holding_step_count = 0
-        on_state = self._on_joint_state
-        self.create_subscription(JointState, 'gazebo/joint_states', on_state, STATE_QOS, raw=True)
+        self.create_subscription(
+            JointState, 'gazebo/joint_states', self._on_joint_state, STATE_QOS, raw=True
+        )
 
     def _on_joint_state(self, data: bytes) -> None:
         """Publish Gazebo's joint state plus start pose; without torques hold or brake the arm."""
@@ -88,8 +91,9 @@ class GazeboDirectNode(CheckedParameters, Node):
             self._count_holding_steps()
         # If Gazebo sends zeros, `reading.effort` is None, and the applied torque is the effort.
         effort = self._receiver.applied_torque if reading.effort is None else reading.effort
-        rows = position, reading.velocity, effort
-        self._state_publisher.publish(self._writer.serialize(reading.stamp_message, *rows))
+        self._state_publisher.publish(
+            self._writer.serialize(reading.stamp_message, position, reading.velocity, effort)
+        )
 
     def _send_forces(self) -> None:
         """Send the torque for the latest joint state to Gazebo, as a force per joint [N m]."""
@@ -97,13 +101,13 @@ class GazeboDirectNode(CheckedParameters, Node):
 
     def _publish_forces(self, torque: Array) -> None:
         """Publish a torque, (n,) [N m], as a force per joint, and the status if it is due."""
-        for publisher, value in zip(self._publishers, torque.tolist()):
+        for publisher, value in zip(self._force_publishers, torque.tolist()):
             publisher.publish(Float64(data=value))
         self._receiver.publish_status_if_due()
 
     def _count_holding_steps(self) -> None:
         """Count steps in which Gazebo gets all joint forces; report when they hold the arm."""
-        if all(publisher.get_subscription_count() > 0 for publisher in self._publishers):
+        if all(publisher.get_subscription_count() > 0 for publisher in self._force_publishers):
             self._holding_step_count += 1
             if self._holding_step_count == _MIN_HOLDING_STEP_COUNT:
                 self._receiver.is_arm_held = True

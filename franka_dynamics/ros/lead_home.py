@@ -21,10 +21,10 @@ from ..errors import FrankaDynamicsError
 
 _TIMEOUT_S = 120.0  # in which the node must begin to command
 # A node that begins to command says with the second status, a second later, whether somebody
-# receives its torques. Of a receiver that comes then it must know first what it is, and a motion
-# that had begun before would be interrupted.
+# receives its torques. If a receiver appears later, the node first finds out what it is, and
+# interrupts a motion that has begun.
 _GOOD_STATUS_COUNT = 2
-_WAY_S = 1.0  # duration of the motion, of some milliradians
+_MOTION_TIME_S = 1.0  # duration of the motion, which is of some milliradians
 
 
 def lead_home(client: NodeClient, home: Mapping[str, float]) -> None:
@@ -36,11 +36,13 @@ def lead_home(client: NodeClient, home: Mapping[str, float]) -> None:
     statuses: list[bool] = []  # whether each says that torques are sent and received
 
     def on_status(message: DiagnosticStatus) -> None:
+        """Store whether a status says that torques are sent and received."""
         values = {pair.key: pair.value for pair in message.values}
         is_running = values.get('state', '') == State.RUNNING.value
         statuses.append(is_running and message.level == DiagnosticStatus.OK)
 
     def are_good() -> bool:
+        """Return whether enough statuses in a row say so."""
         latest = statuses[-_GOOD_STATUS_COUNT:]
         return len(latest) == _GOOD_STATUS_COUNT and all(latest)
 
@@ -51,14 +53,17 @@ def lead_home(client: NodeClient, home: Mapping[str, float]) -> None:
             f'{client.name} commands no torques that somebody receives within {_TIMEOUT_S:g} s.'
         )
     point = JointTrajectoryPoint(positions=list(home.values()))
-    point.time_from_start = Duration(seconds=_WAY_S).to_msg()
+    point.time_from_start = Duration(seconds=_MOTION_TIME_S).to_msg()
     client.follow_trajectory(JointTrajectory(joint_names=list(home), points=[point]))
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """Lead an arm to its start pose; return 1 if that fails, as beside another motion."""
     name, *pairs = sys.argv[1:] if args is None else args
-    home = {joint: float(position) for joint, position in (one.split('=') for one in pairs)}
+    home = {}
+    for pair in pairs:
+        joint, position = pair.split('=')
+        home[joint] = float(position)
     try:
         with NodeClient(name, _TIMEOUT_S) as client:
             lead_home(client, home)

@@ -122,19 +122,23 @@ def parameter_file_text(node_name: str) -> str:
             lines += [f'{"  " * (2 + depth)}{part}:' for depth, part in enumerate(group)]
             groups = group
         indent = '  ' * (2 + len(group))
-        inactive = spec.only_while_inactive and node_name == 'feedforward'  # else always active
-        changes = '' if spec.read_only else 'inactive' if inactive else 'running'
-        notes = (
-            spec.type_name,
-            spec.constraint_text,
-            changes and f'may be changed while {changes}',
-        )
+        notes = (spec.type_name, spec.constraint_text, _change_note(spec, node_name))
         sentence = f'{spec.description} ({"; ".join(filter(None, notes))})'
         width = _MAX_LINE_WIDTH - len(f'{indent}# ')
         comment = textwrap.wrap(sentence, width, break_on_hyphens=False)
         lines += [f'{indent}# {line}' for line in comment]
         lines.append(f'{indent}{name}: {yaml_line(spec.default)}')
     return _FILE_HEADER.format(node_name) + '\n'.join(lines) + '\n'
+
+
+def _change_note(spec: ParameterSpec, node_name: str) -> str:
+    """Return when a parameter may be changed, as text; '' if it may not."""
+    if spec.read_only:
+        return ''
+    # The feedforward node alone has states in which it is not active.
+    if spec.only_while_inactive and node_name == 'feedforward':
+        return 'may be changed while inactive'
+    return 'may be changed while running'
 
 
 def yaml_line(value: Any) -> str:
@@ -150,7 +154,9 @@ def file_sections(content: Any, name: str = '') -> Iterator[tuple[str, dict[str,
     A section may be named as a node, such as /left/feedforward, or by wildcards, such as /**;
     without a leading slash it is in the root namespace. Parameters of groups are GROUP.NAME.
     """
-    for key, value in content.items() if isinstance(content, Mapping) else ():
+    if not isinstance(content, Mapping):
+        return
+    for key, value in content.items():
         if key == 'ros__parameters':
             yield name, dict(_flat_parameters(value))
         else:
@@ -159,7 +165,9 @@ def file_sections(content: Any, name: str = '') -> Iterator[tuple[str, dict[str,
 
 def _flat_parameters(values: Any, prefix: str = '') -> Iterator[tuple[str, Any]]:
     """Yield parameters of a section with their values, those of a group as GROUP.NAME."""
-    for name, value in values.items() if isinstance(values, Mapping) else ():
+    if not isinstance(values, Mapping):
+        return
+    for name, value in values.items():
         if isinstance(value, Mapping):
             yield from _flat_parameters(value, f'{prefix}{name}.')
         else:
@@ -181,14 +189,15 @@ def parameters_of_node(content: Any, node_name: str) -> dict[str, Any]:
 
     As for ROS, what a section of exactly this name says comes before what wildcards say.
     """
-    sections = list(file_sections(content))
-    sections.sort(key=lambda one: one[0] == node_name)  # the node's own last
-    given: dict[str, Any] = {}
-    for name, values in sections:
-        pattern = re.escape(name).replace(r'/\*\*', '(/[^/]+)*').replace(r'\*', '[^/]+')
-        if re.fullmatch(pattern, node_name):
-            given |= values
-    return given
+    by_wildcards: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
+    for section_name, values in file_sections(content):
+        pattern = re.escape(section_name).replace(r'/\*\*', '(/[^/]+)*').replace(r'\*', '[^/]+')
+        if section_name == node_name:
+            by_name |= values
+        elif re.fullmatch(pattern, node_name):
+            by_wildcards |= values
+    return by_wildcards | by_name
 
 
 def arm_from_parameters(parameters: dict[str, Any]) -> ArmDescription:
@@ -224,7 +233,10 @@ def dataclass_from_parameters(
     A field takes the value of the parameter `name_format.format(field)`, else keeps its default.
     Lists become tuples.
     """
-    given = {field.name: name_format.format(field.name) for field in fields(cls)}  # type: ignore[arg-type]
-    found = {field: parameters[key] for field, key in given.items() if key in parameters}
-    rows = {field: tuple(one) for field, one in found.items() if isinstance(one, list | array)}
-    return cls(**found | rows)
+    values = {}
+    for field in fields(cls):  # type: ignore[arg-type]
+        parameter_name = name_format.format(field.name)
+        if parameter_name in parameters:
+            value = parameters[parameter_name]
+            values[field.name] = tuple(value) if isinstance(value, list | array) else value
+    return cls(**values)

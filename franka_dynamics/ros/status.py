@@ -95,8 +95,8 @@ class NodeStatus(NamedTuple):
     def sentence(self) -> str:
         """The status as one text: state, reason and, if there is one, the remedy."""
         remedy = self.values.get(StatusKey.REMEDY)
-        way = f'; {StatusKey.REMEDY}: {remedy}' if remedy else ''
-        return f'{self.values.get("state", self.level)}: {self.message}{way}'
+        advice = f'; {StatusKey.REMEDY}: {remedy}' if remedy else ''
+        return f'{self.values.get("state", self.level)}: {self.message}{advice}'
 
     @property
     def is_arm_held(self) -> bool:
@@ -107,7 +107,8 @@ class NodeStatus(NamedTuple):
     def from_message(cls, message: DiagnosticStatus) -> Self:
         """Return the status in a diagnostic_msgs/DiagnosticStatus."""
         node, found, subject = message.name.partition(': ')
-        level = dict(enumerate(DIAGNOSTIC_LEVELS)).get(message.level[0], 'ERROR')
+        number = message.level[0]
+        level = DIAGNOSTIC_LEVELS[number] if number < len(DIAGNOSTIC_LEVELS) else 'ERROR'
         values = {pair.key: pair.value for pair in message.values}
         return cls(
             node if found else '',
@@ -126,9 +127,13 @@ class NodeStatus(NamedTuple):
             )
             for key, value in self.values.items()
         ]
-        level = bytes([DIAGNOSTIC_LEVELS.index(self.level)])
-        words = {'name': self.name, 'message': self.message, 'hardware_id': hardware_id}
-        return DiagnosticStatus(level=level, values=values, **words)
+        return DiagnosticStatus(
+            level=bytes([DIAGNOSTIC_LEVELS.index(self.level)]),
+            name=self.name,
+            message=self.message,
+            hardware_id=hardware_id,
+            values=values,
+        )
 
 
 class DurationWindow(deque[float]):
@@ -281,6 +286,6 @@ def fault_sentences(nodes: Collection[NodeSnapshot], now: float) -> list[str]:
     silent = [node for node in nodes if node.is_silent(now)]
     statuses = [status for node in nodes for status in node.statuses.values()]
     return [
-        *(f'{one.name}: {one.message}' for one in statuses if one.level == 'ERROR'),
-        *(f'{one.name} has been silent for {now - one.updated_at:.1f} s.' for one in silent),
+        *(f'{status.name}: {status.message}' for status in statuses if status.level == 'ERROR'),
+        *(f'{node.name} has been silent for {now - node.updated_at:.1f} s.' for node in silent),
     ]

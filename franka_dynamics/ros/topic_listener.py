@@ -96,8 +96,8 @@ class TopicListener:
         """Return a topic's newest message, bytes if `raw`, or None; at first, subscribe."""
         if topic not in self._messages:
             self._messages[topic] = None
-            store = partial(self._messages.__setitem__, topic)
-            self.node.create_subscription(message_type, topic, store, qos, raw=raw)
+            store_message = partial(self._messages.__setitem__, topic)
+            self.node.create_subscription(message_type, topic, store_message, qos, raw=raw)
         return self._messages[topic]
 
     def joint_positions(self, topic: str, names: Sequence[str]) -> Array | None:
@@ -117,15 +117,17 @@ class TopicListener:
         """Return snapshots of the nodes heard on /diagnostics since the first call, by name."""
         if self._snapshots is None:
             self._snapshots = {}
-            store = self._on_diagnostics
-            self.node.create_subscription(DiagnosticArray, '/diagnostics', store, _QUEUE_DEPTH)
+            self.node.create_subscription(
+                DiagnosticArray, '/diagnostics', self._on_diagnostics, _QUEUE_DEPTH
+            )
         return self._snapshots
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         """Store the statuses of a diagnostic message by their nodes."""
-        for one in map(NodeStatus.from_message, message.status):
-            snapshot = self.heard_nodes().setdefault(one.node_name, NodeSnapshot(one.node_name))
-            snapshot.store_status(one, time.monotonic())
+        for status in map(NodeStatus.from_message, message.status):
+            name = status.node_name
+            snapshot = self.heard_nodes().setdefault(name, NodeSnapshot(name))
+            snapshot.store_status(status, time.monotonic())
 
     def package_nodes(self, namespaces: Collection[str] = ()) -> list[NodeSnapshot]:
         """
@@ -133,11 +135,16 @@ class TopicListener:
 
         `namespaces`, without slashes at their ends, selects nodes; by default all are returned.
         """
-        heard = self.heard_nodes().values()
-        own = [node for node in heard if node.is_feedforward_node or node.is_simulator]
-        found = [one for one in own if not namespaces or one.name.rpartition('/')[0] in namespaces]
+        found = [
+            node
+            for node in self.heard_nodes().values()
+            if (node.is_feedforward_node or node.is_simulator)
+            and (not namespaces or node.name.rpartition('/')[0] in namespaces)
+        ]
         for node in found:
-            for term in TERM_HEADINGS if node.is_feedforward_node else ():
+            if not node.is_feedforward_node:
+                continue
+            for term in TERM_HEADINGS:
                 message = self.newest_message(JointState, f'/{node.name}/{term}')
                 if message is not None:
                     node.torques[term] = message
@@ -179,12 +186,12 @@ class TopicListener:
         `node_name` is a full name. ~/command may be remapped to any topic, and it alone is of its
         message type.
         """
-        space, _, name = node_name.rpartition('/')
+        namespace, _, name = node_name.rpartition('/')
         try:
-            found = self.node.get_publisher_names_and_types_by_node(name, space or '/')
+            found = self.node.get_publisher_names_and_types_by_node(name, namespace or '/')
         except NodeNameNonExistentError:
             return ''
-        return next((topic for topic, kinds in found if TORQUE_TYPE in kinds), '')
+        return next((topic for topic, types in found if TORQUE_TYPE in types), '')
 
     def find_full_names(
         self, timeout: float, node_name: str = '', topics: Sequence[str] = ()

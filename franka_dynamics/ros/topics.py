@@ -77,8 +77,10 @@ def publisher_names(node: Any, topic: str) -> list[str]:
     whose name is not discovered yet, which may be later than its messages, is left out.
     """
     found = node.get_publishers_info_by_topic(topic)
-    names = sorted(node_name_of(one) for one in found if one.node_name != UNKNOWN_NODE_NAME)
-    own = node.get_fully_qualified_name()
-    if own in names:
-        names.remove(own)
+    names = sorted(
+        node_name_of(endpoint) for endpoint in found if endpoint.node_name != UNKNOWN_NODE_NAME
+    )
+    own_name = node.get_fully_qualified_name()
+    if own_name in names:
+        names.remove(own_name)
     return names
