@@ -21,6 +21,7 @@ _RPY_FROM_Z_TO_AXIS = {
     Axis.Y: (-0.5 * np.pi, 0.0, 0.0),
     Axis.Z: (0.0, 0.0, 0.0),
 }
+# Franka's hand is mounted so that its axes are turned by -45 degrees against the flange's.
 _HAND_POSE_ON_FLANGE = pose_from_xyz_rpy(np.zeros(3), (0.0, 0.0, -0.25 * np.pi))
 
 
