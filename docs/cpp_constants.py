@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import json
 from pathlib import Path
 
-from franka_dynamics.arm import frames, friction, payload
+from franka_dynamics.arm import frames, friction_state, payload
 from franka_dynamics.control import (
     control_law,
     limits,
@@ -39,7 +39,7 @@ _CONSTANTS = {
     planning: 'MAX_START_DISTANCE_RAD',
     terms: 'MAX_REST_SPEED_RAD_S MIN_FRICTION_SPEED_RAD_S FRICTION_MARGIN_STD_COUNT '
     'MAX_FRICTION_LEAD_RAD_S',
-    friction: 'MAX_STATE_GAP_S',
+    friction_state: 'MAX_STATE_GAP_S',
     settings: 'MAX_KP_RATIO MAX_KD_RATIO MAX_GRAVITY_M_S2 MIN_EARTH_GRAVITY_M_S2 '
     'MAX_EARTH_GRAVITY_M_S2 _MAX_DIRECTION_ERROR_RAD',
     frames: 'MIN_ROTATION_RAD',

@@ -14,7 +14,7 @@ import re
 
 from franka_dynamics.arm import load
 from franka_dynamics.arm.arm_fields import URDF_WORDS
-from franka_dynamics.arm.friction import MAX_STATE_GAP_S
+from franka_dynamics.arm.friction_state import MAX_STATE_GAP_S
 from franka_dynamics.arm.judgements import JUDGEMENTS, Severity
 from franka_dynamics.cli.options import MOUNT_OFFSETS
 from franka_dynamics.control import (

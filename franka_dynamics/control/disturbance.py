@@ -29,7 +29,7 @@ from .terms import (
     TermModel,
 )
 from ..arm import ArmDescription
-from ..arm.friction import FrictionState
+from ..arm.friction_state import FrictionState
 from ..arrays import Array
 from ..dynamics.external_torque import LoadEstimator, MomentumObserver
 from ..errors import distinct_texts

@@ -28,7 +28,7 @@ from .. import former_names
 from ..arguments import with_argument_checks
 from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame, frame_placement
-from ..arm.friction import MAX_STATE_GAP_S
+from ..arm.friction_state import MAX_STATE_GAP_S
 from ..arrays import Array, ArrayLike, as_array
 from ..errors import SettingsError, short_text
 

@@ -18,7 +18,7 @@ from .results import Identification, TorqueErrors
 from .summary import AnyRecording, as_recording
 from ..arm import ArmDescription
 from ..arm.arm_fields import TorqueDeviation
-from ..arm.friction import FrictionState
+from ..arm.friction_state import FrictionState
 from ..arrays import Array, ArrayLike
 from ..dynamics.external_torque import MomentumObserver, OBSERVER_SETTLING_TIME_S
 from ..dynamics.pinocchio_model import PinocchioModel

@@ -12,7 +12,8 @@ from .joint_elasticity import ElasticDrive, JointElasticity
 from .mujoco_model import build_mujoco_model, FLANGE_SITE, import_mujoco, TIMESTEP_S
 from .. import former_names
 from ..arm import ArmDescription, LinkInertia
-from ..arm.friction import FrictionState, LinearFriction, SigmoidFriction
+from ..arm.friction import LinearFriction, SigmoidFriction
+from ..arm.friction_state import FrictionState
 from ..arrays import Array
 from ..dynamics.model import GRAVITY
 from ..errors import RecordingError, SettingsError, unreadable_file_message

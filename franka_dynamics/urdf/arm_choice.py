@@ -63,7 +63,7 @@ def choose_arm_joints(
     chains = joint_chains(document, prefix, {*gripper, *held_joints})
     if len(chains) == 1:
         (arm,) = chains
-        return arm, tuple(name for name in gripper if arm[-1] in document.moving_joints_to(name))
+        return arm, tuple(name for name in gripper if arm[-1] in document.unfixed_joints_to(name))
     choices = list(chains)
     shared = _shared_beginning(chains)
     if shared:  # it is the arm if the chains part in its hand
@@ -136,12 +136,12 @@ def joint_chains(
         and joint.name not in excluded
         and joint.name.startswith(prefix)
     ]
-    carriers = {name for joint in usable for name in document.moving_joints_to(joint)[:-1]}
+    carriers = {name for joint in usable for name in document.unfixed_joints_to(joint)[:-1]}
     chains = []
     for tip in usable:
         if tip in carriers:
             continue
-        path = document.moving_joints_to(tip)
+        path = document.unfixed_joints_to(tip)
         chain = tuple(name for name in path if name in usable)
         for name in path[path.index(chain[0]) :]:
             leader = document.joints[name].leader
@@ -174,7 +174,7 @@ class _GripperSearch:
         self._carrier: dict[str, str | None] = {}  # None: it stands on the root
         self._carried: dict[str | None, list[str]] = {}
         for name in self._moving:
-            path = document.moving_joints_to(name)
+            path = document.unfixed_joints_to(name)
             carrier = path[-2] if len(path) > 1 else None
             self._carrier[name] = carrier
             self._carried.setdefault(carrier, []).append(name)

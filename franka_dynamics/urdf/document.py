@@ -212,7 +212,7 @@ class UrdfDocument:
         """Return all joints in topological order, each after those between the root and it."""
         return [self._joint_by_child[link] for link in self.link_order[1:]]
 
-    def moving_joints_to(self, joint: str) -> list[str]:
+    def unfixed_joints_to(self, joint: str) -> list[str]:
         """
         Return the names of the joints that are not fixed, from the root to `joint`, inclusive.
 
@@ -229,6 +229,6 @@ class UrdfDocument:
     def carries_mass(self, joint: str) -> bool:
         """Return whether any link that moves with `joint` has mass or inertia."""
         return any(
-            joint in self.moving_joints_to(carried.name) and self.links[carried.child].has_inertia
+            joint in self.unfixed_joints_to(carried.name) and self.links[carried.child].has_inertia
             for carried in self.joints.values()
         )

@@ -192,7 +192,7 @@ def _link_poses_and_carriers(
     carrier = {root: root}
     tools = [last]
     # What the arm stands on counts as fixed, whatever its joints are.
-    still = {*held_positions, *document.moving_joints_to(joint_names[0])}
+    still = {*held_positions, *document.unfixed_joints_to(joint_names[0])}
     for joint in document.joints_from_root():
         poses[joint.child] = poses[joint.parent] @ joint.pose(held_positions.get(joint.name, 0.0))
         carrier[joint.child] = carrier[joint.parent]
@@ -240,7 +240,7 @@ def _require_chain(
     if not joint_names:
         raise document.error("no joint names were given; name the arm's joints from base to tip.")
     arm = [_independent_joint(document, name) for name in joint_names]
-    path = document.moving_joints_to(joint_names[-1])
+    path = document.unfixed_joints_to(joint_names[-1])
     on_path = [name for name in path if name in joint_names or name not in held_positions]
     begin = on_path.index(joint_names[0]) if joint_names[0] in on_path else len(on_path)
     _require_single_axes(document, on_path[begin:], joint_names[-1])
@@ -340,13 +340,13 @@ def _held_positions(
                 f'bodies is no part of a serial arm and not supported. If {joint.leader!r} is a '
                 "gripper's, leave it out (joints=[...], --joints)."
             )
-    under_arm = document.moving_joints_to(arm[0])
+    under_arm = document.unfixed_joints_to(arm[0])
     return {
         name: _held_position(document, name, requested)
         for name, joint in document.joints.items()
         if joint.type != 'fixed'
         and name not in arm
-        and (name in under_arm or arm[0] in document.moving_joints_to(name))
+        and (name in under_arm or arm[0] in document.unfixed_joints_to(name))
     }
 
 

@@ -16,10 +16,10 @@ from franka_dynamics.arm.bodies import Box, Cylinder, FixedFrame
 from franka_dynamics.arm.frames import to_modified_convention
 from franka_dynamics.arm.friction import (
     friction_along,
-    FrictionState,
     SigmoidFriction,
     slip_state_bounds,
 )
+from franka_dynamics.arm.friction_state import FrictionState
 from franka_dynamics.arm.hand_change import with_hand
 from franka_dynamics.arm.inertia import elements_from_tensor, repaired_link
 from franka_dynamics.arm.repair import repaired_arm

@@ -11,7 +11,7 @@ import pytest
 
 import franka_dynamics as fd
 from franka_dynamics.arm import MaxwellSlipFriction, ViscousCoulombFriction
-from franka_dynamics.arm.friction import FrictionState
+from franka_dynamics.arm.friction_state import FrictionState
 from franka_dynamics.control import settings as options
 from franka_dynamics.control.disturbance import DisturbanceMonitor
 from franka_dynamics.control.feedforward import State, StateLimits
