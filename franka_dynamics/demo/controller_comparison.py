@@ -14,7 +14,7 @@ import numpy as np
 
 from .multisine import multisine
 from .random_plant import Plant, random_plant
-from .report import OnProgress, TrackingErrorSeries
+from .results import OnProgress, TrackingErrorSeries
 from .. import former_names
 from ..arm import ArmDescription
 from ..control.default_gains import low_gains

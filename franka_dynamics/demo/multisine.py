@@ -34,20 +34,37 @@ def multisine(arm: ArmDescription, duration: float, amplitude: float) -> Traject
         raise SettingsError(f'duration and amplitude must be > 0; got {duration} and {amplitude}.')
     count = max(3, round(duration * POINT_RATE_HZ) + 1)
     time = np.linspace(0.0, duration, _SAMPLES_PER_POINT * (count - 1) + 1)
-    share = time / duration
-    x = np.minimum(1.0, np.minimum(share, 1.0 - share) / _FADE_TIME_TO_DURATION)
-    fade = x**3 * (10.0 - 15.0 * x + 6.0 * x**2)
+    time_share = time / duration
+    fade_share = np.minimum(time_share, 1.0 - time_share) / _FADE_TIME_TO_DURATION
+    x = np.minimum(1.0, fade_share)
+    fade = x**3 * (10.0 - 15.0 * x + 6.0 * x**2)  # quintic, from rest to rest
     cycles = np.resize(_SINE_CYCLE_COUNTS, (arm.n, 2)).astype(float)
-    waves = 0.5 * np.sin(2.0 * np.pi * share[:, None, None] * cycles).sum(axis=-1)
+    waves = 0.5 * np.sin(2.0 * np.pi * time_share[:, None, None] * cycles).sum(axis=-1)
     position = fade[:, None] * waves
     velocity = np.gradient(position, time, axis=0)
     acceleration = np.gradient(velocity, time, axis=0)
-    velocity[[0, -1]] = acceleration[[0, -1]] = 0.0
-    largest = [np.abs(rows).max(axis=0) for rows in (position, velocity, acceleration)]
-    room = np.minimum(arm.limit('upper') - pose, pose - arm.limit('lower'))
-    low, high = arm.velocity_bounds(pose)
-    most = room, np.minimum(high, -low), arm.limit('acceleration')
-    scales = [_USABLE_FRACTION_OF_LIMITS * limit / size for limit, size in zip(most, largest)]
-    scale = np.minimum.reduce([amplitude / largest[0], *scales])
-    q, *rates = (scale * rows[::_SAMPLES_PER_POINT] for rows in (position, velocity, acceleration))
-    return TrajectoryRequest(arm.joint_names, time[::_SAMPLES_PER_POINT], pose + q, *rates)
+    velocity[[0, -1]] = 0.0
+    acceleration[[0, -1]] = 0.0
+    peak_position, peak_velocity, peak_acceleration = (
+        np.abs(rows).max(axis=0) for rows in (position, velocity, acceleration)
+    )
+    position_bound = np.minimum(arm.limit('upper') - pose, pose - arm.limit('lower'))
+    lowest_velocity, highest_velocity = arm.velocity_bounds(pose)
+    velocity_bound = np.minimum(highest_velocity, -lowest_velocity)
+    usable = _USABLE_FRACTION_OF_LIMITS
+    scale = np.minimum.reduce(
+        [
+            amplitude / peak_position,
+            usable * position_bound / peak_position,
+            usable * velocity_bound / peak_velocity,
+            usable * arm.limit('acceleration') / peak_acceleration,
+        ]
+    )
+    points = slice(None, None, _SAMPLES_PER_POINT)
+    return TrajectoryRequest(
+        arm.joint_names,
+        time[points],
+        pose + scale * position[points],
+        scale * velocity[points],
+        scale * acceleration[points],
+    )

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metrics, tables, plots and JSON that `franka-dynamics demo` reports."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .results import DemoResult, DemoTiming, TrackingErrorSeries
 from ..arrays import Array, NDArray
 from ..errors import RecordingError
 from ..files import write_text
@@ -27,10 +28,6 @@ MAX_FEEDFORWARD_TO_GRAVITY_ONLY_ERROR = 1.0 / 3.0
 # Bound on the tracking error with the identified model, relative to the error with the published
 # model. For nine random arms the relative error was 9 to 55 %.
 MAX_IDENTIFIED_TO_PUBLISHED_ERROR = 2.0 / 3.0
-# Times since a motion's start (k,) [s], and desired minus measured positions (k, n) [rad].
-TrackingErrorSeries = tuple[Array, Array]
-# A function that gets the name of the present step and the progress, 0 to 1.
-OnProgress = Callable[[str, float], None]
 
 
 class DemoMetrics(NamedTuple):
@@ -57,16 +54,21 @@ def demo_metrics(
     """
     Return drift and tracking errors, computed from the steps of a demonstration.
 
-    `steps` are all steps of the simulated arm. In `hold_interval`, begin and end [s since the
-    first step], feedforward alone holds the arm. `motions` are the desired motions, followed with
-    the same PD: the first with gravity, Coriolis and inertia torques, the second with gravity
-    torque alone. Raises RecordingError if no step lies within the hold or within a motion.
+    `steps` are all steps of the simulated arm. In `hold_interval`, begin and end [s of simulated
+    time, which begins with the first step], feedforward alone holds the arm. `motions` are the
+    desired motions, followed with the same PD: the first with gravity, Coriolis and inertia
+    torques, the second with gravity torque alone.
+
+    Raises RecordingError if no step lies within the hold or within a motion.
     """
     during = _interval_mask(steps.time, *hold_interval)
     stamps = np.asarray(1e-9 * steps.stamp_ns, dtype=float)
     positions = steps.q[during]
     errors = {}
-    for name, motion in zip(('g + PD', 'M ddq + C dq + g + PD'), motions[::-1]):
+    with_feedforward, with_gravity_alone = motions
+    # The error with gravity alone comes first, because the bound of the other one refers to it.
+    runs = {'g + PD': with_gravity_alone, 'M ddq + C dq + g + PD': with_feedforward}
+    for name, motion in runs.items():
         followed = _interval_mask(stamps, motion.begin, motion.end)
         desired = motion.states_at(stamps[followed] - motion.time_zero)[:, 0]
         errors[name] = stamps[followed] - motion.begin, desired - steps.q[followed]
@@ -81,50 +83,6 @@ def _interval_mask(time: Array, begin: float, end: float) -> NDArray[np.bool_]:
     if not during.any():
         raise RecordingError(f'No step of the arm is from {begin:.3f} to {end:.3f} s.')
     return during
-
-
-class DemoTiming(NamedTuple):
-    """
-    Rates and delays of the simulated arm's steps and torques in a demonstration.
-
-    `rate` is the number of the arm's steps per second of real time, `steps` the number of steps
-    after the first torque, `missed` the number of these steps without a new torque. `stops` counts
-    how often the node stopped the arm. `round_trip` holds the 50th and 99th percentiles of the
-    time from a state to its torque [s]. `machine` describes the computer. `lockstep` says whether
-    the arm waited for each torque; `too_busy` says why an attempt in real time failed before, or
-    is empty.
-    """
-
-    rate: float
-    missed: int
-    steps: int
-    stops: int
-    round_trip: tuple[float, float]
-    machine: str
-    lockstep: bool
-    too_busy: str = ''
-
-
-class DemoResult(NamedTuple):
-    """
-    The results of one run of the demonstration.
-
-    `recording` has the steps of the simulated arm. `hold_interval` is the interval in which
-    feedforward alone held the arm [s of simulated time]. `motions` are the desired motions, first
-    with all torque terms, then with gravity torque alone. `model_difference` is the largest
-    relative difference that the node's cross-checks found.
-    `errors` are the diagnostic messages of level ERROR before the nodes were told to end, and a
-    sentence for each node whose exit status was not 0. `has_failed` says whether the simulated arm
-    published an error or a node's exit status was not 0.
-    """
-
-    recording: Recording
-    hold_interval: tuple[float, float]
-    motions: tuple[Trajectory, Trajectory]
-    timing: DemoTiming
-    model_difference: float
-    errors: tuple[str, ...]
-    has_failed: bool
 
 
 class ReportRow(NamedTuple):
@@ -165,14 +123,14 @@ class DemoReport(NamedTuple):
 def demo_report(metrics: DemoMetrics, run: DemoResult) -> DemoReport:
     """Return the report of the first part of the demonstration, with an exact model."""
     rates = run.timing
-    new = rates.rate * (1.0 - rates.missed / rates.steps)
+    update_rate = rates.rate * (1.0 - rates.missed / rates.steps)
     missed = f'{rates.missed} of {rates.steps}'
     drift = metrics.holding_drift
     rows = (
         _bounded_row('cross-check, relative', run.model_difference, MAX_RELATIVE_DIFFERENCE, ''),
         _bounded_row('drift while holding without feedback', drift, MAX_HOLDING_DRIFT_RAD, 'rad'),
         *_tracking_rows(metrics.tracking_errors, MAX_FEEDFORWARD_TO_GRAVITY_ONLY_ERROR),
-        ReportRow('update rate', new, f'{new:.0f} Hz'),
+        ReportRow('update rate', update_rate, f'{update_rate:.0f} Hz'),
         ReportRow('cycles without a new command', rates.missed, missed),
         ReportRow('stop sequences before the end', rates.stops, f'{rates.stops}'),
         *(
@@ -260,8 +218,8 @@ def plot_exact_model_run(metrics: DemoMetrics, recording: Recording, image_path:
     torque.set(title='torque over the whole run', xlabel='time [s]', ylabel='torque [N m]')
     short = [name.rpartition('_')[2] for name in recording.joint_names]
     figure.legend(lines, short, loc='outside lower center', ncols=len(short), fontsize='small')
-    for axes in (motion, torque):
-        axes.grid(alpha=0.3)
+    for plain in (motion, torque):
+        plain.grid(alpha=0.3)
     elements.save_figure(figure, image_path)
 
 
@@ -277,7 +235,11 @@ def _tracking_rows(
     max_error_ratio: float,
     reference_row: int = 0,
 ) -> tuple[ReportRow, ...]:
-    """Return rows of rms errors; the last's bound is `max_error_ratio` times `reference_row`."""
+    """
+    Return a row of each rms error; only the last, the controller that is judged, has a bound.
+
+    The bound is `max_error_ratio` times the error of the row `reference_row`.
+    """
     rows = []
     for name, (_, error) in errors.items():
         rms = _rms_error(error)

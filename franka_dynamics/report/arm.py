@@ -59,11 +59,13 @@ class InertiaRow:
 
 def dh_rows(arm: ArmDescription) -> list[dict[str, Any]]:
     """Return dicts of frame, joint, kind, a, alpha, d, theta, beta for joints and the flange."""
-    named = [(str(i), one.name, one.kind.value, one.row) for i, one in enumerate(arm.joints, 1)]
-    return [
-        {'frame': frame, 'joint': joint, 'kind': kind, **to_json_types(row)}
-        for frame, joint, kind, row in (*named, ('flange', '', 'fixed', arm.flange))
-    ]
+    rows = []
+    for number, joint in enumerate(arm.joints, start=1):
+        names = {'frame': str(number), 'joint': joint.name, 'kind': joint.kind.value}
+        rows.append({**names, **to_json_types(joint.row)})
+    names = {'frame': 'flange', 'joint': '', 'kind': 'fixed'}
+    rows.append({**names, **to_json_types(arm.flange)})
+    return rows
 
 
 def inertia_rows(arm: ArmDescription, q: Array | None = None) -> list[InertiaRow]:
@@ -73,15 +75,27 @@ def inertia_rows(arm: ArmDescription, q: Array | None = None) -> list[InertiaRow
     At a pose `inertia` is R I R^T, S_I in the documentation of the library Exp[licit], still about
     the origin of the link's frame (docs/theory/errata.md).
     """
-    links: Sequence[Any] = arm.links if q is None else space_inertias(arm, q)
-    names = 'about_frame_origin', 'about_center_of_mass'
     if q is None:
-        names = 'inertia', 'inertia_at_center_of_mass'
-    rows = []
-    for i, link in enumerate(links, start=1):
-        tensors = (elements_from_tensor(getattr(link, name)) for name in names)
-        rows.append(InertiaRow(str(i), link.mass, link.center_of_mass, *tensors))
-    return rows
+        return [
+            InertiaRow(
+                str(number),
+                link.mass,
+                link.center_of_mass,
+                elements_from_tensor(link.inertia),
+                elements_from_tensor(link.inertia_at_center_of_mass),
+            )
+            for number, link in enumerate(arm.links, start=1)
+        ]
+    return [
+        InertiaRow(
+            str(number),
+            link.mass,
+            link.center_of_mass,
+            elements_from_tensor(link.about_frame_origin),
+            elements_from_tensor(link.about_center_of_mass),
+        )
+        for number, link in enumerate(space_inertias(arm, q), start=1)
+    ]
 
 
 def frame_origins(arm: ArmDescription, q: Array) -> Array:
@@ -97,33 +111,52 @@ def arm_tables(arm: ArmDescription, rows: list[InertiaRow], q: Array | None) -> 
     links' frames, and the table of frame origins is left out. So is friction if there is none.
     """
     place = "in the links' own frames" if q is None else 'in {S}'
-    hayati = any(row['beta'] for row in dh_rows(arm))  # between nearly parallel axes
-    angles = ('alpha', 'theta', 'beta')[: 3 if hayati else 2]
-    heads: tuple[Header | str, ...] = 'frame', 'joint', 'kind', 'a [m]', 'd [m]'
-    heads += tuple(f'{one} [rad]' for one in angles)
-    cells: list[list[Any]] = [_dh_cells(row, angles) for row in dh_rows(arm)]
-    yield Table(f'{arm.convention.value} Denavit-Hartenberg rows', heads, cells)
+    yield _dh_table(arm)
     if q is not None:
-        names = [*(str(i + 1) for i in range(arm.n)), 'flange']
-        title = f'origins in {{S}} at q = ({", ".join(f"{value:.6g}" for value in q)})'
-        origins = zip(names, frame_origins(arm, q))
-        cells = [[name, *_round_values(origin)] for name, origin in origins]
-        yield Table(title, ['frame', *headers('xyz', '.6f', 'm')], cells)
-    heads = (
+        yield _origin_table(arm, q)
+    yield _mass_table(rows, place)
+    about_origin = [row.inertia for row in rows]
+    yield _inertia_table(rows, about_origin, f"{place}, about the frame's origin")
+    about_center = [row.inertia_at_center_of_mass for row in rows]
+    yield _inertia_table(rows, about_center, f'{place}, about the centre of mass')
+    yield from _friction_tables(arm)
+
+
+def _dh_table(arm: ArmDescription) -> Table:
+    """Return the table of an arm's DH rows, with Hayati's angle beta if an axis needs it."""
+    rows = dh_rows(arm)
+    angles = ['alpha', 'theta']
+    if any(row['beta'] for row in rows):  # between nearly parallel axes
+        angles.append('beta')
+    heads = ['frame', 'joint', 'kind', 'a [m]', 'd [m]', *(f'{angle} [rad]' for angle in angles)]
+    cells = [_dh_cells(row, angles) for row in rows]
+    return Table(f'{arm.convention.value} Denavit-Hartenberg rows', heads, cells)
+
+
+def _origin_table(arm: ArmDescription, q: Array) -> Table:
+    """Return the table of the frames' origins in {S} at a pose q."""
+    names = [*(str(number) for number in range(1, arm.n + 1)), 'flange']
+    rows = [[name, *_round_values(origin)] for name, origin in zip(names, frame_origins(arm, q))]
+    title = f'origins in {{S}} at q = ({", ".join(f"{value:.6g}" for value in q)})'
+    return Table(title, ['frame', *headers('xyz', '.6f', 'm')], rows)
+
+
+def _mass_table(rows: Sequence[InertiaRow], place: str) -> Table:
+    """Return the table of the links' masses and centres of mass; `place` says in what axes."""
+    heads: list[Header | str] = [
         'link',
         Header('m', 'kg', '.6g'),
-        *headers((f'c {a}' for a in 'xyz'), '.6g', 'm'),
-    )
+        *headers((f'c {axis}' for axis in 'xyz'), '.6g', 'm'),
+    ]
     cells = [[row.link, row.mass, *_round_values(row.center_of_mass)] for row in rows]
-    yield Table(f'mass and centre of mass {place}', heads, cells)
-    for about, tensors in (
-        ("about the frame's origin", [row.inertia for row in rows]),
-        ('about the centre of mass', [row.inertia_at_center_of_mass for row in rows]),
-    ):
-        heads = 'link', *headers((f'I {name}' for name in TENSOR_ORDER), '.6g')
-        cells = [[row.link, *_round_values(tensor)] for row, tensor in zip(rows, tensors)]
-        yield Table(f'inertia [kg m^2] {place}, {about}', heads, cells)
-    yield from _friction_tables(arm)
+    return Table(f'mass and centre of mass {place}', heads, cells)
+
+
+def _inertia_table(rows: Sequence[InertiaRow], tensors: Sequence[Array], place: str) -> Table:
+    """Return the table of the links' tensors, six elements each; `place` says where they are."""
+    heads: list[Header | str] = ['link', *headers((f'I {name}' for name in TENSOR_ORDER), '.6g')]
+    cells = [[row.link, *_round_values(tensor)] for row, tensor in zip(rows, tensors)]
+    return Table(f'inertia [kg m^2] {place}', heads, cells)
 
 
 def friction_content(arm: ArmDescription) -> dict[str, Any] | None:
@@ -131,10 +164,10 @@ def friction_content(arm: ArmDescription) -> dict[str, Any] | None:
     friction: Any = arm.friction
     if friction is None:
         return None
-    models = {own: name for name, own in FRICTION_CLASSES.items()}
-    keys = (one.name for one in fields(friction) if one.init)
-    content = {key: getattr(friction, key) for key in keys if key != 'covariance'}
-    return {'model': models[type(friction)], **content}
+    model_names = {cls: name for name, cls in FRICTION_CLASSES.items()}
+    keys = [field.name for field in fields(friction) if field.init and field.name != 'covariance']
+    coefficients = {key: getattr(friction, key) for key in keys}
+    return {'model': model_names[type(friction)], **coefficients}
 
 
 def _friction_tables(arm: ArmDescription) -> Iterator[Table]:
@@ -151,10 +184,12 @@ def _friction_tables(arm: ArmDescription) -> Iterator[Table]:
         rows = np.atleast_2d(values).tolist()
         heads += [f'{key} {k}' for k in range(1, len(rows) + 1)] if key == 'slip' else [key]
         columns += rows
-    turning = all(one.kind is JointKind.REVOLUTE for one in arm.joints)
-    title = f'friction, {content["model"]} [{"N m, rad, s" if turning else "SI units"}]'
+    all_turn = all(joint.kind is JointKind.REVOLUTE for joint in arm.joints)
+    units = 'N m, rad, s' if all_turn else 'SI units'
+    title = f'friction, {content["model"]} [{units}]'
     if content.get('reach') is not None:
-        title += f', slips at {list_text([f"{one:g} rad" for one in content["reach"]])}'
+        reaches = list_text([f'{reach:g} rad' for reach in content['reach']])
+        title += f', slips at {reaches}'
     cells = [[str(k), *row] for k, row in enumerate(zip(*columns), 1)]
     yield Table(title, [heads[0], *headers(heads[1:], '.4g')], cells)
 
@@ -177,11 +212,14 @@ def _dh_cells(row: dict[str, Any], angle_names: Sequence[str]) -> list[str]:
 
 def _angle_text(value: float) -> str:
     """Return an angle [rad] as text, such as '-pi/2' for a multiple of pi/4, else as a number."""
-    part = Fraction(value / np.pi).limit_denominator(4)
-    if not part or float(part) * np.pi != value or part.denominator == 3:
+    share = Fraction(value / np.pi).limit_denominator(4)
+    is_multiple_of_quarter = share.denominator != 3 and float(share) * np.pi == value
+    if value == 0.0 or not is_multiple_of_quarter:
         return f'{value:g}'
-    top = f'{"-" if part < 0 else ""}{"" if abs(part.numerator) == 1 else abs(part.numerator)}pi'
-    return top if part.denominator == 1 else f'{top}/{part.denominator}'
+    sign = '-' if share < 0 else ''
+    factor = '' if abs(share.numerator) == 1 else f'{abs(share.numerator)}'
+    divisor = '' if share.denominator == 1 else f'/{share.denominator}'
+    return f'{sign}{factor}pi{divisor}'
 
 
 def base_parameter_table(base: BaseParameters, title: str) -> Table:
@@ -190,12 +228,12 @@ def base_parameter_table(base: BaseParameters, title: str) -> Table:
     kinds = [base.standard_names[column].rpartition('_')[0] for column in base.columns]
     rows = [
         (
-            one.name,
+            relation.name,
             value,
             _UNITS_BY_SYMBOL.get(kind, 'kg m^2'),
-            '' if len(one.terms) == 1 else one,
+            '' if len(relation.terms) == 1 else relation,
         )
-        for one, value, kind in zip(base.relations, base.values(), kinds)
+        for relation, value, kind in zip(base.relations, base.values(), kinds)
     ]
     return Table(title, heads, rows)
 
@@ -266,10 +304,11 @@ def crosscheck_sentence(result: CrosscheckResult) -> str:
 def file_reading_notes(result: CrosscheckResult, unread_meshes: Sequence[str]) -> Iterator[str]:
     """Yield notes on the reading of a URDF or MJCF that was compared, and on its unread meshes."""
     if result.description.urdf is not None:
+        differences = ', '.join(f'{difference}' for difference in result.urdf_differences)
         yield (
             "Compared were three formulations of the arm's dynamics and "
             f"{result.description.urdf.words.reader}'s own reading of the file; largest "
-            f'differences from that: {", ".join(f"{one}" for one in result.urdf_differences)}.'
+            f'differences from that: {differences}.'
         )
     if unread_meshes:
         yield (
@@ -294,9 +333,11 @@ def conditioning_notes(arm: ArmDescription) -> Iterator[str]:
 
 def judgement_tables(doubts: Sequence[Judgement], file_name: str) -> list[Table]:
     """Return a list of one table of judgements of a file's numbers, empty if there are none."""
-    rows = [(one.owner_text, one.entry, one.reason) for one in doubts]
+    if not doubts:
+        return []
+    rows = [(doubt.owner_text, doubt.entry, doubt.reason) for doubt in doubts]
     title = f'numbers of {file_name} that an arm can hardly have'
-    return [Table(title, ('of', 'entry', 'because'), rows)] if rows else []
+    return [Table(title, ('of', 'entry', 'because'), rows)]
 
 
 def crosscheck_tables(result: CrosscheckResult) -> tuple[Table, Table]:
@@ -308,8 +349,11 @@ def crosscheck_tables(result: CrosscheckResult) -> tuple[Table, Table]:
     """
     title = f'largest difference from {result.reference}, relative to the largest value'
     rows = []
-    for quantity, row in result.differences.items():
-        cells = (Cell(one, '' if one <= result.tolerance else 'bad') for one in row.values())
+    for quantity, differences in result.differences.items():
+        cells = (
+            Cell(difference, '' if difference <= result.tolerance else 'bad')
+            for difference in differences.values()
+        )
         rows.append([quantity, *cells])
     quantities = Table(title, ['quantity', *headers(result.formulations, '.1e')], rows)
     eigenvalue = Header('eigenvalue of the pseudo-inertia', format='.3g')

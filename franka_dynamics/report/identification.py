@@ -19,6 +19,7 @@ from .json_types import to_json_types
 from .verdict import mass_ambiguity_sentences, verdict_headline, verdict_lines
 from ..arm.arm_file import is_franka_arm
 from ..arm.friction import LinearFriction
+from ..arrays import Array
 from ..errors import plural
 from ..identification.options import MAX_MASS_RATIO
 from ..identification.results import (
@@ -234,7 +235,7 @@ def _poorly_known_link_sentences(result: Identification) -> Iterator[str]:
     poorly_known = result.estimate.poorly_known_names  # such as XXR_2
     if not poorly_known:
         return
-    links = sorted({int(name.rpartition('_')[2]) for name in poorly_known})
+    links = sorted({int(name.rpartition('_')[2]) for name in poorly_known})  # after the last _
     first_letters = {name[0] for name in poorly_known}
     reasons = [
         reason for letters, reason in _POORLY_KNOWN_REASONS.items() if first_letters & set(letters)
@@ -416,35 +417,16 @@ def friction_figure(result: Identification, motion: Motion, name: str) -> Any:
     mean_load = np.abs(motion.effort - friction_torque).mean(axis=0)  # (n,), N m
     curve = friction.torque(speeds, rigid_torque=mean_load)
     std = friction.torque_std(friction.terms(speeds, rigid_torque=mean_load))
+    lower_curve = curve - 2.0 * std
+    upper_curve = curve + 2.0 * std
     row_count = -(-model.n // _PLOT_COLUMN_COUNT)  # rounded up
     figure = elements.figure_of_size((12.0, 2.4 * row_count + 0.6))
     axes = [*figure.subplots(row_count, _PLOT_COLUMN_COUNT, squeeze=False).flat]
     for j, (axis, joint_name) in enumerate(zip(axes, result.start.joint_names)):
-        axis.plot(
-            motion.dq[:, j],
-            friction_torque[:, j],
-            '.',
-            color=MEASURED_COLOR,
-            ms=2,
-            label='measured',
-        )
-        axis.plot(
-            speeds[:, j],
-            curve[:, j],
-            color=PREDICTED_COLOR,
-            label='identified, sliding',
-        )
-        axis.fill_between(
-            speeds[:, j],
-            (curve - 2.0 * std)[:, j],
-            (curve + 2.0 * std)[:, j],
-            color=PREDICTED_COLOR,
-            alpha=0.3,
-            label='two deviations',
-        )
         axis.set_title(joint_name, fontsize=9)
-        axis.tick_params(labelsize=8)
-        axis.grid(alpha=0.25)
+        measured = motion.dq[:, j], friction_torque[:, j]
+        band = lower_curve[:, j], upper_curve[:, j]
+        _plot_joint_friction(axis, measured, speeds[:, j], curve[:, j], band)
     for axis in axes[model.n :]:
         axis.set_axis_off()
     units = {joint.kind.position_unit: joint.kind.effort_unit for joint in result.start.joints}
@@ -454,6 +436,21 @@ def friction_figure(result: Identification, motion: Motion, name: str) -> Any:
     figure.legend(*axes[0].get_legend_handles_labels(), loc='outside upper right', ncols=3)
     figure.suptitle(name, x=0.01, ha='left', fontsize=11)
     return figure
+
+
+def _plot_joint_friction(
+    axis: Any,
+    measured: tuple[Array, Array],
+    speeds: Array,
+    curve: Array,
+    band: tuple[Array, Array],
+) -> None:
+    """Plot a joint's measured velocities and friction torques, and the identified curve."""
+    axis.plot(*measured, '.', color=MEASURED_COLOR, ms=2, label='measured')
+    axis.plot(speeds, curve, color=PREDICTED_COLOR, label='identified, sliding')
+    axis.fill_between(speeds, *band, color=PREDICTED_COLOR, alpha=0.3, label='two deviations')
+    axis.tick_params(labelsize=8)
+    axis.grid(alpha=0.25)
 
 
 def parameter_figure(result: Identification) -> Any:

@@ -55,7 +55,7 @@ def effort_scale_sentence(
             'The mass is in proportion to the efforts, whose common factor is not in its '
             'deviation: a payload of --known-mass tells the factor.'
         )
-    scale = ','.join(f'{one * known_mass / mass:.4g}' for one in effort_scale)
+    scale = ','.join(f'{factor * known_mass / mass:.4g}' for factor in effort_scale)
     spread = float(estimate.std[0]) / mass
     return (
         f'Efforts are {mass / known_mass:.3f} times the torques, to {spread:.1%}, if the payload '

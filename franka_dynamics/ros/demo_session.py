@@ -36,7 +36,7 @@ from .trajectory_messages import reference_message, trajectory_from_message
 from ..arm import ArmDescription
 from ..control.default_gains import low_gains
 from ..demo.multisine import multisine
-from ..demo.report import DemoResult, DemoTiming, OnProgress
+from ..demo.results import DemoResult, DemoTiming, OnProgress
 from ..errors import FrankaDynamicsError
 from ..simulation.arm_simulation import read_steps
 from ..simulation.mujoco_model import TIMESTEP_S

@@ -33,15 +33,12 @@ class ArmMeshes:
     The visual meshes of an arm, as Pinocchio's models of its joints and its geometry.
 
     `model` is that of the joints, `visual_model` that of the geometry. `velocity_indices` are
-    those of the arm's joints in a velocity of `model`. `joint_number_by_object` has one for each
-    object of `visual_model`: that of the arm's joint, from 1, whose torque colours the object, or
-    0 for an object that keeps its colour, such as the base.
+    those of the arm's joints in a velocity of `model`.
     """
 
     model: Any
     visual_model: Any
     velocity_indices: Sequence[int]
-    joint_number_by_object: Sequence[int]
 
     def configuration(self, q: Array) -> Array:
         """Return Pinocchio's configuration vector for positions q (n,), other joints at zero."""
@@ -54,19 +51,25 @@ class ArmMeshes:
 
 
 def arm_meshes(arm: ArmDescription) -> ArmMeshes:
-    """Return an arm's meshes by franka_description if installed; else, and of a hand, shapes."""
+    """
+    Return what shows an arm: the meshes of franka_description or, without it, simple shapes.
+
+    A hand is always shown by simple shapes.
+    """
     folder = f'franka_description/meshes/robot_arms/{arm.name}'
     shares = ros_share_folders()
     installed = any((share / folder).is_dir() for share in shares)
     shapes = {} if installed else load_shapes(arm.name)
-    hand = (shape.expressed_in(arm.flange_transform()) for shape in load_hand_shapes(arm.hand))
-    shapes[arm.n] = (*shapes.get(arm.n, ()), *hand)
+    flange = arm.flange_transform()
+    hand_shapes = (shape.expressed_in(flange) for shape in load_hand_shapes(arm.hand))
+    shapes[arm.n] = (*shapes.get(arm.n, ()), *hand_shapes)  # the hand is part of the last link
     robot = ElementTree.fromstring(urdf_text(arm, shapes=shapes))
-    for link in robot.iter('link') if installed else ():
-        number = re.search(r'link[0-7]$', str(link.get('name')))
-        if number:
-            geometry = add_tag(add_tag(link, 'visual'), 'geometry')
-            add_tag(geometry, 'mesh', filename=f'package://{folder}/visual/{number[0]}.dae')
+    if installed:
+        for link in robot.iter('link'):
+            name = re.search(r'link[0-7]$', str(link.get('name')))
+            if name:
+                geometry = add_tag(add_tag(link, 'visual'), 'geometry')
+                add_tag(geometry, 'mesh', filename=f'package://{folder}/visual/{name[0]}.dae')
     return _read_meshes(ElementTree.tostring(robot, encoding='unicode'), arm.joint_names, shares)
 
 
@@ -88,10 +91,10 @@ def urdf_meshes(
                 f'package {name[:_MAX_MESSAGE_LENGTH]}, which has the meshes, is not installed '
                 'here: source the workspace that has it.'
             )
-    found = _read_meshes(urdf, joint_names, places)
-    if not found.joint_number_by_object:
+    meshes = _read_meshes(urdf, joint_names, places)
+    if meshes.visual_model.ngeoms == 0:
         raise MeshesError('the URDF has no mesh.')
-    return found
+    return meshes
 
 
 def _read_meshes(urdf: str, joint_names: Sequence[str], folders: Sequence[Path]) -> ArmMeshes:
@@ -112,17 +115,14 @@ def _read_meshes(urdf: str, joint_names: Sequence[str], folders: Sequence[Path])
     absent = [name for name in joint_names if not model.existJointName(name)]
     if absent:
         raise MeshesError(f'the URDF has no joint {absent[0]}.')
-    numbers = [model.getJointId(name) for name in joint_names]
-    rows = [model.joints[number].idx_v for number in numbers]
-    joint_of = {number: i for i, number in enumerate(numbers, 1)}
+    velocity_indices = [model.joints[model.getJointId(name)].idx_v for name in joint_names]
     for item in visual.geometryObjects:
         if hasattr(item.geometry, 'num_tris'):
             # As triangles without a file: the viewer would keep the colours of a .dae file.
             item.geometry.buildConvexRepresentation(False)
             item.geometry = item.geometry.convex
             item.meshPath = ''
-    joints = [joint_of.get(item.parentJoint, 0) for item in visual.geometryObjects]
-    return ArmMeshes(model, visual, rows, joints)
+    return ArmMeshes(model, visual, velocity_indices)
 
 
 def ros_share_folders() -> list[Path]:

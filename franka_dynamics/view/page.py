@@ -61,7 +61,11 @@ class ArmPage:
         camera = self.server.initial_camera
         camera.position = _CAMERA_POSITION_M
         camera.look_at = _CAMERA_TARGET_M
-        self.show_meshes(arm_meshes(arm))
+        try:
+            self.show_meshes(arm_meshes(arm))
+        except BaseException:
+            self.server.stop()
+            raise
 
     def __enter__(self) -> Self:
         """Return the page."""
@@ -113,7 +117,12 @@ def show_positions(
 
 
 def show_recording(page: ArmPage, motion: Motion, keep_running: Callable[[], bool]) -> None:
-    """Show a recording in a loop, with a slider for its time, until `keep_running` is False."""
+    """
+    Show a recording in a loop, with a slider for its time, until `keep_running` is False.
+
+    Each shown position is UPDATE_PERIOD_S of the recording later than the one before; where
+    drawing takes longer than that, the recording plays slower.
+    """
     times = motion.time - motion.time[0]
     playing = page.server.gui.add_checkbox('play', True)
     slider = page.server.gui.add_slider('time [s]', 0.0, round(float(times[-1]), 2), 0.01, 0.0)

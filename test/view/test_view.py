@@ -93,7 +93,9 @@ def drawn(arm, q, meshes=None):
         window.show_position(q)
         objects = window.meshes.visual_model.geometryObjects
         handles = [window.visualizer.frames[f'links/visual/{one.name}'] for one in objects]
-        numbers = window.meshes.joint_number_by_object
+        model = window.meshes.model
+        number_of = {model.getJointId(name): i for i, name in enumerate(arm.joint_names, 1)}
+        numbers = [number_of.get(one.parentJoint, 0) for one in objects]
         shown = zip(numbers, handles, strict=True)
         return [(joint, pose_of(one), size_of(one)) for joint, one in shown]
 
