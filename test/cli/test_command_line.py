@@ -82,7 +82,9 @@ def test_no_traceback_follows_a_reader_that_stops(tmp_path):
     ):
         with start_python(*PROCESS, *words.split()) as process:
             process.stdout.close()
-            assert process.stderr.read() in ('', f'written: {file}\n')
+            said = process.stderr.read().splitlines()
+            # Lines of progress come on a busy machine.
+            assert {line for line in said if ' of ' not in line} <= {f'written: {file}'}
         assert process.returncode == EXIT_BROKEN_PIPE and file.is_file(), words
         file.unlink()
 

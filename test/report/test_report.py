@@ -11,11 +11,13 @@ from rich.console import Console
 
 from franka_dynamics.arm import JointKind, LinkInertia, load
 from franka_dynamics.arm.inertia import tensor_from_elements
+from franka_dynamics.identification.tracking import TrackingPrediction
 from franka_dynamics.report import elements
 from franka_dynamics.report.arm import frame_origins, inertia_rows
 from franka_dynamics.report.elements import Cell, Header, Table
 from franka_dynamics.report.json_types import to_json_types
 from franka_dynamics.report.payload import ellipsoid_axes
+from franka_dynamics.report.replay import tracking_error_table
 
 # [m] Of frames 1 to 7 and the flange of a Franka arm at q = 0, as Franka and both notes give them.
 ORIGINS = np.zeros((8, 3))
@@ -118,3 +120,17 @@ def test_a_solid_ellipsoids_own_half_axes_come_back():
     half_axes, directions = ellipsoid_axes(body)
     np.testing.assert_allclose(half_axes, [a, b, c], rtol=1e-12, atol=0.0)
     np.testing.assert_allclose(np.abs(directions), np.eye(3), rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ('name', 'unit', 'has_total'), [('fer', '[mrad]', True), ('stanford', 'mrad or mm', False)]
+)
+def test_tracking_errors_have_the_units_of_the_joints(name, unit, has_total):
+    arm = load(name)
+    gains = np.ones(arm.n)
+    errors = np.full((1, arm.n), 1e-3)
+    prediction = TrackingPrediction(arm.joint_names, gains, gains, ('g',), errors)
+    table = tracking_error_table(prediction, arm)
+    total = table.rows[0][1].value
+    assert unit in table.title
+    assert (total == pytest.approx(1.0)) if has_total else (total is None)
