@@ -48,7 +48,7 @@ _TORQUE_STD_TO_MAX = 0.05
 
 class FoundChange(NamedTuple):
     """
-    A change, what it is of, and whether it would surely make the identified arm wrong.
+    A change, what it is of, and whether it surely or likely makes the identified arm wrong.
 
     `is_likelier_alone` says whether it predicts left-out parts better than what it is of does if
     that is constant.
@@ -57,6 +57,7 @@ class FoundChange(NamedTuple):
     diagnosis: Diagnosis
     fault: Fault
     is_harmful: bool
+    is_likely_harmful: bool
     is_likelier_alone: bool
 
 
@@ -282,9 +283,9 @@ def find_change(motion: Motion, prior: Prior, recording_name: str) -> FoundChang
     best = int(np.argmax([before / after for before, after in errors]))
     change = better[best]
     before, after = errors[best].tolist()
-    likely, near = parts.sizes(change)
+    likely, near = (parts.effects_of_undoing(change, size) for size in parts.sizes(change))
     # Which end is right is not known: the mean of both decides.
-    sure_effect = float(np.sqrt(parts.effects_of_undoing(change, near).prod()))
+    likely_effect, sure_effect = (np.sqrt(effects.prod()) for effects in (likely, near))
     times = motion.time[0], motion.time[-1]
     if change.begin:
         times = (motion.time[len(motion) * change.begin // _PART_COUNT],) * 2
@@ -296,11 +297,12 @@ def find_change(motion: Motion, prior: Prior, recording_name: str) -> FoundChang
         after,
         rival_error=before,
         recording=recording_name,
-        effect=float(parts.effects_of_undoing(change, likely).max()),
+        effect=float(likely.max()),
     )
     return FoundChange(
         diagnosis,
         change.fault,
-        is_harmful=sure_effect > MIN_HARMFUL_ERROR_RATIO,
+        is_harmful=bool(sure_effect > MIN_HARMFUL_ERROR_RATIO),
+        is_likely_harmful=bool(likely_effect > MIN_HARMFUL_ERROR_RATIO),
         is_likelier_alone=parts.error_alone(change) < before,
     )

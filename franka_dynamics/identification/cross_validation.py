@@ -365,9 +365,14 @@ class FoldFits:
 
     @cached_property
     def sure_effect(self) -> float:
-        """The effect at the near end of the fault's range, which it has at least."""
+        """
+        The effect that the fault has at least, that at the near end of its range or less.
+
+        That of a gain near 0, at the near end of the range of a negative one, may be larger.
+        """
         likely, share = self._range
-        return self.system.effect(self.fault, share * likely)
+        near_effect = self.system.effect(self.fault, share * likely)
+        return min(near_effect, self.likely_effect)
 
     @cached_property
     def _range(self) -> tuple[Array, float]:

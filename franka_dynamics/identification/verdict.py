@@ -406,7 +406,8 @@ def judge_recordings(
             yield masses if missing and unmeasured else missing
 
     causes = next((tuple(one) for one in check_diagnoses() if one), ())
-    questions = () if suspected or causes else (*driven, *_questions_to_user(fits))
+    doubtful = [one.diagnosis for one in changes if one.is_likely_harmful]
+    questions = () if suspected or causes else (*driven, *doubtful, *_questions_to_user(fits))
     if unmeasured:
         if causes or suspected:
             of_masses = fault_checks.UnmeasuredMasses.kind, fault_checks.UnexplainedEfforts.kind

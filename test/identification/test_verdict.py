@@ -439,6 +439,15 @@ def test_a_drift_is_not_named_as_the_constant_gain_that_it_resembles(fer_1khz_re
     assert (cause.kind, cause.joints) == ('gain', (5,))
 
 
+def test_a_drift_that_likely_does_harm_is_asked_about(fer_1khz_recording):
+    # Its identified arm has 1.93 times E of the one by the log as it is.
+    motion = drifting(to_motion(fer_1khz_recording), (0,), 1.3)
+    found = judge_motion(motion, IdentificationOptions().torque_model(FER), [FER], 'log')
+    asked = next(one for one in found.questions if one.kind == 'changed')
+    assert found.sound and asked.joints == (0,) and asked.effect == pytest.approx(1.93, rel=0.2)
+    assert 'all along log' in ' '.join(verdict_lines(found, FER.joint_names, np.ones(7)))
+
+
 def test_a_gain_that_does_hardly_any_harm_is_asked_about(fer_1khz_recording):
     # The arm identified from it has 1.14 times E of the one by the log as it is.
     motion = scaled(to_motion(fer_1khz_recording), 5, 1.1)
