@@ -57,11 +57,12 @@ def run(choice: ArmChoice, reader: BagReader, limits: ExcitationLimits, options:
     ratios = excitation.std_to_prior_ratios
     given_bags = f', and the {len(motions)} given bags' if motions else ''
     minutes = repetitions * period / 60.0
+    identifiable_count = np.count_nonzero(ratios <= MAX_STD_TO_PRIOR_RATIO)
     echo(
         f'After {repetitions} repetitions of {period:g} s ({minutes:.1f} minutes){given_bags} '
-        f'{np.count_nonzero(ratios <= MAX_STD_TO_PRIOR_RATIO)} of {len(ratios)} base parameters '
-        f"are identifiable; a standard deviation is at most {ratios.max():.0%} of the prior's "
-        '(masses 100 %, others in proportion).'
+        f'{identifiable_count} of {len(ratios)} base parameters are identifiable. Of its standard '
+        f'deviation by the prior, the worst known one keeps {ratios.max():.0%}; the prior knows '
+        'masses to 100 %, and all else in proportion.'
     )
     missing_count = _print_unidentified_parameters(problem, excitation)
     echo(

@@ -225,9 +225,10 @@ def plot_exact_model_run(metrics: DemoMetrics, recording: Recording, image_path:
 
 def _bounded_row(name: str, value: float, bound: float, unit: str) -> ReportRow:
     """Return the report row of a value that has an upper bound, in `unit`."""
-    text = f'{value:.1e} {unit}'
+    text = f'{value:.1e} {unit}'.rstrip()
+    bound_text = f'{bound:.0e} {unit}'.rstrip()
     good = value <= bound  # False for NaN
-    return ReportRow(name, value, text, f'{bound:.0e} {unit}', good)
+    return ReportRow(name, value, text, bound_text, good)
 
 
 def _tracking_rows(
