@@ -32,7 +32,8 @@ from .controller_factory import (
 )
 from .diagnostics import FeedforwardDiagnostics
 from .motion_requests import MotionServer
-from .node_process import NodeEntities, run_lifecycle_node, run_node
+from .node_entities import NodeEntities
+from .node_process import run_lifecycle_node, run_node
 from .parameters import CheckedParameters, declare_parameters, parameter_values
 from .rclpy_private import destroy_state_machine
 from .receivers import ReceiverCheck, TorquePermission

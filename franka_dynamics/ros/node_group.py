@@ -138,17 +138,21 @@ class NodeGroup:
         `lockstep_rate` [steps/s at most] simulated time waits for each torque. With `clock`
         simulated time is published on /clock, and the node uses it.
         """
-        # The node of a busy machine may need long.
-        pacing = {'lockstep_rate': lockstep_rate, 'lockstep_timeout': 1.0} if lockstep_rate else {}
-        simulated = {'publish_clock': True} if clock else {}
-        used = {'use_sim_time': True} if clock else {}
-        remaps = {'clock': '/clock'} if clock else {}
-        self.start_node('simulator_node', {**plant, **pacing, **simulated}, remaps)
+        arm_parameters = dict(plant)
+        arm_remaps = {}
         # On a busy machine the simulated arm pauses, unlike a real arm, and simulated time falls
         # behind. With long time-outs the node does not stop the arm when joint states are late.
-        patient = {'max_state_age': 0.0, 'period': 2.5 if lockstep_rate else 0.25}
-        values = {**patient, **used, **node}
-        self.start_node('feedforward_node', values, {'~/command': COMMAND_TOPIC})
+        node_parameters = {'max_state_age': 0.0, 'period': 2.5 if lockstep_rate else 0.25}
+        if lockstep_rate:
+            arm_parameters['lockstep_rate'] = lockstep_rate
+            arm_parameters['lockstep_timeout'] = 1.0  # the node of a busy machine may need long
+        if clock:
+            arm_parameters['publish_clock'] = True
+            arm_remaps['clock'] = '/clock'
+            node_parameters['use_sim_time'] = True
+        self.start_node('simulator_node', arm_parameters, arm_remaps)
+        node_parameters.update(node)
+        self.start_node('feedforward_node', node_parameters, {'~/command': COMMAND_TOPIC})
 
     def require_running(self) -> None:
         """Raise NodeEndedError, with its log's last line or path, if a node has ended."""

@@ -1,14 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The process of a node, with its start, threads, real-time scheduling, signals and exit code."""
+"""The process of a node, with its start, threads, log, signals and exit code."""
 
 from collections.abc import Callable, Sequence
-import ctypes
 import gc
 import math
 import os
 import re
-import resource
 import signal
 import stat
 import subprocess
@@ -25,28 +23,29 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
 
 from . import FASTDDS_PROFILE_VARIABLES, see_whole_graph, use_fastdds_profile
+from .node_entities import NodeEntities  # noqa: F401  # other modules may import it from here
 from .rclpy_private import Executor, RCLError, UnknownROSArgsError
+from .realtime import (
+    lower_thread_priority,
+    REALTIME_OFF,
+    REALTIME_ON,
+    REALTIME_VARIABLE,
+    request_realtime,
+)
 from .. import former_names
 from ..constants import REALTIME_PRIORITY
 from ..errors import FrankaDynamicsError, list_text, SettingsError, short_text
 
-# Environment variable for real-time scheduling, read before a node with parameters exists.
-REALTIME_VARIABLE = 'FRANKA_DYNAMICS_REALTIME'
-REALTIME_ON = 'on'
-REALTIME_OFF = 'off'
-# Fast DDS's environment variable for the choice of transports.
-_TRANSPORTS_VARIABLE = 'FASTDDS_BUILTIN_TRANSPORTS'
-_UDP_TRANSPORT = 'UDPv4'
-# Flags of mlockall from <sys/mman.h>: lock present and future pages, each when first used.
-_MCL_CURRENT = 1
-_MCL_FUTURE = 2
-_MCL_ONFAULT = 4
-_SERVICE_PRIORITY_OFFSET = 10  # priority of the control thread minus that of the service thread
 EXIT_REFUSED = 1  # the node refused to configure or activate at autostart
 EXIT_INVALID_INPUT = 2
 MAX_SHUTDOWN_TIME_S = 10.0  # for braking, the stop sequence, delivery and a busy machine
 # A closed terminal (SIGHUP) and Ctrl-\ (SIGQUIT), like Ctrl-C, must leave no torque on the arm.
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+# Python's thread switch interval [s]: how long another thread may keep the interpreter while the
+# control thread waits to answer a joint state. With 1 ms or more, torques were seen to be late;
+# Python's default is 5 ms.
+_THREAD_SWITCH_INTERVAL_S = 1e-4
+_MIN_LOG_PERIOD_S = 1.0
 
 # rcl appends its own source file and line to its messages, and what its parser looked for.
 _SOURCE_LOCATION_PATTERN = re.compile(
@@ -54,61 +53,14 @@ _SOURCE_LOCATION_PATTERN = re.compile(
 )
 
 
-def request_realtime(default: str = REALTIME_ON) -> str:
-    """
-    Request SCHED_FIFO, unless it is switched off; return why it was refused, or ''.
-
-    If it is granted, memory is locked against swapping, unless the user has a limit on that.
-
-    Call request_realtime before rclpy.init, so that the middleware's threads inherit the
-    scheduling. Without SCHED_FIFO everything works, but a busy machine delays cycles. The
-    environment variable FRANKA_DYNAMICS_REALTIME (on, off) overrides `default`, for which the
-    simulated arm passes off, because it can wait.
-
-    Under SCHED_FIFO this function makes Fast DDS use UDP alone, unless environment variables set
-    its transports or a profiles file: threads busy-wait for the locks of its shared memory, and
-    under SCHED_FIFO they were seen to occupy every core for minutes. Under
-    ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST the choice of UDP has no effect, because rmw_fastrtps
-    then chooses the transports itself.
-    """
-    if os.environ.get(REALTIME_VARIABLE, default) != REALTIME_ON:
-        return ''
-    try:
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(REALTIME_PRIORITY))
-    except PermissionError:
-        return (
-            'no real-time scheduling: this user may not use SCHED_FIFO; add '
-            f'"@realtime - rtprio {REALTIME_PRIORITY}" to /etc/security/limits.conf and the user '
-            'to that group, or expect late cycles on a busy machine'
-        )
-    except OSError as error:
-        return f'no real-time scheduling: {error}'
-    if not any(name in os.environ for name in FASTDDS_PROFILE_VARIABLES):
-        os.environ.setdefault(_TRANSPORTS_VARIABLE, _UDP_TRANSPORT)
-    # An allocation beyond a limit on locked memory would fail in a control cycle, which is worse
-    # than a page fault.
-    unlimited = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] == resource.RLIM_INFINITY
-    if unlimited or os.geteuid() == 0:
-        ctypes.CDLL(None).mlockall(_MCL_CURRENT | _MCL_FUTURE | _MCL_ONFAULT)
-    return ''
-
-
-def lower_thread_priority() -> None:
-    """Set the calling thread's priority, under SCHED_FIFO, below that of the control thread."""
-    if os.sched_getscheduler(0) == os.SCHED_FIFO:
-        # The thread that started this one may have a priority above REALTIME_PRIORITY.
-        priority = min(REALTIME_PRIORITY, os.sched_getparam(0).sched_priority)
-        lower = os.sched_param(max(1, priority - _SERVICE_PRIORITY_OFFSET))
-        os.sched_setscheduler(0, os.SCHED_FIFO, lower)
-
-
 def make_log_nonblocking() -> None:
     """
-    Make the log (stderr, unless a file) non-blocking, so that a terminal's Ctrl-S stops no thread.
+    Make the log on standard error non-blocking, so that a terminal's Ctrl-S stops no thread.
 
     rclpy logs with Python's lock held, so that a full pipe or terminal would stop every thread,
     and a forward controller would apply the last torque for ever. A child process passes the log
-    on; what it cannot pass on is lost. A file never blocks.
+    on; what it cannot pass on is lost. A log that goes to a file stays as it is, because a file
+    never blocks.
     """
     if stat.S_ISREG(os.fstat(2).st_mode):
         return
@@ -223,14 +175,16 @@ def run_node(
             rclpy.init(args=words, signal_handler_options=SignalHandlerOptions.NO)
             node = make_node()
         except (FrankaDynamicsError, RCLError, UnknownROSArgsError) as error:
-            own = isinstance(error, FrankaDynamicsError)
-            print(error if own else start_error_sentence(error), file=sys.stderr)
+            is_own = isinstance(error, FrankaDynamicsError)
+            print(error if is_own else start_error_sentence(error), file=sys.stderr)
             return EXIT_INVALID_INPUT
         if no_realtime:
             node.get_logger().warning(no_realtime)
         elif os.sched_getscheduler(0) == os.SCHED_FIFO:
-            way = f'{REALTIME_VARIABLE}={REALTIME_OFF} switches it off, `nice` does not change it'
-            node.get_logger().info(f'runs under SCHED_FIFO {REALTIME_PRIORITY}; {way}')
+            node.get_logger().info(
+                f'runs under SCHED_FIFO {REALTIME_PRIORITY}; {REALTIME_VARIABLE}={REALTIME_OFF} '
+                'switches it off, `nice` does not change it'
+            )
         try:
             return run(node, stop)
         except ExternalShutdownException:
@@ -248,44 +202,6 @@ def run_node(
         # An activation froze the node, whose callbacks refer to it: let it be collected, and the
         # context with it.
         gc.unfreeze()
-
-
-# Python's thread switch interval [s]: how long another thread may keep the interpreter while the
-# control thread waits to answer a joint state. With 1 ms or more, torques were seen to be late;
-# Python's default is 5 ms.
-_THREAD_SWITCH_INTERVAL_S = 1e-4
-_MIN_LOG_PERIOD_S = 1.0
-_ENTITY_LIST_NAMES = (
-    'subscriptions',
-    'timers',
-    'services',
-    'clients',
-    'waitables',
-    'guards',
-)
-
-
-class NodeEntities:
-    """
-    A view of a node with only the subscriptions, timers and services for one executor.
-
-    rclpy assigns a whole node to one executor; of two nodes both would take the name of
-    `-r __node:=NAME`. On one thread a request with 100 parameters delays a torque by 23 ms and a
-    trajectory of 2000 points by 63 ms, which would stop the arm; with one thread for control
-    cycles and one for services and other topics the delays are 1.5 and 3.1 ms
-    (benchmarks/services.py, medians of 3, load 7 on two cores).
-    """
-
-    def __init__(self, node: Any, is_served: Callable[[Any], bool]) -> None:
-        """Store the node and `is_served`, a function that returns True for entities to show."""
-        self._node = node
-        self._is_served = is_served
-        self.executor: Any = None  # the executor sets it
-
-    def __getattr__(self, name: str) -> Any:
-        """Return an attribute of the node; of an entity list only what `is_served` accepts."""
-        found = getattr(self._node, name)
-        return [*filter(self._is_served, list(found))] if name in _ENTITY_LIST_NAMES else found
 
 
 def _run_service_thread(node: Any, stop: StopRequest) -> None:
