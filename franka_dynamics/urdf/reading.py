@@ -4,6 +4,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+import errno
 from functools import cache
 from pathlib import Path
 from threading import Lock
@@ -146,14 +147,15 @@ def expand_xacro(path: Path, arguments: Mapping[str, object]) -> str:
             '"xacro FILE > robot.urdf" where it is.'
         ) from error
     if not path.is_file():
-        raise FileNotFoundError(2, 'No such file or directory')
+        raise FileNotFoundError(errno.ENOENT, 'No such file or directory')
     values = _XacroArguments(arguments)
     try:
         with _XACRO_LOCK, _search_packages_near(path):
             text = str(xacro.process_file(str(path), mappings=values).toxml())
     except Exception as error:
-        found = error.__context__ if type(error.__context__) is LookupError else error
-        reason = utf16_advice(path) or ' '.join(str(found).split()) or type(error).__name__
+        # xacro wraps the LookupError of find_package, whose sentence says more.
+        cause = error.__context__ if type(error.__context__) is LookupError else error
+        reason = utf16_advice(path) or ' '.join(str(cause).split()) or type(error).__name__
         if 'Undefined substitution argument' in reason:
             reason += ', which has no default; give it as NAME:=VALUE, in Python xacro={NAME: ...}'
         raise UrdfError(f'{path}: xacro cannot expand it: {reason}.') from error
