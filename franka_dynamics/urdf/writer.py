@@ -111,11 +111,41 @@ def urdf_text(
         base_inertia = description.base_link.expressed_in(dh_in_base)
     base_shapes = [shape.expressed_in(dh_in_base) for shape in shapes.get(0, ())]
     add_fixed_link(links.root_name, base.name, base.pose, base_inertia, base_shapes)
+    joints_in_links = _add_moving_links(robot, description, links, dh_in_base, shapes, friction)
+    # Poses of the joints in the frames of their links, the first one that of the space frame.
+    joints_in_links = [space_in_base, *joints_in_links]
+    for frame in (links.flange, *links.extra_frames):
+        carrier = (base, *links.moving_links)[frame.carrier_joint]
+        add_fixed_link(carrier.name, frame.name, joints_in_links[frame.carrier_joint] @ frame.pose)
+    if tool is not None:
+        tool_name, tool_inertia = tool
+        add_fixed_link(
+            links.flange.name, unique_name(tool_name), np.eye(4), tool_inertia, tool_shapes
+        )
+    text = xml_text(robot)
+    # A name may have characters that XML lacks, which nothing checks before.
+    read_chain(text, description.joint_names, f'The URDF of {description.name}')
+    return text
+
+
+def _add_moving_links(
+    robot: Element,
+    description: ArmDescription,
+    links: 'LinksToWrite',
+    dh_in_base: Array,
+    shapes: Mapping[int, Sequence[Shape]],
+    friction: Sequence[tuple[float, ...]],
+) -> list[Array]:
+    """
+    Add the moving joints and their links; return each joint's pose in the frame of its link.
+
+    `dh_in_base` is the pose of frame {0} in the base's link.
+    """
     # From the frame of the link before, by the DH frame of the joint before, to the axis of the
     # joint, which moves it to the DH frame of the joint, and to the link's own frame.
-    previous = base
+    previous = links.base
     dh_in_previous_link = dh_in_base
-    joint_in_link = [space_in_base]  # by the number of the joint, 0 for the space frame
+    joints_in_links: list[Array] = []
     moving = zip(
         description.joints,
         description.links,
@@ -134,19 +164,8 @@ def urdf_text(
         _add_link(robot, link.name, inertia.expressed_in(dh_in_link), moved_shapes)
         previous = link
         dh_in_previous_link = dh_in_link
-        joint_in_link.append(dh_in_link)
-    for frame in (links.flange, *links.extra_frames):
-        carrier = (base, *links.moving_links)[frame.carrier_joint]
-        add_fixed_link(carrier.name, frame.name, joint_in_link[frame.carrier_joint] @ frame.pose)
-    if tool is not None:
-        tool_name, tool_inertia = tool
-        add_fixed_link(
-            links.flange.name, unique_name(tool_name), np.eye(4), tool_inertia, tool_shapes
-        )
-    text = xml_text(robot)
-    # A name may have characters that XML lacks, which nothing checks before.
-    read_chain(text, description.joint_names, f'The URDF of {description.name}')
-    return text
+        joints_in_links.append(dh_in_link)
+    return joints_in_links
 
 
 def _rotor_inertia_comment(description: ArmDescription) -> str:
