@@ -87,10 +87,8 @@ class BodyTree(ValueEquality):
         object.__setattr__(self, 'rotor_inertias', rotors if rotors.size else np.zeros(n))
         shapes = {'placements': (n, 4, 4), 'twists': (n, 6), 'rotor_inertias': (n,)}
         freeze_arrays(self, TreeError, f'a tree of {n} bodies', tool_pose=(4, 4), **shapes)
-        for what, count in (
-            ('inertias', len(self.inertias)),
-            ('joint names', len(names)),
-        ):
+        counts = {'inertias': len(self.inertias), 'joint names': len(names)}
+        for what, count in counts.items():
             if count != n:
                 raise TreeError(f'A tree of {n} bodies needs {n} {what}; got {count}.')
         as_rigid_transform(self.tool_pose, 'The pose of the tool', TreeError)
@@ -109,8 +107,9 @@ class BodyTree(ValueEquality):
             'parents': parents,
             'joint_names': names,
             'tool_body': self.tool_body % n,
+            'inertias': tuple(self.inertias),
         }
-        for name, value in {**checked, 'inertias': tuple(self.inertias)}.items():
+        for name, value in checked.items():
             object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
@@ -209,10 +208,10 @@ class BodyTree(ValueEquality):
     @former_names.of_arguments('0.3', own='terms', inverse='Ad_inverse')
     def sweep_outward(self, Ad_inverse: Array, terms: Array, base: Array | None = None) -> Array:
         """
-        Change `terms` (..., n, 6, K) to X_i = Ad(T_{parent,i})^-1 X_parent + terms_i; return it.
+        Change `terms` in place to X_i = Ad(T_{parent,i})^-1 X_parent + terms_i, and return it.
 
-        `Ad_inverse`, shape (..., n, 6, 6), are Ad(T_{parent,i})^-1; `terms` (..., n, 6, K)
-        is changed into the result; `base` is X of the base. Columns are twists or like them.
+        `Ad_inverse`, shape (..., n, 6, 6), are Ad(T_{parent,i})^-1, `terms` has shape
+        (..., n, 6, K), and `base` is X of the base. Columns are twists or like them.
         """
         for body, parent in enumerate(self.parents):
             if parent != BASE_BODY:
@@ -224,10 +223,10 @@ class BodyTree(ValueEquality):
     @former_names.of_arguments('0.3', own='terms', inverse='Ad_inverse')
     def sweep_inward(self, Ad_inverse: Array, terms: Array) -> Array:
         """
-        Change `terms` to Y_i = terms_i + sum over children c of Ad(T_{i,c})^-T Y_c, and return it.
+        Change `terms` in place to Y_i = terms_i + sum of Ad(T_{i,c})^-T Y_c, and return it.
 
-        Shapes are those of `sweep_outward`, `terms` is changed, too; columns are wrenches or like
-        them.
+        The sum is over the children c of body i. Shapes are those of `sweep_outward`; columns are
+        wrenches or like them.
         """
         for body in reversed(range(self.n)):
             if self.parents[body] != BASE_BODY:
@@ -256,9 +255,11 @@ def joint_twists(description: ArmDescription) -> Array:
     The joints' twists in these link frames do not change with q, in either DH convention and for
     both kinds of joints.
     """
-    places = [inverse_transform(behind) for _, behind in description.joint_placements()]
-    pairs = zip(places, description.joints)
-    return np.array([joint_twist(at[:3, 2], at[:3, 3], joint.kind) for at, joint in pairs])
+    twists = []
+    for joint, (_, behind_axis) in zip(description.joints, description.joint_placements()):
+        axis_frame = inverse_transform(behind_axis)
+        twists.append(joint_twist(axis_frame[:3, 2], axis_frame[:3, 3], joint.kind))
+    return np.array(twists)
 
 
 def _require_unit_twist(twist: Array, name: str) -> None:

@@ -61,10 +61,10 @@ def differentiate_by_parameters(
     """
     motion = tree_motion(tree, q, dq, ddq, gravity=gravity)
     n = tree.n
-    own = wrench_regressor(motion.twists, motion.accelerations)
+    own_wrenches = wrench_regressor(motion.twists, motion.accelerations)
     wrench = np.zeros((*motion.tau.shape[:-1], n, 6, n, 10))
     for i in range(n):
-        wrench[..., i, :, i, :] = own[..., i, :, :]
+        wrench[..., i, :, i, :] = own_wrenches[..., i, :, :]
     columns = wrench.reshape(*wrench.shape[:-2], 10 * n)
     wrench = tree.sweep_inward(adjoint_inverse(motion.transforms), columns).reshape(wrench.shape)
     tau = torque_regressor(tree, q, dq, ddq, gravity)
@@ -92,15 +92,19 @@ class MotorDerivatives:
 
 def reduced_torque_derivative(chain: ClosedChain, motion: JointStates) -> StateDerivative:
     """
-    Return motor torques' derivative by joint twists, tool pose, q, dq, ddq as if independent.
+    Return the derivative of motor torques by joint twists, tool pose, q, dq, ddq (Kwon's (14)).
 
-    Kwon's (14), corrected; `all_columns` has shape (..., a, 9n + 6). The entries of lambda = [eta,
-    q, dq, ddq] of the tree count as independent, as in Kwon. The derivative is -G_a + g_a^T
-    g_p^{-T} G_p + S_a + J_p^T S_p, with S_a and S_p the derivatives of the tree's torques at
-    active and passive joints. A joint's row of G_a or G_p is tau_hat^T times the derivative of the
-    joint's column of the loop Jacobian g, where tau_hat = g_p^{-T} tau_p. The columns of joints
-    that move a loop's second body have a minus sign: for Kwon's five-bar, row 2 of G_a is
-    -tau_hat^T dw4', and row 3 of G_p is -tau_hat^T dw5', which Kwon prints as zero.
+    The entries of lambda = [eta, q, dq, ddq] of the tree count as independent, as in Kwon. The
+    loops couple them: `motor_derivatives` takes that into account. `all_columns` has shape
+    (..., a, 9n + 6), its columns in the order of lambda. The derivative is
+
+        S_a + J_p^T S_p - G_a + g_a^T g_p^{-T} G_p
+
+    S_a and S_p are the derivatives of the tree's torques at active and passive joints. A joint's
+    row of G_a or G_p is tau_hat^T times the derivative of the joint's column of the loop Jacobian
+    g, where tau_hat = g_p^{-T} tau_p. Columns of joints that move a loop's second body have a
+    minus sign. So for Kwon's five-bar row 2 of G_a is -tau_hat^T dw4', and row 3 of G_p is
+    -tau_hat^T dw5', which Kwon prints as zero.
     """
     tree = dynamics_derivatives(chain.tree, *motion, gravity=chain.gravity)
     return StateDerivative(_tau_gradient(chain, motion, tree), chain.tree.n)
@@ -119,21 +123,26 @@ def motor_derivatives(chain: ClosedChain, motion: JointStates) -> MotorDerivativ
     partial = _tau_gradient(chain, motion, tree)
     constraint = _constraint_derivative(chain, motion.q, tree)
     n = chain.tree.n
-    twists = 6 * (chain.tree.n + 1)
-    blocks = twists + n * np.arange(3)[:, None]
-    dependent = (blocks + chain.passive).ravel()
-    free = np.concatenate((np.arange(twists), (blocks + chain.active).ravel()))
-    follow = -np.linalg.solve(constraint[..., dependent], constraint[..., free])
-    total = partial[..., free] + partial[..., dependent] @ follow
-    by_q, by_dq, by_ddq = np.split(total[..., twists:], 3, axis=-1)
+    # Columns are those of eta, q, dq and ddq, one after the other. Those of the passive joints'
+    # q, dq and ddq depend on all others.
+    eta_count = 6 * (n + 1)
+    starts = eta_count + n * np.arange(3)[:, None]  # of q, dq and ddq
+    dependent = (starts + chain.passive).ravel()
+    independent = np.concatenate((np.arange(eta_count), (starts + chain.active).ravel()))
+    dependent_by_independent = -np.linalg.solve(
+        constraint[..., dependent], constraint[..., independent]
+    )
+    total = partial[..., independent] + partial[..., dependent] @ dependent_by_independent
+    by_q, by_dq, by_ddq = np.split(total[..., eta_count:], 3, axis=-1)
     regressor = torque_regressor(chain.tree, *motion, gravity=chain.gravity)
     regressor = regressor.reshape(*motion.q.shape, n, 10)
+    reduction = chain.reduction_matrix(motion.q)
     return MotorDerivatives(
-        total[..., :twists].reshape(*total.shape[:-1], n + 1, 6),
-        by_q,
-        by_dq,
-        by_ddq,
-        np.einsum('...ja,...jbk->...abk', chain.reduction_matrix(motion.q), regressor),
+        by_corrections=total[..., :eta_count].reshape(*total.shape[:-1], n + 1, 6),
+        by_q=by_q,
+        by_dq=by_dq,
+        by_ddq=by_ddq,
+        by_parameters=np.einsum('...ja,...jbk->...abk', reduction, regressor),
     )
 
 
@@ -143,16 +152,18 @@ def _tau_gradient(chain: ClosedChain, motion: JointStates, partial: DynamicsDeri
     tau_p = partial.motion.tau[..., chain.passive]
     tau_hat = np.linalg.solve(np.swapaxes(g_p, -1, -2), tau_p[..., None])[..., 0]
     d_twists = _space_twist_derivatives(chain, motion.q, partial)
-    rows = np.zeros((*d_twists.shape[:-2], d_twists.shape[-1]))
+    G = np.zeros((*d_twists.shape[:-2], d_twists.shape[-1]))
     first = 0
     for loop, signs in zip(chain.loops, chain.loop_signs):
-        closed = len(loop.directions)
-        pull = tau_hat[..., first : first + closed] @ loop.directions
-        rows += signs[:, None] * np.einsum('...i,...jik->...jk', pull, d_twists)
-        first += closed
+        direction_count = len(loop.directions)
+        loop_wrench = tau_hat[..., first : first + direction_count] @ loop.directions
+        G += signs[:, None] * np.einsum('...i,...jik->...jk', loop_wrench, d_twists)
+        first += direction_count
     J_p_transposed = np.swapaxes(-np.linalg.solve(g_p, g_a), -1, -2)  # -g_a^T g_p^{-T}
-    rest = partial.tau.all_columns - rows  # S - G
-    return rest[..., chain.active, :] + J_p_transposed @ rest[..., chain.passive, :]
+    S_minus_G = partial.tau.all_columns - G
+    at_active = S_minus_G[..., chain.active, :]
+    at_passive = S_minus_G[..., chain.passive, :]
+    return at_active + J_p_transposed @ at_passive
 
 
 def _space_twist_derivatives(chain: ClosedChain, q: Array, partial: DynamicsDerivatives) -> Array:
@@ -178,5 +189,7 @@ def _constraint_derivative(chain: ClosedChain, q: Array, partial: DynamicsDeriva
     D = partial.displacement.all_columns
     velocity = partial.twist.all_columns - ad(partial.motion.twists) @ D
     acceleration = partial.acceleration.all_columns - ad(partial.motion.accelerations) @ D
-    parts = (poses @ part for part in (D, velocity, acceleration))
-    return np.concatenate([chain.loop_differences(part) for part in parts], axis=-2)
+    differences = [
+        chain.loop_differences(poses @ change) for change in (D, velocity, acceleration)
+    ]
+    return np.concatenate(differences, axis=-2)

@@ -135,7 +135,7 @@ class DynamicsFormulation(ABC):
 
 def as_gravity_vector(gravity: ArrayLike) -> Array:
     """
-    Return gravity as floats (3,) [m/s^2]; raise JointVectorError for another shape, NaN or inf.
+    Return gravity as floats (3,) [m/s^2].
 
     Raises
     ------
@@ -198,7 +198,9 @@ def broadcast_states(
         words = 'A wrench, force [N] then moment [N m],'
         arrays['wrench'] = as_array(wrench, (..., 6), words, JointVectorError, finite=finite)
     shape = broadcast_leading_shape({name: array.shape for name, array in arrays.items()})
-    return [np.array(np.broadcast_to(one, (*shape, one.shape[-1]))) for one in arrays.values()]
+    return [
+        np.array(np.broadcast_to(array, (*shape, array.shape[-1]))) for array in arrays.values()
+    ]
 
 
 def require_centers_of_mass(description: ArmDescription) -> None:
@@ -222,7 +224,7 @@ def require_centers_of_mass(description: ArmDescription) -> None:
 
 def total_mass(description: Any) -> float:
     """
-    Return the mass of the moving links of an arm or a tree [kg]; raise InertiaError if it is zero.
+    Return the mass of the moving links of an arm or a tree [kg].
 
     Raises
     ------
@@ -231,18 +233,19 @@ def total_mass(description: Any) -> float:
 
     """
     is_arm = isinstance(description, ArmDescription)
-    whose = 'The bodies of the tree'
-    mass = float(sum(one.mass for one in (description.links if is_arm else description.inertias)))
-    if mass == 0.0:
-        if is_arm:
-            source = (
-                description.urdf.name_in_messages if description.urdf else description.inertial_set
-            )
-            whose = f'{description.name} ({source}): {", ".join(description.link_names)}'
-        raise InertiaError(
-            f'{whose} have no mass, so M, C dq and g are zero and there is no centre of mass.'
-        )
-    return mass
+    bodies = description.links if is_arm else description.inertias
+    mass = float(sum(body.mass for body in bodies))
+    if mass != 0.0:
+        return mass
+    owner = 'The bodies of the tree'
+    if is_arm:
+        source = description.inertial_set
+        if description.urdf:
+            source = description.urdf.name_in_messages
+        owner = f'{description.name} ({source}): {", ".join(description.link_names)}'
+    raise InertiaError(
+        f'{owner} have no mass, so M, C dq and g are zero and there is no centre of mass.'
+    )
 
 
 def symmetrize(matrix: Array) -> Array:
@@ -258,7 +261,7 @@ MIN_FREE_TO_MAX_INERTIA = 1e-12
 
 def solve_acceleration(M: Array, torque: Array) -> Array:
     """
-    Return M^-1 tau (..., n) for M (..., n, n); raise InertiaError if M is singular.
+    Return M^-1 tau (..., n) for M (..., n, n).
 
     Raises
     ------
@@ -266,11 +269,12 @@ def solve_acceleration(M: Array, torque: Array) -> Array:
         If M is singular, or so nearly that MIN_FREE_TO_MAX_INERTIA counts it as singular.
 
     """
+    # The inverse is solved for in the same call, because the check of singularity needs it.
     stack = np.broadcast_shapes(M.shape[:-1], torque.shape)
     unit = np.broadcast_to(np.eye(M.shape[-1]), (*stack, M.shape[-1]))
-    right = np.concatenate([np.broadcast_to(torque, stack)[..., None], unit], axis=-1)
+    right_sides = np.concatenate([np.broadcast_to(torque, stack)[..., None], unit], axis=-1)
     try:
-        solved = np.asarray(np.linalg.solve(M, right), dtype=float)
+        solved = np.asarray(np.linalg.solve(M, right_sides), dtype=float)
     except np.linalg.LinAlgError:
         raise singular_mass_matrix_error() from None
     _require_regular(M, solved[..., 1:])
@@ -279,14 +283,15 @@ def solve_acceleration(M: Array, torque: Array) -> Array:
 
 def _require_regular(M: Array, inverse: Array) -> None:
     """Raise InertiaError if M (..., n, n), whose inverse is given, is singular or nearly so."""
-    least = 1.0 / np.abs(np.diagonal(inverse, axis1=-2, axis2=-1)).max(axis=-1)
-    if np.any(least < MIN_FREE_TO_MAX_INERTIA * np.diagonal(M, axis1=-2, axis2=-1).max(axis=-1)):
+    least_free = 1.0 / np.abs(np.diagonal(inverse, axis1=-2, axis2=-1)).max(axis=-1)
+    largest = np.diagonal(M, axis1=-2, axis2=-1).max(axis=-1)
+    if np.any(least_free < MIN_FREE_TO_MAX_INERTIA * largest):
         raise singular_mass_matrix_error()
 
 
 def inverse_mass_matrix(M: Array) -> Array:
     """
-    Return M^-1 (..., n, n); raise InertiaError if M is singular.
+    Return M^-1 (..., n, n).
 
     Raises
     ------
@@ -304,7 +309,7 @@ def inverse_mass_matrix(M: Array) -> Array:
 
 def operational_space_inertia(M: Array, jacobian: Array) -> Array:
     """
-    Return operational-space inertias (J M^-1 J^T)^-1, (..., 6, 6); InertiaError at a singularity.
+    Return operational-space inertias (J M^-1 J^T)^-1, (..., 6, 6).
 
     Rows and columns are v, then omega: kg, kg m and kg m^2 (Khatib 1987, "A unified approach for
     motion and force control of robot manipulators").

@@ -38,22 +38,33 @@ def build_pinocchio_model(description: ArmDescription) -> pin.Model:
     model = pin.Model()
     model.name = description.name
     parent = 0
-    behind = [pin.SE3.Identity()]  # of each DH frame in the frame of its joint
-    pending = pin.SE3(np.array(description.base))  # previous frame in the parent joint
+    # Poses of the DH frames in the frames of their joints; the first one is that of the universe.
+    dh_frames = [pin.SE3.Identity()]
+    before = pin.SE3(np.array(description.base))  # the previous DH frame in the parent joint
     placements = description.joint_placements()
-    for joint, link, places in zip(description.joints, description.links, placements):
-        placement = pending * pin.SE3(places[0])
-        offset = pin.SE3(places[1])
-        names = ('effort', 'velocity', 'lower', 'upper')
-        limits = [np.array([getattr(joint.limits, name)]) for name in names]
+    for joint, link, (to_axis, behind_axis) in zip(
+        description.joints, description.links, placements
+    ):
+        placement = before * pin.SE3(to_axis)
+        dh_frame = pin.SE3(behind_axis)
+        limits = [
+            np.array([limit])
+            for limit in (
+                joint.limits.effort,
+                joint.limits.velocity,
+                joint.limits.lower,
+                joint.limits.upper,
+            )
+        ]
         kind = _JOINT_MODELS[joint.kind]()
         parent = model.addJoint(parent, kind, placement, joint.name, *limits)
-        model.appendBodyToJoint(parent, pinocchio_inertia(link), offset)
-        behind.append(offset)
-        pending = offset
-    for name, (at, pose) in frame_table(description).items():
-        place = behind[at] * pin.SE3(pose)
-        model.addFrame(pin.Frame(pinocchio_frame_name(name), at, 0, place, pin.FrameType.OP_FRAME))
+        model.appendBodyToJoint(parent, pinocchio_inertia(link), dh_frame)
+        dh_frames.append(dh_frame)
+        before = dh_frame
+    for frame, (joint_number, pose) in frame_table(description).items():
+        name = pinocchio_frame_name(frame)
+        pose_in_joint = dh_frames[joint_number] * pin.SE3(pose)
+        model.addFrame(pin.Frame(name, joint_number, 0, pose_in_joint, pin.FrameType.OP_FRAME))
     model.armature = np.array([joint.rotor_inertia for joint in description.joints])
     return model
 
@@ -67,16 +78,20 @@ def has_regular_mass_matrix(description: ArmDescription, model: pin.Model) -> bo
     """
     Return whether the links' inertias guarantee an invertible mass matrix at every position.
 
-    If links are physical, the inertia that joint j moves while the later joints are free is at
-    least that of link j alone about its axis, and M_jj at most that of all links, as far from any
-    axis as the arm is long.
+    False means that it is not known. If links are physical, the inertia that joint j moves while
+    the later joints are free is at least that of link j alone about its axis. M_jj is at most the
+    inertia of all links as far from any axis as the arm is long.
     """
-    turns = all(joint.kind is JointKind.REVOLUTE for joint in description.joints)
+    if not all(joint.kind is JointKind.REVOLUTE for joint in description.joints):
+        return False
+    if description.inconsistencies():
+        return False
     links = zip(list(model.inertias)[1:], description.joints)
-    own = [float(inertia.matrix()[5, 5]) + joint.rotor_inertia for inertia, joint in links]
-    lengths = [np.linalg.norm(one.translation) for one in model.jointPlacements]
-    largest = sum(
-        np.linalg.norm(body.matrix()) * (1.0 + sum(lengths)) ** 2 for body in model.inertias
-    ) + max(model.armature)
-    apart = turns and min(own) > MIN_FREE_TO_MAX_INERTIA * largest
-    return bool(apart and not description.inconsistencies())
+    least_free_inertia = min(
+        float(inertia.matrix()[5, 5]) + joint.rotor_inertia for inertia, joint in links
+    )
+    arm_length = sum(np.linalg.norm(place.translation) for place in model.jointPlacements)
+    largest_inertia = max(model.armature) + sum(
+        np.linalg.norm(body.matrix()) * (1.0 + arm_length) ** 2 for body in model.inertias
+    )
+    return bool(least_free_inertia > MIN_FREE_TO_MAX_INERTIA * largest_inertia)

@@ -59,26 +59,27 @@ def _accept_stacks_of(
         ) -> Array:
             """Return the method's result at one state, or at each of a stack of states."""
             # Fast path for control loops at 1 kHz: arrays of one state, given by place.
-            if not kwargs:
-                shapes = self._argument_shapes
-                total = 0.0
-                for value, name in zip(args, names):
-                    if (
-                        type(value) is not np.ndarray
-                        or value.dtype is not _FLOAT_DTYPE
-                        or value.shape != shapes[name]
-                    ):
-                        break
-                    total = sum(value.tolist(), total)
-                else:
-                    # A sum is finite only if all its terms are.
-                    if math.isfinite(total):
-                        return method(self, *args, **kwargs)
+            if not kwargs and _is_finite_state(args, names, self._argument_shapes):
+                return method(self, *args, **kwargs)
             return _stack_results(method, names, self, parameters.bind(self, *args, **kwargs))
 
         return checked_method
 
     return extend_method
+
+
+def _is_finite_state(
+    values: Sequence[Any], names: Sequence[str], shapes: dict[str, tuple[int, ...]]
+) -> bool:
+    """Return whether the named values are float arrays of one state, all of them finite."""
+    total = 0.0
+    for value, name in zip(values, names):
+        is_float_array = type(value) is np.ndarray and value.dtype is _FLOAT_DTYPE
+        if not is_float_array or value.shape != shapes[name]:
+            return False
+        total = sum(value.tolist(), total)
+    # A sum is finite only if all its terms are.
+    return math.isfinite(total)
 
 
 def _stack_results(
@@ -89,24 +90,27 @@ def _stack_results(
 ) -> Array:
     """Return a method's results at each of a stack of states, NaN where a state is not finite."""
     others = {name: value for name, value in bound_arguments.arguments.items() if name != 'self'}
-    states = {name: others.pop(name) for name in vector_names if name in others}
-    stacks = broadcast_states(dynamics.description, finite=False, **states)
-    named = dict(zip(states, stacks))  # the wrench, which may be None and left out, is last
+    vectors = {name: others.pop(name) for name in vector_names if name in others}
+    stacks = broadcast_states(dynamics.description, finite=False, **vectors)
+    # A wrench of None is left out of the stacks; it is the last argument of every method.
+    stack_by_name = dict(zip(vectors, stacks))
     shape = stacks[0].shape[:-1]
     finite = np.all([np.isfinite(stack).all(axis=-1) for stack in stacks], axis=0)
-    results = {
-        at: method(dynamics, **{name: stack[at] for name, stack in named.items()}, **others)
-        for at in np.ndindex(shape)
-        if finite[at]
-    }
+    results = {}
+    for place in np.ndindex(shape):
+        if finite[place]:
+            state = {name: stack[place] for name, stack in stack_by_name.items()}
+            results[place] = method(dynamics, **state, **others)
     if results:
-        one = next(iter(results.values()))
+        example = next(iter(results.values()))
     else:  # the shape is that of a result at a posture that is hardly singular, as q = 0 often is
-        state = {name: np.arange(1.0, stack.shape[-1] + 1) for name, stack in named.items()}
-        one = method(dynamics, **state, **others)
-    out = np.full((*shape, *np.shape(one)), np.nan)
-    for at, result in results.items():
-        out[at] = result
+        state = {
+            name: np.arange(1.0, stack.shape[-1] + 1) for name, stack in stack_by_name.items()
+        }
+        example = method(dynamics, **state, **others)
+    out = np.full((*shape, *np.shape(example)), np.nan)
+    for place, result in results.items():
+        out[place] = result
     return out
 
 
@@ -152,8 +156,10 @@ class PinocchioModel(model.DynamicsFormulation):
             'tau': (n,),
             'wrench': (6,),
         }
-        names = {name: pinocchio_frame_name(name) for name in frame_table(description)}
-        self._id_by_frame = {name: self.model.getFrameId(one) for name, one in names.items()}
+        self._id_by_frame = {
+            frame: self.model.getFrameId(pinocchio_frame_name(frame))
+            for frame in frame_table(description)
+        }
         self._frame_ids = [self._id_by_frame[i + 1] for i in range(n + 1)]
         self._M_may_be_singular = not has_regular_mass_matrix(description, self.model)
 
