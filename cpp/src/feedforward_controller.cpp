@@ -48,18 +48,21 @@ Enumeration choice(const std::vector<std::string> & words, const std::string & w
   return static_cast<Enumeration>(std::find(words.begin(), words.end(), word) - words.begin());
 }
 
-/// Copy a parameter's numbers, of which there must be `few` or as many as `all`.
+/// Copy a parameter's numbers, of which there must be `count` or, if that is another number,
+/// `short_count`. One number for several joints is that of each.
 template<std::size_t Size>
 void fill(
-  const std::string & name, const std::vector<double> & given, std::size_t few, std::size_t all,
-  std::array<double, Size> & place)
+  const std::string & name, const std::vector<double> & given, std::size_t short_count,
+  std::size_t count, std::array<double, Size> & place)
 {
-  if (given.size() != few && given.size() != all) {
-    throw std::runtime_error(name + " has " + std::to_string(given.size()) + " numbers; it takes " +
-            (few == all ? "" : std::to_string(few) + " or ") + std::to_string(all));
+  if (given.size() != short_count && given.size() != count) {
+    const std::string choice = short_count == count ? "" : std::to_string(short_count) + " or ";
+    throw std::runtime_error(
+            name + " has " + std::to_string(given.size()) + " numbers; it takes " + choice +
+            std::to_string(count));
   }
   std::copy(given.begin(), given.end(), place.begin());
-  if (few == 1 && given.size() == 1) {std::fill_n(place.begin(), all, given[0]);}
+  if (short_count == 1 && given.size() == 1) {std::fill_n(place.begin(), count, given[0]);}
 }
 
 /// The settings that parameters ask for; throws std::runtime_error if they cannot be used.
@@ -68,7 +71,7 @@ Settings settings_of(const feedforward_controller::Params & given, const Arm & a
   Settings settings;
   settings.target = *std::find_if(
     std::begin(kTargets), std::end(kTargets),
-    [&](const Target & one) {return one.name == given.target;});
+    [&](const Target & target) {return target.name == given.target;});
   settings.command = choice<Command>(kCommands, given.reference);
   settings.mount_tilt_compensated_by = choice<Tilt>(kTilts, given.mount_tilt_compensated_by);
   settings.friction = given.terms.friction;
@@ -80,7 +83,8 @@ Settings settings_of(const feedforward_controller::Params & given, const Arm & a
   fill("payload", given.payload, 4, settings.payload.size(), settings.payload);
   fill("kp", given.kp, 1, arm.n(), settings.kp);
   fill("kd", given.kd, 1, arm.n(), settings.kd);
-  if (const auto reason = refuse(arm, settings); !reason.empty()) {throw std::runtime_error(reason);}
+  const std::string reason = refuse(arm, settings);
+  if (!reason.empty()) {throw std::runtime_error(reason);}
   return settings;
 }
 
@@ -128,27 +132,28 @@ FeedforwardController::CallbackReturn FeedforwardController::fail(const std::str
 
 Arm FeedforwardController::read_arm() const
 {
-  const auto & named = parameters_.joints;
+  const std::vector<std::string> & requested = parameters_.joints;
   if (parameters_.arm_file.empty()) {
     std::vector<std::string> notes;
-    Arm arm = arm_from_urdf(get_robot_description(), named, parameters_.flange, notes);
+    Arm arm = arm_from_urdf(get_robot_description(), requested, parameters_.flange, notes);
     for (const auto & note : notes) {
       RCLCPP_INFO(get_node()->get_logger(), "robot_description: %s.", note.c_str());
     }
     return arm;
   }
   Arm arm = arm_from_file(parameters_.arm_file);
-  if (named.empty()) {return arm;}
-  const auto [one, other] = std::mismatch(
-    named.begin(), named.end(), arm.joints.begin(), arm.joints.end(), ends_with);
-  if (one != named.end() || other != arm.joints.end()) {
-    throw std::runtime_error("joints names " + std::to_string(named.size()) + " and " +
+  if (requested.empty()) {return arm;}
+  // A prefix may stand before the names that the file has.
+  const auto [named_end, file_end] = std::mismatch(
+    requested.begin(), requested.end(), arm.joints.begin(), arm.joints.end(), ends_with);
+  if (named_end != requested.end() || file_end != arm.joints.end()) {
+    throw std::runtime_error("joints names " + std::to_string(requested.size()) + " and " +
             parameters_.arm_file + " has " + std::to_string(arm.n()) +
-            " joints, which differ in number " + std::to_string(one - named.begin() + 1) + ": " +
-            (one == named.end() ? "none" : *one) + " and " +
-            (other == arm.joints.end() ? "none" : *other));
+            " joints, which differ in number " + std::to_string(named_end - requested.begin() + 1) +
+            ": " + (named_end == requested.end() ? "none" : *named_end) + " and " +
+            (file_end == arm.joints.end() ? "none" : *file_end));
   }
-  arm.joints = named;
+  arm.joints = requested;
   return arm;
 }
 
@@ -168,9 +173,10 @@ FeedforwardController::CallbackReturn FeedforwardController::on_configure(const 
         logger, "payload is %g kg, beside %g kg that %s was exported with: both are counted.",
         settings.payload[0], arm.payload.mass, arm.name.c_str());
     }
-    const bool rubs = arm.friction.kind != FrictionModel::Kind::none;
-    const bool may = settings.command == Command::motion || settings.command == Command::law;
-    if (rubs && !settings.friction && may) {
+    const bool has_friction = arm.friction.kind != FrictionModel::Kind::none;
+    const bool may_command_friction =
+      settings.command == Command::motion || settings.command == Command::law;
+    if (has_friction && !settings.friction && may_command_friction) {
       RCLCPP_INFO(
         logger, "%s has joint friction, which terms.friction: true commands.", arm.name.c_str());
     }
@@ -222,15 +228,17 @@ rcl_interfaces::msg::SetParametersResult FeedforwardController::accept(
   result.successful = true;
   auto given = parameter_listener_->get_params();
   try {
-    for (const auto & one : changed) {
-      const std::string & name = one.get_name();
-      if (name == "terms.friction") {given.terms.friction = one.as_bool();}
-      if (name == "gravity_vector") {given.gravity_vector = one.as_double_array();}
-      if (name == "payload") {given.payload = one.as_double_array();}
-      if (name == "payload_known_to_robot") {given.payload_known_to_robot = one.as_bool();}
-      if (name == "scale") {given.scale = one.as_double();}
-      if (name == "kp") {given.kp = one.as_double_array();}
-      if (name == "kd") {given.kd = one.as_double_array();}
+    // The parameters that feedforward_controller_parameters.yaml does not declare as read-only: one
+    // that is added there must be added here, too, or it is not checked.
+    for (const auto & parameter : changed) {
+      const std::string & name = parameter.get_name();
+      if (name == "terms.friction") {given.terms.friction = parameter.as_bool();}
+      if (name == "gravity_vector") {given.gravity_vector = parameter.as_double_array();}
+      if (name == "payload") {given.payload = parameter.as_double_array();}
+      if (name == "payload_known_to_robot") {given.payload_known_to_robot = parameter.as_bool();}
+      if (name == "scale") {given.scale = parameter.as_double();}
+      if (name == "kp") {given.kp = parameter.as_double_array();}
+      if (name == "kd") {given.kd = parameter.as_double_array();}
     }
     const Locked locked(configuring_);
     settings_of(given, feedforward_->arm());
@@ -272,15 +280,21 @@ FeedforwardController::Status FeedforwardController::status() const
   Status status;
   status.name = get_node()->get_fully_qualified_name();
   status.hardware_id = feedforward_->arm().name;
-  status.level = state == State::fault ? Status::ERROR :
-    state == State::braking || state == State::stopped ? Status::WARN : Status::OK;
+  status.level = Status::OK;
+  if (state == State::fault) {
+    status.level = Status::ERROR;
+  } else if (state == State::braking || state == State::stopped) {
+    status.level = Status::WARN;
+  }
   status.message = kStateSentences[static_cast<std::size_t>(state)];
   if (const char * fault = feedforward_->fault()) {
-    const bool blind = feedforward_->settings().command == Command::total_torque;
-    const std::string remedy = !feedforward_->latched() ?
-      "it ends after " + std::to_string(kMinGoodStateCount) + " possible joint states in a row" :
-      blind ? "the next torque ends it" :
-      "remove the cause, then deactivate and activate " + status.name;
+    std::string remedy = "remove the cause, then deactivate and activate " + status.name;
+    if (!feedforward_->latched()) {
+      remedy =
+        "it ends after " + std::to_string(kMinGoodStateCount) + " possible joint states in a row";
+    } else if (feedforward_->settings().command == Command::total_torque) {
+      remedy = "the next torque ends it";
+    }
     status.message += std::string(": ") + fault + "; " + remedy;
   }
   const auto add_value = [&status](const std::string & key, const std::string & value) {
@@ -314,17 +328,17 @@ void FeedforwardController::publish_status()
   const Status now = status();
   if (now == status_) {return;}
   publisher_->publish(now);
-  std::string said = now.message;
-  for (const auto & one : now.values) {
-    said.append("; ").append(one.key).append(" ").append(one.value);
+  std::string text = now.message;
+  for (const auto & value : now.values) {
+    text.append("; ").append(value.key).append(" ").append(value.value);
   }
   const auto logger = get_node()->get_logger();
   if (now.message == status_.message) {  // only values changed, such as counts of refused messages
-    RCLCPP_WARN_THROTTLE(logger, *get_node()->get_clock(), 1000, "%s", said.c_str());
+    RCLCPP_WARN_THROTTLE(logger, *get_node()->get_clock(), 1000, "%s", text.c_str());
   } else if (now.level == Status::OK) {
-    RCLCPP_INFO(logger, "%s", said.c_str());
+    RCLCPP_INFO(logger, "%s", text.c_str());
   } else {
-    RCLCPP_WARN(logger, "%s", said.c_str());
+    RCLCPP_WARN(logger, "%s", text.c_str());
   }
   status_ = now;
 }
@@ -332,13 +346,13 @@ void FeedforwardController::publish_status()
 std::vector<std::string> FeedforwardController::names(
   const std::vector<std::string> & interfaces) const
 {
-  std::vector<std::string> found;
+  std::vector<std::string> full_names;
   for (const auto & interface : interfaces) {
     for (const auto & joint : feedforward_->arm().joints) {
-      found.push_back(std::string(joint).append("/").append(interface));
+      full_names.push_back(std::string(joint).append("/").append(interface));
     }
   }
-  return found;
+  return full_names;
 }
 
 InterfaceConfiguration FeedforwardController::command_interface_configuration() const
@@ -348,22 +362,23 @@ InterfaceConfiguration FeedforwardController::command_interface_configuration() 
 
 InterfaceConfiguration FeedforwardController::state_interface_configuration() const
 {
-  auto found = names({HW_IF_POSITION, HW_IF_VELOCITY});
-  const auto more = robot_model_.interfaces();
-  found.insert(found.end(), more.begin(), more.end());
-  return {interface_configuration_type::INDIVIDUAL, found};
+  std::vector<std::string> claimed = names({HW_IF_POSITION, HW_IF_VELOCITY});
+  const std::vector<std::string> of_robot_model = robot_model_.interfaces();
+  claimed.insert(claimed.end(), of_robot_model.begin(), of_robot_model.end());
+  return {interface_configuration_type::INDIVIDUAL, claimed};
 }
 
 std::vector<hardware_interface::CommandInterface::SharedPtr>
 FeedforwardController::on_export_reference_interfaces_list()
 {
   const Command command = feedforward_->settings().command;
-  const std::string first = command == Command::motion ? HW_IF_POSITION : HW_IF_EFFORT;
-  const bool one = command == Command::torque || command == Command::total_torque;
+  std::vector<std::string> kinds{command == Command::motion ? HW_IF_POSITION : HW_IF_EFFORT};
+  if (command == Command::motion || command == Command::law) {
+    kinds.emplace_back(HW_IF_VELOCITY);
+    kinds.emplace_back(HW_IF_ACCELERATION);
+  }
   std::vector<hardware_interface::CommandInterface::SharedPtr> interfaces;
-  for (const auto & name : one ?
-    names({first}) : names({first, HW_IF_VELOCITY, HW_IF_ACCELERATION}))
-  {
+  for (const auto & name : names(kinds)) {
     interfaces.push_back(
       std::make_shared<hardware_interface::CommandInterface>(get_node()->get_name(), name));
   }
@@ -437,9 +452,9 @@ const Reference * FeedforwardController::chained(double elapsed)
     values[i] = interface.get_optional().value_or(kNone);
     static_cast<void>(interface.set_value(kNone));  // a value that comes again was written anew
   }
-  const bool heard =
-    read_command(feedforward_->arm(), command, values.data(), count, chained_) == Answer::heard;
-  chained_age_ = heard ? 0.0 : chained_age_ + elapsed;
+  const Answer answer =
+    read_command(feedforward_->arm(), command, values.data(), count, chained_);
+  chained_age_ = answer == Answer::heard ? 0.0 : chained_age_ + elapsed;
   return chained_age_ <= parameters_.reference_timeout ? &chained_ : nullptr;
 }
 
@@ -458,11 +473,12 @@ bool FeedforwardController::read_states(JointState & state) const
 
 bool FeedforwardController::write(const Vector & tau)
 {
-  bool done = true;
+  bool all_written = true;
   for (std::size_t i = 0; i < command_interfaces_.size(); ++i) {
-    done = command_interfaces_[i].set_value(tau[i]) && done;
+    const bool is_written = command_interfaces_[i].set_value(tau[i]);
+    all_written = all_written && is_written;
   }
-  return done;
+  return all_written;
 }
 
 return_type FeedforwardController::update_and_write_commands(
@@ -474,10 +490,10 @@ return_type FeedforwardController::update_and_write_commands(
   const Reference * given = is_in_chained_mode() ? chained(elapsed) : given_;
   JointState state;
   Vector tau;
-  const bool read = read_states(state);
-  if (read) {robot_model_.compare(feedforward_->terms(), state);}
+  const bool is_state_known = read_states(state);
+  if (is_state_known) {robot_model_.compare(feedforward_->terms(), state);}
   // Nothing is written before the first command or, with motions, the first usable state.
-  const bool sends = feedforward_->cycle(elapsed, read ? &state : nullptr, given, tau);
+  const bool sends = feedforward_->cycle(elapsed, is_state_known ? &state : nullptr, given, tau);
   return !sends || write(tau) ? return_type::OK : return_type::ERROR;
 }
 

@@ -26,9 +26,11 @@ namespace franka_dynamics_controllers
 constexpr std::size_t kRobotJoints = 7;
 
 #ifdef WITH_FRANKA_MODEL
+constexpr bool kHasFrankaModel = true;
 using FrankaModel = franka_semantic_components::FrankaRobotModel;
 #else
-struct FrankaModel  // never made
+constexpr bool kHasFrankaModel = false;
+struct FrankaModel  // stands for the class that is not there, and is never made
 {
   FrankaModel(const std::string &, const std::string &) {}
   static std::vector<std::string> get_state_interface_names() {return {};}
@@ -46,11 +48,11 @@ constexpr double kRestSpeed = 0.01;
 
 /// The largest difference between the robot's model and this one, at rest, since activation.
 ///
-/// The robot knows the load set in Desk or by setLoad, and its own direction of gravity; compared
-/// is therefore the model with the payload that the settings say is known to the robot, under the
-/// gravity that it compensates. FrankaRobotModel keeps a state for a millisecond, so in motion its
-/// terms may be those of the cycle before: M and g are compared while the arm rests, and C dq, which
-/// is then nothing, is not. Nothing is judged: no bound is known from real robots.
+/// The robot knows the load set in Desk or by setLoad, and its own direction of gravity. Therefore
+/// the model is taken with the payload that the settings say is known to the robot, under the
+/// gravity that it compensates. M and g are compared while the arm rests: FrankaRobotModel keeps a
+/// state for a millisecond, so that in motion its terms may be those of the cycle before. C dq is
+/// not compared, because it is zero at rest. Nothing is judged: no bound is known from real robots.
 class RobotModel
 {
 public:
@@ -61,9 +63,9 @@ public:
     model_.reset();
     robot_ = robot;
     if (robot.empty()) {return "";}
-#ifndef WITH_FRANKA_MODEL
-    return "robot_model is set, but this package was built without franka_semantic_components";
-#endif
+    if (!kHasFrankaModel) {
+      return "robot_model is set, but this package was built without franka_semantic_components";
+    }
     if (joints != kRobotJoints) {
       return "robot_model is set, but the robot's model has seven joints, and this arm has not";
     }
@@ -83,7 +85,8 @@ public:
   template<typename Interfaces>
   std::string activate(Interfaces & interfaces)
   {
-    for (auto & each : largest_) {each = 0.0;}
+    largest_gravity_ = 0.0;
+    largest_mass_ = 0.0;
     rested_ = false;
     if (!model_) {return "";}
     make();  // FrankaRobotModel keeps the pointers that it found first
@@ -116,16 +119,18 @@ public:
     mass_matrix(terms.of_robot().chain, state.q, mass);
     const auto robots_gravity = model_->getGravityForceVector();
     const auto robots_mass = model_->getMassMatrix();
-    std::array<double, 2> found{};
+    double gravity_difference = largest_gravity_;
+    double mass_difference = largest_mass_;
     for (std::size_t i = 0; i < kRobotJoints; ++i) {
-      found[0] = std::max(found[0], std::abs(robots_gravity[i] - gravity[i]));
+      gravity_difference =
+        std::max(gravity_difference, std::abs(robots_gravity[i] - gravity[i]));
       for (std::size_t j = 0; j < kRobotJoints; ++j) {
-        found[1] = std::max(found[1], std::abs(robots_mass[kRobotJoints * j + i] - mass[i][j]));
+        const double robots_entry = robots_mass[kRobotJoints * j + i];  // by columns
+        mass_difference = std::max(mass_difference, std::abs(robots_entry - mass[i][j]));
       }
     }
-    for (std::size_t k = 0; k < found.size(); ++k) {
-      largest_[k] = std::max(largest_[k].load(), found[k]);
-    }
+    largest_gravity_ = gravity_difference;
+    largest_mass_ = mass_difference;
     rested_ = true;
   }
 
@@ -133,7 +138,8 @@ public:
   std::string difference() const
   {
     if (!rested_) {return "none yet: the arm has not rested";}
-    return "g " + written(largest_[0]) + " N m, M " + written(largest_[1]) + " kg m^2 (at rest)";
+    return "g " + written(largest_gravity_) + " N m, M " + written(largest_mass_) +
+           " kg m^2 (at rest)";
   }
 
 private:
@@ -145,8 +151,9 @@ private:
   std::string robot_;
   std::unique_ptr<FrankaModel> model_;
   static_assert(std::atomic<double>::is_always_lock_free);
-  std::array<std::atomic<double>, 2> largest_{};
-  std::atomic<bool> rested_{false};  // since activation
+  std::atomic<double> largest_gravity_{0.0};  // difference of g [N m]
+  std::atomic<double> largest_mass_{0.0};     // difference of M [kg m^2]
+  std::atomic<bool> rested_{false};           // since activation
 };
 
 }  // namespace franka_dynamics_controllers
