@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An arm's dynamics by Pinocchio, with which `feedforward_node` computes its torque commands."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 import functools
 import inspect
 import math
@@ -69,7 +69,7 @@ def _accept_stacks_of(
 
 
 def _is_finite_state(
-    values: Sequence[Any], names: Sequence[str], shapes: dict[str, tuple[int, ...]]
+    values: Sequence[Any], names: Sequence[str], shapes: Mapping[str, tuple[int, ...]]
 ) -> bool:
     """Return whether the named values are float arrays of one state, all of them finite."""
     total = 0.0
