@@ -36,7 +36,7 @@ from franka_dynamics.ros import SIMULATION_NAMESPACE
 from franka_dynamics.ros.messages import stamp_to_seconds
 from franka_dynamics.ros.node_client import NodeClient
 from franka_dynamics.ros.rclpy_private import Executor
-from franka_dynamics.ros.topics import REFERENCE_QOS
+from franka_dynamics.ros.topics import REFERENCE_QOS, STATE_QOS
 from franka_dynamics.ros.trajectory_messages import (
     reference_message,
     trajectory_from_message,
@@ -68,8 +68,8 @@ RECOVERED_RAD = 0.05
 # No simulated time passes in a pause. So a motion that is paused must be followed like any other:
 # within TRACK_MRAD rms, and within three times that at most, as a normal error is nearly always.
 FARTHEST_MRAD = 3.0 * TRACK_MRAD
-# Gazebo's physics does not wait for torques. Simulated time passes slowly in this check, so that a
-# torque which a busy machine delays by 50 ms is only 5 ms old.
+# Gazebo's physics does not wait for torques. Simulated time passes slowly in this motion, so that
+# a torque which a busy machine delays by 50 ms is only 5 ms old.
 PAUSE_FACTOR = 0.1
 # Real duration of a pause [s]; simulated time after a motion that was paused in which the arm may
 # still move away [s], that the arm has to recover after a reset [s], and for which the node is
@@ -185,6 +185,11 @@ class Gazebo:
             os.killpg(self._launch.pid, signal.SIGKILL)
 
 
+def stamp_and_position(message: JointState) -> tuple[float, np.ndarray]:
+    """Return a joint state's stamp [s] and positions (n,) [rad]."""
+    return stamp_to_seconds(message.header.stamp), np.array(message.position)
+
+
 class Session:
     """A ROS node that measures the arm while a check controls Gazebo."""
 
@@ -202,9 +207,7 @@ class Session:
         self.diagnostics: dict[str, dict[str, str]] = {}
         self._told_at: dict[str, float] = {}  # stamps of the diagnostics, on the states' clock [s]
         self.planned: list[JointTrajectory] = []
-        # No state is lost while a call to Gazebo blocks this process.
-        every = QoSProfile(depth=STATE_DEPTH, reliability=ReliabilityPolicy.BEST_EFFORT)
-        self._node.create_subscription(JointState, 'joint_states', self._on_state, every)
+        self._node.create_subscription(JointState, 'joint_states', self._on_state, STATE_QOS)
         self._node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
         self._node.create_subscription(
             JointTrajectory,
@@ -217,7 +220,7 @@ class Session:
         )
 
     def _on_state(self, message: JointState) -> None:
-        self.states.append((stamp_to_seconds(message.header.stamp), np.array(message.position)))
+        self.states.append(stamp_and_position(message))
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for entry in message.status:
@@ -287,10 +290,14 @@ class Session:
         start = self._home if start is None else start
         return float(max(np.abs(q - start).max() for _, q in states))
 
-    def play(self, duration: float, amplitude: float) -> Trajectory:
-        """Send a motion; return the feedforward node's planned trajectory in the states' time."""
+    def play(self, duration: float, amplitude: float, lead: float = 0.5) -> Trajectory:
+        """
+        Send a motion that begins after `lead` seconds; return what the node planned.
+
+        The planned trajectory's time is that of the joint states.
+        """
         motion = multisine(self._arm, duration, amplitude)
-        message = reference_message(motion, 0.5)
+        message = reference_message(motion, lead)
         self.until(lambda: self._reference.get_subscription_count() > 0, 'the node')
         self.planned.clear()
         give_up = time.monotonic() + START_S
@@ -347,29 +354,39 @@ class Session:
 
     def pause(self, world: Any) -> Iterator[Figure]:
         """Pause Gazebo in mid-motion, resume, and measure how far the arm is from the motion."""
+        self.settle(3.0)  # back to where the motion before it ended
         usual = self.factor
         self.factor = min(usual, PAUSE_FACTOR)
         world.pace(self.factor)
-        self.settle(3.0)  # back to where the motion before it ended
         (stops,) = self.counts('stops')
-        first = len(self.states)
-        planned = self.play(self._seconds, 0.3)
+        # Every state, also of the time in which a call to Gazebo blocks this process.
+        states: list[tuple[float, np.ndarray]] = []
+        recorder = self._node.create_subscription(
+            JointState,
+            'joint_states',
+            lambda message: states.append(stamp_and_position(message)),
+            QoSProfile(depth=STATE_DEPTH, reliability=ReliabilityPolicy.BEST_EFFORT),
+        )
+        planned = self.play(self._seconds, 0.3, 0.1)
         middle = 0.5 * (planned.begin + planned.end)
         # Gazebo itself pauses at the stamp: a call takes seconds on a busy machine.
         world.pause_at(middle)
         self.until(lambda: self.states[-1][0] >= middle, 'the pause')
         self.spin(PAUSED_S)
         if self.states[-1][0] > middle + PAUSE_DELAY_S:
-            raise RuntimeError(f'Gazebo did not pause at {middle:.3f} s of simulated time')
+            raise RuntimeError(f'the call to pause at {middle:.3f} s of simulated time was late')
         world.pause(False)
-        self.simulate(planned.end + AFTERWARDS_S - middle)
+        self.simulate(planned.end - middle)
         world.pace(usual)
         self.factor = usual
+        recorded = planned.end + AFTERWARDS_S
+        self.until(lambda: states[-1][0] >= recorded, 'the end of the paused motion')
+        self._node.destroy_subscription(recorder)
         # After its end the motion stays at its last position.
         errors = [
             q - planned.at(min(stamp, planned.end)).q
-            for stamp, q in self.states[first:]
-            if stamp >= planned.begin
+            for stamp, q in states
+            if planned.begin <= stamp <= recorded
         ]
         rms = 1e3 * float(np.sqrt(np.mean(np.square(errors))))
         yield Figure('pause in mid-motion', rms, 'mrad rms', TRACK_MRAD)
