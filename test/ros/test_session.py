@@ -9,6 +9,7 @@ import time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import numpy as np
 import pytest
+from rclpy.duration import Duration
 from rclpy.time import Time
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
@@ -317,6 +318,10 @@ def test_gazebos_arm_is_held_until_commanded_within_the_rate(probe, launch):
         return at(wanted)
 
     probe.until(sent, 'the next command on every joint')
+    # Commands that are still under way would take the step of the last state before the pause.
+    assert publisher.wait_for_all_acked(Duration(seconds=TIMEOUT_S))
+    count = len(states)
+    probe.until(lambda: gazebo.publish() or len(states) > count + 5, 'states after them')
     # In a pause Gazebo repeats the last state. The command for that state, which comes later, is
     # applied in the pause, so that the first step after it has its torque.
     count = len(states)
