@@ -66,8 +66,9 @@ LEAD_S = 3.0
 TRACK_MRAD = 10.0
 RECOVERED_RAD = 0.05
 # No simulated time passes in a pause. So a motion that is paused must be followed like any other:
-# within TRACK_MRAD rms, and within three times that at most, as a normal error is nearly always.
-FARTHEST_MRAD = 3.0 * TRACK_MRAD
+# within TRACK_MRAD rms of all n joints. If a single joint errs, that is sqrt(n) times as much of
+# this joint, and an error that grows evenly ends at sqrt(3) times its rms.
+FARTHEST_PER_RMS = np.sqrt(3.0)
 # Gazebo's physics does not wait for torques. Simulated time passes slowly in this motion, so that
 # a torque which a busy machine delays by 50 ms is only 5 ms old.
 PAUSE_FACTOR = 0.1
@@ -391,7 +392,8 @@ class Session:
         rms = 1e3 * float(np.sqrt(np.mean(np.square(errors))))
         yield Figure('pause in mid-motion', rms, 'mrad rms', TRACK_MRAD)
         farthest = 1e3 * float(np.abs(errors).max())
-        yield Figure('pause in mid-motion: farthest', farthest, 'mrad', FARTHEST_MRAD)
+        most = FARTHEST_PER_RMS * np.sqrt(self._arm.n) * TRACK_MRAD
+        yield Figure('pause in mid-motion: farthest', farthest, 'mrad', float(most))
         yield Figure('pause: stops', self.counts('stops')[0] - stops, '', 0)
 
     def reset(self, world: Any) -> Iterator[Figure]:
