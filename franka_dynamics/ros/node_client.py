@@ -131,7 +131,7 @@ class NodeClient(TopicListener):
     @cached_property
     def name(self) -> str:
         """The node's full name; the first use looks up a shorter one, at most for the time-out."""
-        return self.find_full_names(self._timeout, self._given_name)[0]
+        return self.find_node_name(self._given_name, self._timeout)
 
     def set_parameter(self, parameter_name: str, yaml_text: str) -> Any:
         """

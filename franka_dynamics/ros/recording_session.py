@@ -226,12 +226,12 @@ def _full_names(
     recorder: Recorder, node_name: str, state_topic: str, command_topic: str | None
 ) -> tuple[str, str, str]:
     """Return full names of node, joint states and torques; None for the torques of the node."""
-    node_name, _ = recorder.find_full_names(_FULL_NAME_TIMEOUT_S, node_name)
+    node_name = recorder.find_node_name(node_name, _FULL_NAME_TIMEOUT_S)
     if command_topic is None:
         recorder.wait_until(
             lambda: bool(recorder.command_topic_of(node_name)), _FULL_NAME_TIMEOUT_S
         )
         command_topic = recorder.command_topic_of(node_name) or COMMAND_TOPIC
-    topics = (state_topic, command_topic)
-    _, (state_topic, command_topic) = recorder.find_full_names(_FULL_NAME_TIMEOUT_S, topics=topics)
+    topics = recorder.find_topic_names([state_topic, command_topic], _FULL_NAME_TIMEOUT_S)
+    state_topic, command_topic = topics
     return node_name, state_topic, command_topic

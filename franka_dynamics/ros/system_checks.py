@@ -103,7 +103,7 @@ def _listen(listener: TopicListener, state_topic: str, listen_s: float) -> tuple
     node = listener.node
     states = StatesSeen()
     began = time.monotonic()
-    _, (topic,) = listener.find_full_names(listen_s, topics=(state_topic,))
+    (topic,) = listener.find_topic_names([state_topic], listen_s)
 
     def record_state(message: JointState) -> None:
         """Store a joint state that has arrived."""
@@ -134,7 +134,7 @@ def _command_topics(
         names = sorted(published) or [COMMAND_TOPIC]
     else:
         names = [command_topic]
-    return listener.find_full_names(0.0, topics=names)[1]
+    return listener.find_topic_names(names, 0.0)
 
 
 def _nodes_with_service(node: Any, ending: str) -> list[str]:

@@ -193,32 +193,55 @@ class TopicListener:
             return ''
         return next((topic for topic, types in found if TORQUE_TYPE in types), '')
 
-    def find_full_names(
-        self, timeout: float, node_name: str = '', topics: Sequence[str] = ()
-    ) -> tuple[str, list[str]]:
+    def find_node_name(self, name: str, timeout: float) -> str:
         """
-        Return full names of a node and topics that a user named, once found or at the time-out.
+        Return the full name of a node that a user named, once it is found or at the time-out.
 
-        A name without a leading slash is looked up among the nodes or the published topics that
-        are discovered: until all are found, but for at most `timeout` [s].
+        A name without a leading slash is looked up among the discovered nodes, for at most
+        `timeout` [s]. Raises SettingsError if several namespaces have it.
         """
-        wanted = [(node_name, 'node'), *((topic, 'topic') for topic in topics)]
+        return self._find_full_names([name], timeout, self._node_names, 'node')[0]
 
-        def all_names(node_or_topic: str) -> list[str]:
-            """Return the names of all nodes found ('node') or of published topics ('topic')."""
-            if node_or_topic == 'node':
-                return self.node.get_fully_qualified_node_names()
-            known = self.node.get_topic_names_and_types()
-            return [name for name, _ in known if self.node.count_publishers(name)]
+    def find_topic_names(self, names: Sequence[str], timeout: float) -> list[str]:
+        """
+        Return the full names of topics that a user named, once all are found or at the time-out.
 
-        def is_discovered(name: str, node_or_topic: str) -> bool:
-            """Return whether a name is empty, full already, or the end of a discovered name."""
-            ends = (candidate.endswith(f'/{name}') for candidate in all_names(node_or_topic))
-            return name[:1] in ('', '/') or any(ends)
+        A name without a leading slash is looked up among the discovered topics that somebody
+        publishes, for at most `timeout` [s]. Raises SettingsError if several namespaces have it.
+        """
+        return self._find_full_names(names, timeout, self._published_topics, 'topic')
 
-        self.wait_until(lambda: all(is_discovered(*pair) for pair in wanted), timeout)
-        full, *others = (name and full_name(name, all_names(kind), kind) for name, kind in wanted)
-        return full, others
+    def _node_names(self) -> list[str]:
+        """Return the full names of all discovered nodes."""
+        names: list[str] = self.node.get_fully_qualified_node_names()
+        return names
+
+    def _published_topics(self) -> list[str]:
+        """Return the names of the discovered topics on which somebody publishes."""
+        known = self.node.get_topic_names_and_types()
+        return [name for name, _ in known if self.node.count_publishers(name)]
+
+    def _find_full_names(
+        self,
+        names: Sequence[str],
+        timeout: float,
+        discovered: Callable[[], list[str]],
+        node_or_topic: str,
+    ) -> list[str]:
+        """Return full names that stand in `discovered()`, once all do or at the time-out [s]."""
+
+        def are_discovered() -> bool:
+            """Return whether each name is full already, or the end of a discovered name."""
+            candidates = discovered()
+            return all(
+                name.startswith('/')
+                or any(candidate.endswith(f'/{name}') for candidate in candidates)
+                for name in names
+            )
+
+        self.wait_until(are_discovered, timeout)
+        candidates = discovered()
+        return [full_name(name, candidates, node_or_topic) for name in names]
 
 
 class ArmPositionListener(TopicListener):
@@ -234,7 +257,7 @@ class ArmPositionListener(TopicListener):
         super().__init__('view')
         self._reader = JointStateReader(list(joint_names))
         try:
-            _, (self._topic,) = self.find_full_names(_FULL_NAME_TIMEOUT_S, topics=[topic])
+            (self._topic,) = self.find_topic_names([topic], _FULL_NAME_TIMEOUT_S)
         except SettingsError:
             self.__exit__()
             raise

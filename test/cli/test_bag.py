@@ -53,8 +53,9 @@ def run(monkeypatch, tmp_path, answered, capsys):
         def recorder(*_):
             # A busy machine took this long to start.
             monkeypatch.setattr(time, 'monotonic', lambda now=time.monotonic: now() + 100.0)
-            full_names = lambda _, node='', topics=(): (node, topics)  # noqa: E731
-            heard = {'write_messages': hear, 'find_full_names': full_names}
+            heard = {'write_messages': hear}
+            heard['find_node_name'] = lambda name, _: name
+            heard['find_topic_names'] = lambda names, _: names
             heard['command_topic_of'] = {'feedforward': '/commands'}.get
             yield Mock(**heard, node=Mock(get_fully_qualified_node_names=lambda: []))
 

@@ -154,8 +154,9 @@ def test_a_topic_of_a_nodes_own_name_is_not_taken_for_the_node(make_node):
     node.create_publisher(JointState, '~/feedforward', 1)
     node.create_publisher(JointState, 'joint_states', 1)
     with TopicListener('finder') as listener:
-        found = listener.find_full_names(TIMEOUT_S, 'feedforward', ['joint_states'])
-    assert found == (LEFT, ['/sim/left/joint_states'])
+        assert listener.find_node_name('feedforward', TIMEOUT_S) == LEFT
+        topics = listener.find_topic_names(['joint_states'], TIMEOUT_S)
+    assert topics == ['/sim/left/joint_states']
 
 
 def test_an_environment_in_which_ros_starts_nothing_is_named(monkeypatch):
