@@ -8,9 +8,9 @@ the common case the law begins by itself after some good states, and acts until 
 
 - A *loop* applies each returned torque. A *node* sends none while SILENT.
 - G is the part of g(q) that must be sent: all, or none if the target (fci, franka_gazebo) adds it.
-- The *resting torque* is zero in three cases: the target adds g(q); the reaction is ZERO; or no
-  state has agreed with settings yet (3). Otherwise it is g(q), plus d (2) after the reaction HOLD;
-  q is the last good state's, or where STOPPING has by its model taken the arm.
+- The *resting torque* is g(q) at the last good state, or where STOPPING has taken the arm by its
+  model; after the reaction HOLD d (2) is added. It is zero in three cases: the target adds g(q);
+  the reaction is ZERO; or no state has agreed with settings yet (3).
 - *Blocked* means that the caller has given a reason for which no torque may begin, as when nobody
   applies it. *Latched* means that the law begins again only after `start`.
 - Each torque is within the torque limits, and within 1000 N m/s of the last one. Only the very
@@ -20,11 +20,11 @@ the common case the law begins by itself after some good states, and acts until 
   state     torque
   SILENT    in a loop the resting torque, in a node none
   RUNNING   the law (control_law.py; or the caller's), which a ramp reaches in 0.2 s
-  BRAKING   the brake (stopping.py), until the arm is at rest (20 states below 0.04 rad/s, or
-            1 s): then HOLDING after the reaction HOLD, else STOPPING
+  BRAKING   the brake (stopping.py), until 20 states in a row are below 0.04 rad/s, or for 1 s:
+            then HOLDING after the reaction HOLD, else STOPPING
   HOLDING   the brake, which holds the arm where it came to rest
-  STOPPING  if states were lost above 0.02 rad/s, for 0.25 s a torque that stops the arm by its
-            model; then the resting torque; once that is sent, SILENT. It needs no state
+  STOPPING  the resting torque and, once that is sent, SILENT. If states were lost above
+            0.02 rad/s, a torque stops the arm by its model before, for 0.25 s. It needs no state
 
 1. Is the state usable? state_check.py lists what is wrong with a state, and what of it is latched.
    At such a state, or after none for 20 ms (3 periods, if longer), RUNNING, BRAKING and HOLDING go
@@ -39,12 +39,13 @@ the common case the law begins by itself after some good states, and acts until 
    lets no gains swing (control_law.py); and settings agree with this state, which means that no
    torque is measured, or at most 10 % of each limit is unexplained. Changed settings act once they
    agree.
-4. Must torques end? In RUNNING: if much is unexplained for 20 ms (disturbance.py), or a joint is
-   too fast for 3 ms (watchers.py). In a loop's SILENT and STOPPING, while the arm moves: the
-   same, if the target adds no g(q), or if settings do not agree (over 10 % is then too much). In
-   BRAKING and HOLDING: if a joint gets faster and faster (stopping.py). In all but SILENT and
-   STOPPING: if the computed torque is not finite. Each torque goes out before 2 and 4 are asked;
-   they change the next one.
+4. Must torques end? Each torque goes out before 2 and 4 are asked; they change the next one.
+   - RUNNING: if much is unexplained for 20 ms (disturbance.py), or a joint is too fast for 3 ms
+     (watchers.py).
+   - A loop's SILENT and STOPPING, while the arm moves: the same, if the target adds no g(q), or if
+     settings do not agree (over 10 % is then too much).
+   - BRAKING and HOLDING: if a joint gets faster and faster (stopping.py).
+   - RUNNING, BRAKING and HOLDING: if the computed torque is not finite.
 
   what ends torques               what the arm gets: reaction       the law begins again
   lost states (1)                 REST: STOPPING                    by itself; latched: by `start`
@@ -55,11 +56,11 @@ the common case the law begins by itself after some good states, and acts until 
   Stop.PAUSE                      ZERO: STOPPING, not braked        by itself when not blocked
   Stop.TO_ZERO                    ZERO: the same                    by `start`
 
-If several things end torques, `status` names the first, the latest gives the reaction, and the
-hardest condition (by itself, `start`, never) must be met. Two exceptions: ZERO lasts until the law
-begins; a loss that is not latched keeps the former reaction, so that a held arm is held again.
-After ZERO or a latched REST 4 judges nothing. In SILENT and STOPPING a lost state latches nothing,
-and Stop.HOLD acts as REST. `stop` lets a HOLDING arm rest at once.
+If several things end torques, `status` names the first, and the hardest condition (by itself,
+`start`, never) must be met. The reaction is that of the latest, but ZERO lasts until the law
+begins, and a loss that is not latched keeps the former reaction: a held arm is held again. After
+ZERO or a latched REST 4 judges nothing. In SILENT and STOPPING a lost state latches nothing, and
+Stop.HOLD acts as REST. `stop` lets a HOLDING arm rest at once.
 
 `start` forgets what ended torques, and the law begins by 3; in HOLDING at once, by a ramp from the
 torque that holds. It raises, and changes nothing: after Stop.FINAL; in HOLDING if a condition of
@@ -226,13 +227,13 @@ class CoreStep:
         loop first positions in degrees, raise JointVectorError. `time` is the state's stamp, `age`
         how old it is, `now` its arrival by the clock that `tick` uses, by default `time` [s].
 
-        `torque`, (n,) [N m], is that of a law of your own, given with every state: the law is then
-        its sum with the terms of the settings, friction at `velocity` (the measured one if left
-        out) and M(q) `acceleration` (none if left out), (n,) each. A state without it leaves the
-        arm to the terms of the settings: who calls `step` decides that. (In C++ commands come from
-        elsewhere, and an arm whose commands cease is braked.) On speeds the bound is that of a
-        motion. Raises SettingsError if gains are
-        set beside it, or a velocity or acceleration is given without it.
+        `torque`, (n,) [N m], is that of a law of your own, given with every state. The terms of
+        the settings are added to it: friction at `velocity` (by default the measured one) and M(q)
+        `acceleration` (by default none), (n,) each. A state without `torque` leaves the arm to the
+        terms of the settings, as the caller has decided. (In C++ commands come from elsewhere, and
+        an arm whose commands cease is braked.) While `velocity` moves, joints may be as fast as
+        along a motion. Raises SettingsError if gains are set beside `torque`, or if a velocity or
+        acceleration is given without it.
         """
         sample = self.states.make_sample(q, dq, effort, time, age, now)
         own = self._own_torque(sample, torque, velocity, acceleration)
@@ -249,22 +250,27 @@ class CoreStep:
             if order is StampOrder.OUT_OF_ORDER:
                 self._wait_for_states()
                 return self.tick(*self.states.tick_arguments(sample))
-            now = sample.stamp if sample.arrival_time is None else sample.arrival_time
-            problem = self._frozen_problem(sample)
-            if problem is not None:
-                return self._lose_states(ending_of_state(problem), now)
-            if self.repeated_positions.is_old_state:
-                return self._torque_without_state(now)
-            problem = self.states.check(sample, now)
-            if problem is not None:
-                self.latest = self._terms_at(sample) if self.states.has_possible_values else None
-                return self._lose_unusable_state(ending_of_state(problem), sample.q, now)
-            if not self.repeated_positions.repeats:  # else its velocity may be an old one
-                by_positions = self.ending.trusts_nothing
-                dq = self.states.velocity_by_positions() if by_positions else sample.dq
-                self.open_loop_stop.record_state(sample.q, dq, now)
-            self.latest = self._terms_at(sample)
-            return self._answer(self.latest, sample.effort, now)
+            return self._take_new_state(sample)
+
+    def _take_new_state(self, sample: StateSample) -> Array:
+        """Check a state with a new stamp, and answer it; return the next torque, (n,) [N m]."""
+        now = sample.received_at
+        frozen = self._frozen_problem(sample)
+        if frozen is not None:
+            return self._lose_states(ending_of_state(frozen), now)
+        if self.repeated_positions.is_old_state:
+            return self._torque_without_state(now)
+        problem = self.states.check(sample, now)
+        if problem is not None:
+            self.latest = self._terms_at(sample) if self.states.has_possible_values else None
+            return self._lose_unusable_state(ending_of_state(problem), sample.q, now)
+        if not self.repeated_positions.repeats:  # else its velocity may be an old one
+            dq = sample.dq
+            if self.ending.trusts_nothing:
+                dq = self.states.velocity_by_positions()
+            self.open_loop_stop.record_state(sample.q, dq, now)
+        self.latest = self._terms_at(sample)
+        return self._answer(self.latest, sample.effort, now)
 
     def _own_torque(
         self,
@@ -283,21 +289,18 @@ class CoreStep:
                 'kp and kd follow a motion, and beside a torque of your own must be 0: give '
                 'motions to follow, or leave kp and kd to your law.'
             )
-        n = len(self._zero)
-        given = {'torque': torque, 'velocity': velocity, 'acceleration': acceleration}
-        own = {
-            name: as_array(one, (n,), name, JointVectorError, finite=False)
-            for name, one in given.items()
-            if one is not None
-        }
-        if not all(map(_is_finite, own.values())):  # ends the torques by a fault, see 4
-            own = {'torque': np.full(n, np.nan)}
-        return OwnTorque(
-            sample.q,
-            own.get('velocity', sample.dq),
-            own.get('acceleration', self._zero),
-            own['torque'],
-        )
+
+        def joint_vector(name: str, values: ArrayLike) -> Array:
+            """Return given values as an array, (n,), of numbers that may be infinite or NaN."""
+            return as_array(values, self._zero.shape, name, JointVectorError, finite=False)
+
+        own_torque = joint_vector('torque', torque)
+        dq = sample.dq if velocity is None else joint_vector('velocity', velocity)
+        ddq = self._zero if acceleration is None else joint_vector('acceleration', acceleration)
+        if all(map(_is_finite, (own_torque, dq, ddq))):
+            return OwnTorque(sample.q, dq, ddq, own_torque)
+        # A torque that is not finite ends the torques by a fault (4).
+        return OwnTorque(sample.q, sample.dq, self._zero, np.full_like(self._zero, np.nan))
 
     def tick(self, now: float, silence: float | None = None) -> Array:
         """
@@ -334,7 +337,7 @@ class CoreStep:
 
     def _follow_set_back_clock(self, sample: StateSample) -> Array:
         """Forget what came before the clock was set back; return the next torque, (n,)."""
-        now = sample.stamp if sample.arrival_time is None else sample.arrival_time
+        now = sample.received_at
         self.output.sent_at = now - MAX_STEP_S
         self.states.forget_times()
         self.disturbances.forget_states()
@@ -357,8 +360,8 @@ class CoreStep:
         """Record whether a state's positions repeat; return a reason if they have for too long."""
         repeated = self.repeated_positions
         repeated.record(sample, self.states.q, self.output.last_torque, self.desired)
-        lasts = repeated.repeat_time_s > self.states.silence_timeout()
-        if self.state not in ACTIVE_STATES or not (repeated.is_frozen and lasts):
+        is_too_long = repeated.repeat_time_s > self.states.silence_timeout()
+        if self.state not in ACTIVE_STATES or not (repeated.is_frozen and is_too_long):
             return None
         problem = ReasonCode.FROZEN_POSITIONS(silence=1e3 * repeated.repeat_time_s)
         self.states.reject(problem)
@@ -366,10 +369,11 @@ class CoreStep:
 
     def _lose_unusable_state(self, ending: Ending, q: Array, now: float) -> Array:
         """End active torques by a state with positions q, (n,); return the next torque, (n,)."""
-        rests = self.state not in ACTIVE_STATES and not self.open_loop_stop.stops(now)
+        is_driven = self.state in ACTIVE_STATES or self.open_loop_stop.stops(now)
         if self.states.is_velocity_wrong:
             self.open_loop_stop.record_state(q, self.states.velocity_by_positions(), now)
-        elif rests and self.states.is_position_known:  # it is only late
+        elif self.states.is_position_known and not is_driven:
+            # The state is only late: the arm that nothing drives is taken to rest there.
             self.open_loop_stop.record_state(q, self._zero, now)
         return self._lose_states(ending, now)
 
@@ -401,28 +405,32 @@ class CoreStep:
             return torque
         is_silent = self.state is State.SILENT
         self.disturbances.update(state, effort, sent_before, lag, silent=is_silent)
-        refused = self._begin_if_allowed(state)
-        self._end_if_wrong(state, refused)
+        contradiction = self._begin_if_allowed(state)
+        self._end_if_wrong(state, contradiction)
         if self.state in ACTIVE_STATES:
             return self._active_torque(self.latest or state, now)
         return self._torque_without_state(now)
 
     def _begin_if_allowed(self, state: StateTerms) -> Reason | None:
-        """Begin the law, or brake an arm that is to be held; return why settings are refused."""
-        carried = self._gravity_to_command(state)  # by the law that has acted
+        """
+        Begin the law, or brake an arm that is to be held, if this state allows it.
+
+        Return why the state contradicts the settings by which the arm is judged, or None.
+        """
+        former_gravity = self._gravity_to_command(state)  # by the law that has acted
         contradiction = self._use_law_if_it_agrees(state)
-        state = self.latest or state
+        state = self.latest or state  # with the terms of the law that acts now
         if self.ending.reaction is Reaction.HOLD:
             if self.states.has_enough_states and not self.blocked:
                 self._brake()
             return None
-        if not self.enabled:
-            return contradiction if not self.settings_agree else None
-        why = self.blocked or contradiction or self._start_refusal()
-        if not why:
-            self._begin_from_rest(state, carried)
+        if not self.enabled:  # settings that have agreed once are not doubted before `start`
+            return None if self.settings_agree else contradiction
+        why_not = self.blocked or contradiction or self._start_refusal()
+        if not why_not:
+            self._begin_from_rest(state, former_gravity)
         elif self.state is State.SILENT:
-            self._record_wait(why)
+            self._record_wait(why_not)
         return contradiction
 
     def _use_law_if_it_agrees(self, state: StateTerms) -> Reason | None:
@@ -443,22 +451,22 @@ class CoreStep:
 
     def _record_wait(self, why: Reason | str | None) -> None:
         """Record why no first torque is sent yet; a pause of the receiver is named before it."""
-        waits = Cause.TORQUE_AWAITED.ending(why or ReasonCode.STATES_AWAITED())
+        wait = Cause.TORQUE_AWAITED.ending(why or ReasonCode.STATES_AWAITED())
         if self.blocked and self.ending.reaction is Reaction.ZERO:
-            self.ending = self.ending.joined_with(waits)._replace(remedy=waits.remedy)
+            self.ending = self.ending.joined_with(wait)._replace(remedy=wait.remedy)
         else:
-            self.ending = waits
+            self.ending = wait
         self._waiting_state_count += 1
         if self._waiting_state_count == WAIT_WARNING_STATE_COUNT:
             _LOG.warning('%s', self.status)
 
-    def _end_if_wrong(self, state: StateTerms, refused: Reason | None) -> None:
+    def _end_if_wrong(self, state: StateTerms, contradiction: Reason | None) -> None:
         """
         End the torques, to hold the arm, if it is too fast or disturbed.
 
-        `refused` says why the settings are refused, if they are.
+        `contradiction` says why a state that should begin torques contradicts the settings.
         """
-        bound = self._watched_bound(state, refused)
+        bound = self._watched_bound(state, contradiction)
         if bound is None:
             return
         elapsed = self.states.elapsed
@@ -470,7 +478,7 @@ class CoreStep:
         elif disturbed is not None:
             self._end(Cause.LASTING_DISTURBANCE.ending(disturbed))
 
-    def _watched_bound(self, state: StateTerms, refused: Reason | None) -> Array | None:
+    def _watched_bound(self, state: StateTerms, contradiction: Reason | None) -> Array | None:
         """Return the bound on unexplained torques that holds now, (n,) [N m]; None: no bound."""
         if self.state is State.RUNNING:
             return self.disturbances.running_bound
@@ -482,7 +490,7 @@ class CoreStep:
             return None
         if not state.is_moving:
             return None
-        if refused is not None:
+        if contradiction is not None:
             return self.disturbances.start_bound
         # The arm moves under the resting torque: this core carries it only if that is g(q).
         is_carried = not self.acting_terms.adds_gravity and self.settings_agree
@@ -506,16 +514,16 @@ class CoreStep:
         """Return what the acting law sends of g(q) at a state, (n,) [N m]."""
         return self.acting_terms.gravity_to_command(state.q, state.gravity)
 
-    def _begin_from_rest(self, state: StateTerms, carried: Array) -> None:
+    def _begin_from_rest(self, state: StateTerms, former_gravity: Array) -> None:
         """
         Begin the law where none of its torques acts, by a ramp from the resting torque.
 
-        In a loop that is `carried`, (n,) [N m]: the resting torque of the settings before.
+        In a loop that is `former_gravity`, (n,) [N m]: G by the settings before, which acts now.
         """
         gravity = self._gravity_to_command(state)
         self.output.begin_at_torque(self._zero if self.acting_terms.adds_gravity else gravity)
         self.disturbances.reset_at_first_torque(state.stamp)
-        self._begin(carried if self.output.in_loop else gravity)
+        self._begin(former_gravity if self.output.in_loop else gravity)
 
     def _begin(self, torque: Array) -> None:
         """Begin the law by a ramp from a torque, (n,) [N m], without a motion."""
@@ -535,18 +543,17 @@ class CoreStep:
 
     def _end(self, new: Ending) -> None:
         """End the torques by an ending, joined with the present one if that must last."""
-        self.output.counts['faults'] += new.is_latched
-        lasts = not self.enabled or self.state in (State.BRAKING, State.HOLDING)
-        if lasts or self.ending.reaction is Reaction.ZERO:
+        self.output.counts['faults'] += int(new.is_latched)
+        has_ended = not self.enabled or self.state in (State.BRAKING, State.HOLDING)
+        if has_ended or self.ending.reaction is Reaction.ZERO:
             self.ending = self.ending.joined_with(new)
         else:
             self.ending = new
         if self.state not in ACTIVE_STATES:
             return  # an arm that is to be held is braked at the next state that allows it
-        brakes = new.reaction in (Reaction.RELEASE, Reaction.HOLD)
-        if self.state is State.HOLDING and new.reaction is Reaction.RELEASE:
-            brakes = False  # it rests already
-        if not brakes:
+        is_to_brake = new.reaction in (Reaction.RELEASE, Reaction.HOLD)
+        rests_already = self.state is State.HOLDING and new.reaction is Reaction.RELEASE
+        if rests_already or not is_to_brake:
             self._change_state(StateEvent.LET_GO)
         elif self.state is State.RUNNING:
             self._brake()
@@ -594,19 +601,21 @@ class CoreStep:
     def _torque_without_state(self, now: float) -> Array:
         """Return the torque without a joint state, (n,) [N m], sent unless a node is SILENT."""
         if self.state is State.STOPPING:
-            gets_zero = self.ending.reaction is Reaction.ZERO
-            is_stopping = self.open_loop_stop.stops(now) and not gets_zero
-            goal = self._resting_torque(now)
-            if is_stopping:
-                slowing = self.open_loop_stop.stopping_torque(self.acting_terms, now)
-                goal = slowing if _is_finite(slowing) else goal
-            torque = self.output.send_torque(goal, now)
-            if not is_stopping and torque.tolist() == goal.tolist():
-                self._change_state(StateEvent.AT_RESTING_TORQUE)
-            return torque
+            return self._send_stopping_torque(now)
         if self.state is State.SILENT and self.output.in_loop:
             return self.output.send_torque(self._resting_torque(now), now)
         return self.output.repeat_last_torque()
+
+    def _send_stopping_torque(self, now: float) -> Array:
+        """Send and return the torque of STOPPING, (n,) [N m], until the resting torque is sent."""
+        resting_torque = self._resting_torque(now)
+        if self.open_loop_stop.stops(now) and self.ending.reaction is not Reaction.ZERO:
+            torque = self.open_loop_stop.stopping_torque(self.acting_terms, now)
+            return self.output.send_torque(torque if _is_finite(torque) else resting_torque, now)
+        sent = self.output.send_torque(resting_torque, now)
+        if sent.tolist() == resting_torque.tolist():
+            self._change_state(StateEvent.AT_RESTING_TORQUE)
+        return sent
 
     def _resting_torque(self, now: float) -> Array:
         """

@@ -10,11 +10,13 @@ torque that the target adds:
     disturbance = sent + added gravity - needed by the motion
     external = measured without friction - needed by the motion
 
-Without a measured torque `external` is `disturbance`. Checked are `external` and, with a measured
-torque, `external - disturbance`: what is measured beyond what was sent and the target adds. Two
-things are not counted: an arm at rest just after the first torque, whose brakes may open late, and
-for some time a share of a payload that was changed.
+Without a measured torque `external` is `disturbance`. Two differences are checked: `external`, and
+`external - disturbance`, which is what is measured beyond what was sent and the target adds (zero
+without a measured torque). Two things are not counted: an arm at rest just after the first torque,
+whose brakes may open late, and for some time a share of a payload that was changed.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -83,6 +85,18 @@ CAUSES_OF_EXCESS = {
 CAUSE_OF_OWN_TORQUE = 'the torque of your own law presses a joint against its stop or an obstacle'
 
 
+class _Differences(NamedTuple):
+    """
+    What the joints get beyond what it is compared with, (n,) each [N m].
+
+    `from_motion` is compared with what the motion needs by the model, `from_command` with what was
+    sent and the target adds.
+    """
+
+    from_motion: Array
+    from_command: Array
+
+
 class DisturbanceMonitor:
     """
     Computes and watches the disturbance torques of one arm, state by state.
@@ -125,7 +139,7 @@ class DisturbanceMonitor:
         self.load_estimator.reset()
         self.has_effort = False
         self._effort = self._zero  # the last measured torque [N m]
-        self._sent: Array | None = None  # None: the arm is not carried by what was sent
+        self._sent: Array | None = None  # see `update` [N m]
         self.disturbance_torque = self._zero
         self.external_torque = self._zero
         self._excess_time_s = 0.0
@@ -149,23 +163,25 @@ class DisturbanceMonitor:
 
     def change_terms(self, terms: TermModel, *, new_load: bool = False) -> None:
         """Change the model by which torques go out; `new_load`: the payload has changed."""
-        if self._state is not None:
+        if self._state is None:
+            self._observer = MomentumObserver(terms.true_model)
+        else:
             change = self._change_of_estimates(terms, self._state)
             self._observer.change_model(terms.true_model, change)
-            self.disturbance_torque, self.external_torque = (
-                np.array((self.disturbance_torque, self.external_torque)) + change
-            )
+            self.disturbance_torque = self.disturbance_torque + change[0]
+            self.external_torque = self.external_torque + change[1]
             if new_load:
-                q = self._state.q
-                more = terms.gravity(q) - self._terms.gravity(q)
-                self._payload_change = self._payload_change + more
-                self._payload_change_stamp = self._state.stamp
-                self._end_load_allowance()
-                self.load_estimator.reset()
-        else:
-            self._observer = MomentumObserver(terms.true_model)
+                self._begin_load_allowance(terms, self._state)
         self._terms = terms
         self._friction = self._new_friction()
+
+    def _begin_load_allowance(self, terms: TermModel, state: StateTerms) -> None:
+        """Allow for any load between that of the terms until now and that of new `terms`."""
+        gravity_change = terms.gravity(state.q) - self._terms.gravity(state.q)
+        self._payload_change = self._payload_change + gravity_change
+        self._payload_change_stamp = state.stamp
+        self._end_load_allowance()
+        self.load_estimator.reset()
 
     def update(
         self,
@@ -185,37 +201,58 @@ class DisturbanceMonitor:
         terms = self._terms
         self._state = state
         self._end_load_allowance()
+        # The torque that acted at this state; None if the arm is not carried by what was sent.
         self._sent = None
         if sent and not (silent and terms.adds_gravity):
             self._sent = sent[-1 - min(lag, len(sent) - 1)]
-        believed = self._believed_torque(terms, state)
-        self.has_effort = effort is not None and any(effort.tolist())
-        # Some receivers that add gravity report one of the last torques as effort, which measures
-        # nothing.
-        if self.has_effort and effort is not None and terms.adds_gravity and not silent:
-            echoes = [torque.tolist() for torque in sent[-MAX_EFFORT_ECHO_DELAY_STEPS:]]
-            self.has_effort = effort.tolist() not in echoes
-        torque = believed
-        if self.has_effort and effort is not None:
-            torque = effort
+        believed_torque = self._believed_torque(terms, state)
+        received_torque = believed_torque
+        self.has_effort = False
+        if effort is not None and self._is_measured(effort, sent, silent):
+            self.has_effort = True
             self._effort = effort
-            if self._friction.model is not None:
-                self._friction.update(state.stamp, state.q)
-                # Accelerations are not measured: the load is that of a steady motion.
-                load = state.gravity + state.coriolis
-                torque = effort - self._friction.torque(state.dq, rigid_torque=load)
-        motion = state.stamp, state.q, state.dq
-        estimates = self._observer.update(*motion, np.array((believed, torque)), state.gravity)
-        self.disturbance_torque, self.external_torque = estimates
+            received_torque = self._without_friction(effort, state)
+        self.disturbance_torque, self.external_torque = self._observer.update(
+            state.stamp,
+            state.q,
+            state.dq,
+            np.array((believed_torque, received_torque)),
+            state.gravity,
+        )
         if self._sent is not None or self.has_effort:
-            self.load_estimator.update(*motion, self.external_torque, terms.true_model)
+            self.load_estimator.update(
+                state.stamp, state.q, state.dq, self.external_torque, terms.true_model
+            )
+
+    def _is_measured(self, effort: Array, sent: list[Array], silent: bool) -> bool:
+        """
+        Return whether an effort, (n,) [N m], is a measured torque.
+
+        All zeros are none. Some receivers that add gravity report one of the last torques that
+        were `sent` as effort, which measures nothing.
+        """
+        if not any(effort.tolist()):
+            return False
+        if silent or not self._terms.adds_gravity:
+            return True
+        last_torques = [torque.tolist() for torque in sent[-MAX_EFFORT_ECHO_DELAY_STEPS:]]
+        return effort.tolist() not in last_torques
+
+    def _without_friction(self, effort: Array, state: StateTerms) -> Array:
+        """Return a measured torque less the joint friction that it contains, (n,) [N m]."""
+        if self._friction.model is None:
+            return effort
+        self._friction.update(state.stamp, state.q)
+        # Accelerations are not measured: the load is that of a steady motion.
+        load = state.gravity + state.coriolis
+        return np.asarray(effort - self._friction.torque(state.dq, rigid_torque=load))
 
     def _end_load_allowance(self) -> None:
         """Forget a change of payload after MAX_PICK_UP_TIME_S, or once the arm is fast."""
         if self._state is None or self._payload_change_stamp == -np.inf:
             return
-        fast = np.abs(self._state.dq).max() > MAX_GENTLE_SPEED_RAD_S
-        if fast or self._state.stamp - self._payload_change_stamp > MAX_PICK_UP_TIME_S:
+        is_fast = np.abs(self._state.dq).max() > MAX_GENTLE_SPEED_RAD_S
+        if is_fast or self._state.stamp - self._payload_change_stamp > MAX_PICK_UP_TIME_S:
             self._payload_change = self._zero
             self._payload_change_stamp = -np.inf
 
@@ -269,7 +306,7 @@ class DisturbanceMonitor:
         `bound` is `running_bound` or `start_bound`; `elapsed` is the time since the state before
         [s].
         """
-        largest = np.abs(self._differences(self._terms)).max(axis=0)
+        largest = np.abs(self._differences(self._terms)).max(axis=0)  # of both, (n,)
         np.maximum(
             self.max_bound_ratios,
             largest / self.running_bound,
@@ -277,24 +314,30 @@ class DisturbanceMonitor:
         )
         if state.is_moving:
             self._brakes_until = -np.inf
-        over = any((largest > bound).tolist()) and state.stamp > self._brakes_until
-        counted = min(elapsed, MAX_COUNTED_PERIOD_S)
-        self._excess_time_s = self._excess_time_s + counted if over else 0.0
-        lasts = self._excess_time_s >= MAX_DISTURBANCE_TIME_S
-        return self.violation(bound, self._terms) if lasts else None
+        is_over = any((largest > bound).tolist()) and state.stamp > self._brakes_until
+        if is_over:
+            self._excess_time_s += min(elapsed, MAX_COUNTED_PERIOD_S)
+        else:
+            self._excess_time_s = 0.0
+        if self._excess_time_s < MAX_DISTURBANCE_TIME_S:
+            return None
+        return self.violation(bound, self._terms)
 
-    def _differences(self, terms: TermModel) -> Array:
-        """Return received - needed, received - commanded torque, (2, n), less a load's share."""
-        estimates = np.array((self.disturbance_torque, self.external_torque))
+    def _differences(self, terms: TermModel) -> _Differences:
+        """Return the differences by `terms`, less what a changed payload may explain of them."""
+        disturbance = self.disturbance_torque
+        external = self.external_torque
         if self._state is not None and terms is not self._terms:
-            estimates = estimates + self._change_of_estimates(terms, self._state)
-        disturbance, external = estimates
-        both = np.array((external, external - disturbance))
+            change = self._change_of_estimates(terms, self._state)
+            disturbance = disturbance + change[0]
+            external = external + change[1]
+        differences = _Differences(external, external - disturbance)
         if self._payload_change_stamp == -np.inf:
-            return both
+            return differences
         # An arm that still carries the old load gets less than the new one needs, by the change.
-        least, most = np.sort((self._zero, -self._payload_change), 0)
-        return both - np.clip(both, least, most)
+        lowest = np.minimum(0.0, -self._payload_change)
+        highest = np.maximum(0.0, -self._payload_change)
+        return _Differences(*(one - np.clip(one, lowest, highest) for one in differences))
 
     def violation(self, bound: Array, terms: TermModel | None = None) -> Reason | None:
         """
@@ -303,66 +346,83 @@ class DisturbanceMonitor:
         `terms` are those that the arm is compared with, by default those by which torques go out.
         """
         terms = self._terms if terms is None else terms
-        motion, command = self._differences(terms)
-        shares = np.abs((motion, command)) / bound
-        joint = int(shares.max(axis=0).argmax())
-        if shares[:, joint].max() <= 1.0:
+        differences = self._differences(terms)
+        to_bound = np.abs(differences) / bound  # (2, n)
+        joint = int(to_bound.max(axis=0).argmax())
+        if to_bound[:, joint].max() <= 1.0:
             return None
-        by_motion = shares[0, joint] > 1.0
-        torque = motion if by_motion else command
-        unit = self._arm.joints[joint].kind.effort_unit
-        other = 'what its motion needs'
-        if self._arm.torque_deviation is not None:
-            known = self._arm.torque_deviation.observed[joint]
-            other += f' (known to {known:.2g} {unit})'
-        if not by_motion:
-            other = f'what is commanded and target {terms.profile.name} adds'
-        size, most = distinct_texts(abs(torque[joint]), bound[joint], 2)
+        by_motion = bool(to_bound[0, joint] > 1.0)
+        excess = differences.from_motion if by_motion else differences.from_command
+        size, max_size = distinct_texts(abs(excess[joint]), bound[joint], 2)
         return ReasonCode.LARGE_DISTURBANCE(
             kind='measured' if self.has_effort else 'commanded',
             joint=self._arm.joint_names[joint],
-            torque=('-' if torque[joint] < 0.0 else '+') + size,
-            unit=unit,
-            other=other,
-            most=most,
-            causes=self._probable_causes(terms, torque, by_motion=by_motion),
+            torque=('-' if excess[joint] < 0.0 else '+') + size,
+            unit=self._arm.joints[joint].kind.effort_unit,
+            other=self._compared_torque_text(terms, joint, by_motion=by_motion),
+            most=max_size,
+            causes=self._probable_causes(terms, excess, by_motion=by_motion),
         )
+
+    def _compared_torque_text(self, terms: TermModel, joint: int, *, by_motion: bool) -> str:
+        """Return as text what a joint's torque was compared with."""
+        if not by_motion:
+            return f'what is commanded and target {terms.profile.name} adds'
+        if self._arm.torque_deviation is None:
+            return 'what its motion needs'
+        deviation = self._arm.torque_deviation.observed[joint]
+        unit = self._arm.joints[joint].kind.effort_unit
+        return f'what its motion needs (known to {deviation:.2g} {unit})'
 
     def causes_of_excess(self) -> str:
         """Return the probable causes of a torque beyond `start_bound` as text, '' if none is."""
         reason = self.violation(self.start_bound)
         return f': {reason.text_values["causes"]}' if reason else ''
 
-    def _probable_causes(self, terms: TermModel, torque: Array, *, by_motion: bool) -> str:
+    def _probable_causes(self, terms: TermModel, excess: Array, *, by_motion: bool) -> str:
         """Return the probable causes of an excess torque, (n,) [N m], by what was compared."""
         assert self._state is not None, 'a state has come'
-        compared = ('motion' if by_motion else 'command') if self.has_effort else 'sent'
-        gravity = self._gravity(terms, self._state)
-        heavy = np.abs(gravity) > self.start_bound
-        along = torque[heavy] / gravity[heavy]
-        sign = ''
-        if heavy.any() and (along > MIN_EXCESS_TO_GRAVITY).all():
-            sign = '+'
-        elif heavy.any() and (along < -MIN_EXCESS_TO_GRAVITY).all():
-            sign = '-'
+        if not self.has_effort:
+            compared = 'sent'
+        elif by_motion:
+            compared = 'motion'
+        else:
+            compared = 'command'
+        sign = self._sign_along_gravity(excess, self._gravity(terms, self._state))
         causes = CAUSES_OF_EXCESS.get(compared + sign, CAUSES_OF_EXCESS['unlike gravity'])
-        load = self.load_estimator.load_mass_text()
-        own = CAUSE_OF_OWN_TORQUE if self.has_own_torque else ''
-        return ', or '.join(filter(None, (own, load, causes.format(target=terms.profile.name))))
+        texts = [causes.format(target=terms.profile.name)]
+        if load := self.load_estimator.load_mass_text():
+            texts.insert(0, load)
+        if self.has_own_torque:
+            texts.insert(0, CAUSE_OF_OWN_TORQUE)
+        return ', or '.join(texts)
+
+    def _sign_along_gravity(self, excess: Array, gravity: Array) -> str:
+        """Return + or - if an excess is along or against gravity where that is large, else ''."""
+        bears_weight = np.abs(gravity) > self.start_bound
+        if not bears_weight.any():
+            return ''
+        excess_to_gravity = excess[bears_weight] / gravity[bears_weight]
+        if (excess_to_gravity > MIN_EXCESS_TO_GRAVITY).all():
+            return '+'
+        if (excess_to_gravity < -MIN_EXCESS_TO_GRAVITY).all():
+            return '-'
+        return ''
 
 
 def disturbance_bounds(arm: ArmDescription) -> tuple[Array, Array]:
     """Return bounds on disturbance torques before the first torque, and later, (n,) each [N m]."""
     effort = arm.limit('effort')
     is_wrist = effort < MAX_WRIST_TORQUE_LIMIT_NM
-    wide = np.where(is_wrist, MAX_WRIST_DISTURBANCE_RATIO, MAX_DISTURBANCE_RATIO)
-    return MAX_START_DISTURBANCE_RATIO * effort, wide * effort
+    running_ratio = np.where(is_wrist, MAX_WRIST_DISTURBANCE_RATIO, MAX_DISTURBANCE_RATIO)
+    return MAX_START_DISTURBANCE_RATIO * effort, running_ratio * effort
 
 
 def stiction_torque(arm: ArmDescription) -> Array:
     """Return the change of torque below which friction may hold a joint, (n,) [N m]."""
-    known = arm.friction or arm.simulated_friction
-    slides = np.zeros(arm.n)
-    if known is not None:
-        slides = friction_at_home(arm, known, MIN_MOTION_SPEED_RAD_S)
-    return np.maximum(MIN_STICTION_TO_LIMIT * arm.limit('effort'), STICTION_MARGIN_FACTOR * slides)
+    stiction = MIN_STICTION_TO_LIMIT * arm.limit('effort')
+    friction = arm.friction or arm.simulated_friction
+    if friction is None:
+        return stiction
+    sliding_friction = friction_at_home(arm, friction, MIN_MOTION_SPEED_RAD_S)
+    return np.maximum(stiction, STICTION_MARGIN_FACTOR * sliding_friction)

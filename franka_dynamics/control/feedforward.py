@@ -52,29 +52,62 @@ class Feedforward(CoreStep):
     `step` always returns a torque that is finite, within the torque limits and, but for the first
     one after `reset` or where the last one acts no more, within 1000 N m/s of the torque before.
     Torques begin by themselves; `start` is needed after `stop` or a fault only. Any thread may
-    call any method.
+    call any method. Friction is commanded along a motion (`follow`), or with the torque of a law
+    of your own (`step(..., torque=...)`).
 
-    `arm` is without the payload, or its name or file. `target` says who receives the torques: fci,
-    franka_gazebo, gz_ros2_control or mujoco. `period` is the expected time between two joint
-    states, 0.5 to 10 ms [s]. `limits` says which joint states and efforts can be used. A loop
-    applies the torque that `step` returns also in state SILENT (`applied_when_silent`); a node
-    publishes nothing then, and its last torque may go on acting. `send`, if given, is called with
-    each new torque (n,) [N m] before the disturbance check and the watchers of `step`, and must
-    not change it. With `soft_gains`, kp and kd that settings do not give are the `low_gains` of
-    this rate [1/s]. `settings` are other fields of Settings: kp, kd, payload,
-    gravity_vector, terms, ... Friction is commanded along a motion (`follow`), or with the torque
-    of a law of your own (`step(..., torque=...)`). Raises DescriptionError for an unknown arm,
-    SettingsError if settings cannot be used on it or gains swing at `period`.
+    Parameters
+    ----------
+    arm : ArmDescription, str or Path
+        The arm without the payload, or its name or file.
+    target : str
+        Who receives the torques: fci, franka_gazebo, gz_ros2_control or mujoco.
+    period : float
+        The expected time between two joint states, 0.5 to 10 ms [s].
+    limits : StateLimits, optional
+        Which joint states and efforts can be used.
+    applied_when_silent : bool
+        Whether this is a loop, which applies the torque that `step` returns also in state SILENT.
+        A node publishes nothing then, and its last torque may go on acting.
+    send : callable, optional
+        Called with each new torque (n,) [N m] before the disturbance check and the watchers of
+        `step`; it must not change the torque.
+    soft_gains : float, optional
+        A rate [1/s], of whose `low_gains` are the kp and kd that settings do not give.
+    **settings
+        Other fields of Settings: kp, kd, payload, gravity_vector, terms, ...
 
-    `state` is the present state, and `status` says why. `ending` is what ended torques or keeps
-    them from beginning. `requested_law` is the control law of the present settings, `acting_terms`
-    are those by which torques go out. `latest` is the latest joint state with its torque terms,
-    None if one of its values is impossible; `state_problem` says why that state cannot be used, ''
-    if it can. `output` has the last torque and the largest shares of limits. `blocked` is a
-    reason, set from outside, for which no first torque may begin yet. `states` has period and age
-    of the joint states, `disturbances` the measured and the commanded torque beyond what the
-    motion needs. `settings_agree` says whether a usable state has agreed with the settings.
-    `sends` says whether the latest torque is new; only then a node publishes it.
+    Attributes
+    ----------
+    state, status
+        The present state, and with it the reason and the remedy.
+    ending : Ending
+        What ended torques or keeps them from beginning.
+    requested_law, acting_terms
+        The control law of the present settings, and the terms by which torques go out.
+    latest : StateTerms or None
+        The latest joint state with its torque terms, None if one of its values is impossible.
+    state_problem : str
+        Why that state cannot be used, '' if it can.
+    states : StateCheck
+        Period and age of the joint states.
+    output : TorqueOutput
+        The last torque, and the largest shares of limits.
+    sends : bool
+        Whether the latest torque is new; only then a node publishes it.
+    disturbances : DisturbanceMonitor
+        The measured and the commanded torque beyond what the motion needs.
+    settings_agree : bool
+        Whether a usable state has agreed with the settings.
+    blocked : str
+        A reason, set from outside, for which no first torque may begin yet.
+
+    Raises
+    ------
+    DescriptionError
+        If the arm is unknown.
+    SettingsError
+        If settings cannot be used on it, or gains swing at `period`.
+
     """
 
     def __init__(
@@ -96,8 +129,9 @@ class Feedforward(CoreStep):
         states = StateCheck(arm, limits or StateLimits(), period)
         law = _stable_law(arm, Settings().changed(target=target, **settings), output, states)
         super().__init__(output, states, law)
-        if rubs := law.unused_friction_note():
-            _LOG.info('%s', rubs)
+        friction_note = law.unused_friction_note()
+        if friction_note:
+            _LOG.info('%s', friction_note)
 
     def start(self) -> None:
         """
@@ -128,12 +162,12 @@ class Feedforward(CoreStep):
     def _require_held_arm_may_start(self) -> None:
         """Raise StartRefusedError if the law must not take over the arm that is held."""
         unexplained = self.disturbances.violation(self.disturbances.start_bound)
-        changed = self.requested_law is not self._law
-        if changed and not unexplained:
+        has_changed = self.requested_law is not self._law
+        if has_changed and not unexplained:
             unexplained = self.disturbances.contradiction(self.requested_law.terms)
-        why = self.blocked or self._start_refusal() or unexplained
-        if why:
-            raise StartRefusedError(f'Not started: {why}. Correct that, or stop.')
+        why_not = self.blocked or self._start_refusal() or unexplained
+        if why_not:
+            raise StartRefusedError(f'Not started: {why_not}. Correct that, or stop.')
 
     @with_argument_checks
     def stop(self, reason: str, then: Stop = Stop.LET_GO) -> None:
@@ -233,17 +267,21 @@ class Feedforward(CoreStep):
                 raise NotActiveError(f'Nothing would follow the reference ({self.status}).')
             if self._own is not None:
                 raise NotActiveError('Nothing would follow the reference: `step` gets torques.')
-            pulled = self.requested_law.has_kp
-            if not pulled:  # a person may have guided the arm away
+            has_kp = self.requested_law.has_kp
+            if not has_kp:  # a person may have guided the arm away
                 self.reference.hold(None)
-        how: Any = {
-            'start': start,
-            'ahead': ahead,
-            'window': window,
-            'goal_id': goal_id,
-        }
-        how |= {'measured_q': self.states.q, 'has_kp': pulled}
-        motion = self.reference.follow(q, times, dq, ddq, **how)
+        motion = self.reference.follow(
+            q,
+            times,
+            dq,
+            ddq,
+            start=start,
+            ahead=ahead,
+            window=window,
+            goal_id=goal_id,
+            measured_q=self.states.q,
+            has_kp=has_kp,
+        )
         with self._lock:
             if self.state is not State.RUNNING:  # stopped by another thread meanwhile
                 self.reference.clear(self.ending)
@@ -295,6 +333,7 @@ def _stable_law(
     # In a loop's MuJoCo model, joints have the rotor inertia and friction that `arm` states.
     law = ControlLaw(arm, settings, is_exact=output.in_loop and settings.target == 'mujoco')
     law.require_stable(states.period, states.median_age)
-    if twice := law.double_payload_warning():
-        _LOG.warning('%s', twice)
+    payload_warning = law.double_payload_warning()
+    if payload_warning:
+        _LOG.warning('%s', payload_warning)
     return law

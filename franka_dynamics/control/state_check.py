@@ -37,7 +37,7 @@ from .limits import (
 )
 from .settings import StateLimits
 from ..arm import ArmDescription
-from ..arrays import Array, ArrayLike, as_array, as_seconds
+from ..arrays import Array, ArrayLike, as_array, as_seconds, NDArray
 from ..errors import JointVectorError, SettingsError
 
 # Encoders may read this much beyond a position limit [rad]: where a joint was led by hand.
@@ -86,6 +86,11 @@ class StateSample(NamedTuple):
     stamp: float
     age: float | None
     arrival_time: float | None
+
+    @property
+    def received_at(self) -> float:
+        """Its arrival by the clock of `tick` or, if nobody gave that, its stamp [s]."""
+        return self.stamp if self.arrival_time is None else self.arrival_time
 
 
 class StampOrder(Enum):
@@ -172,10 +177,9 @@ class StateCheck:
         self.good_count = 0
         self._drift = self._zero
         self._positions = deque[tuple[float, Array]](maxlen=MIN_GOOD_STATE_COUNT)  # with stamps
-        # How many states in a row, up to the latest, had stamps that are not new, and older ones.
-        self._repeat_count = 0
-        self._older_count = 0
-        self._stamps_repeat = False  # whether any did before the latest new stamp
+        self._old_stamp_count = 0  # states in a row, up to the latest, whose stamps are not new
+        self._set_back_count = 0  # those of them whose stamps lie before the newest
+        self._stamps_repeat = False  # whether a stamp repeated just before the latest new one
 
     @property
     def has_enough_states(self) -> bool:
@@ -214,7 +218,7 @@ class StateCheck:
         positions = self._as_joint_vector('q', q)
         velocities = self._as_joint_vector('dq', dq)
         measured = None if effort is None else self._as_joint_vector('effort', effort)
-        if measured is not None and math.isnan(sum(measured.tolist())):
+        if measured is not None and any(map(math.isnan, measured.tolist())):
             measured = None
         if type(stamp) is not float or not math.isfinite(stamp):
             stamp = as_seconds('time', stamp)
@@ -248,17 +252,19 @@ class StateCheck:
     def stamp_order(self, sample: StateSample) -> StampOrder:
         """Count a state's stamp; return whether it is new, repeated or late, or set back."""
         if self.stamp is None or sample.stamp > self.stamp:
-            self._stamps_repeat = self._repeat_count > 0
-            self._repeat_count = 0
-            self._older_count = 0
+            self._stamps_repeat = self._old_stamp_count > 0
+            self._old_stamp_count = 0
+            self._set_back_count = 0
             return StampOrder.NEW
-        behind = self.stamp - sample.stamp
-        self._repeat_count += 1
-        self._older_count += behind > 0.0
-        if self._repeat_count > MIN_GOOD_STATE_COUNT:  # before, stamps may be coarse
+        seconds_behind = self.stamp - sample.stamp
+        self._old_stamp_count += 1
+        if seconds_behind > 0.0:
+            self._set_back_count += 1
+        if self._old_stamp_count > MIN_GOOD_STATE_COUNT:  # before, stamps may be coarse
             self.problem = ReasonCode.STAMP_REPEATED(stamp=sample.stamp)
-        set_back = self._older_count >= MIN_GOOD_STATE_COUNT or behind > MAX_REORDERING_TIME_S
-        return StampOrder.SET_BACK if set_back else StampOrder.OUT_OF_ORDER
+        if seconds_behind > MAX_REORDERING_TIME_S or self._set_back_count >= MIN_GOOD_STATE_COUNT:
+            return StampOrder.SET_BACK
+        return StampOrder.OUT_OF_ORDER
 
     def tick_arguments(self, old: StateSample) -> tuple[float, float]:
         """
@@ -267,14 +273,16 @@ class StateCheck:
         Silence is told by the clock of stamps if the state has an age, or by that of `now`; else
         by this computer's clock, because stamps may stand still.
         """
-        waited = monotonic() - self._own_clock_at_arrival
         if old.arrival_time is not None:
             waited = old.arrival_time - self.arrival_time
+            age_may_hide_repeats = False
+        else:
+            waited = monotonic() - self._own_clock_at_arrival
+            # Of the same state that comes again with a constant age no time seems to pass.
+            age_may_hide_repeats = waited > MAX_REORDERING_TIME_S
         silence = waited
-        if old.age is not None:  # simulated time may pause
+        if old.age is not None and not age_may_hide_repeats:  # simulated time may pause
             silence = old.stamp + old.age - self._stamp_clock_at_arrival
-        if old.arrival_time is None and waited > MAX_REORDERING_TIME_S:
-            silence = waited  # a constant age hides that the same state comes again
         return self.arrival_time + waited, silence
 
     def require_radians(self, q: Array) -> None:
@@ -293,26 +301,34 @@ class StateCheck:
 
     def check_values(self, q: Array, dq: Array, effort: Array | None) -> Reason | None:
         """Return why a value is impossible or no number, or None; (n,) each."""
-        every = np.concatenate((q, dq, self._zero if effort is None else effort))
-        possible = (every >= self._lower_bounds) & (every <= self._upper_bounds)
-        if all(possible.tolist()):
+        values = np.concatenate((q, dq, self._zero if effort is None else effort))  # (3 n,)
+        is_possible = (values >= self._lower_bounds) & (values <= self._upper_bounds)
+        if all(is_possible.tolist()):
             return None
-        unknown = ~np.isfinite(every)
-        wrong = unknown if unknown.any() else ~possible
-        first = int(wrong.argmax())
-        kind, joint = divmod(first, len(q))
-        value: dict[str, Any] = {
-            'what': ('position', 'velocity', 'effort')[kind],
+        return self._impossible_value(values, is_possible)
+
+    def _impossible_value(self, values: Array, is_possible: NDArray[np.bool_]) -> Reason:
+        """
+        Return a reason that names the first value that is no number or, if all are, is impossible.
+
+        `values` (3 n,) are positions, velocities and efforts.
+        """
+        is_unknown = ~np.isfinite(values)
+        is_wrong = is_unknown if is_unknown.any() else ~is_possible
+        first = int(is_wrong.argmax())
+        quantity, joint = divmod(first, len(self._joint_names))
+        found: dict[str, Any] = {
+            'what': ('position', 'velocity', 'effort')[quantity],
             'joint': self._joint_names[joint],
-            'value': float(every[first]),
+            'value': float(values[first]),
         }
-        if unknown.any():
-            return ReasonCode.VALUE_NOT_FINITE(**value)
-        if value['what'] == 'effort':
-            return ReasonCode.EFFORT_NOT_N_M(times=MAX_POSSIBLE_EFFORT_TO_LIMIT, **value)
+        if is_unknown.any():
+            return ReasonCode.VALUE_NOT_FINITE(**found)
+        if found['what'] == 'effort':
+            return ReasonCode.EFFORT_NOT_N_M(times=MAX_POSSIBLE_EFFORT_TO_LIMIT, **found)
         least = float(self._lower_bounds[first])
         most = float(self._upper_bounds[first])
-        return ReasonCode.IMPOSSIBLE_VALUE(least=least, most=most, **value)
+        return ReasonCode.IMPOSSIBLE_VALUE(least=least, most=most, **found)
 
     def check(self, sample: StateSample, now: float) -> Reason | None:
         """Check and record a new state that came at `now` [s]; return why it is unusable."""
@@ -335,23 +351,26 @@ class StateCheck:
         self.good_count = self.good_count + 1 if problem is None else 0
 
     def _check_timing(self, sample: StateSample, now: float) -> Reason | None:
-        """Return why states are rare, old, ahead or missing, or None; record period and age."""
-        limits = self.limits
-        before = self.stamp
+        """Record period and age; return why states are rare, old, ahead or missing, or None."""
+        stamp_before = self.stamp
         self.stamp = sample.stamp
         self.arrival_time = now
         self._stamp_clock_at_arrival = sample.stamp + (sample.age or 0.0)
         self._own_clock_at_arrival = monotonic()
-        age = 0.0
-        if sample.age is not None and limits.max_state_age > 0.0:
-            age = sample.age
-        self.age = max(0.0, age)
+        stated_age = 0.0
+        if sample.age is not None and self.limits.max_state_age > 0.0:
+            stated_age = sample.age  # negative if it is ahead of the clock
+        self.age = max(0.0, stated_age)
         self._ages.append(self.age)
         self.median_age = sorted(self._ages)[len(self._ages) // 2]
-        if before is not None:
-            self.elapsed = sample.stamp - before
+        if stamp_before is not None:
+            self.elapsed = sample.stamp - stamp_before
             self._periods.append(self.elapsed)
             self.period = sorted(self._periods)[len(self._periods) // 2]
+        return self._timing_problem(stated_age)
+
+    def _timing_problem(self, stated_age: float) -> Reason | None:
+        """Return why the latest state is rare, old, ahead or behind a gap, or None."""
         if len(self._periods) >= MIN_GOOD_STATE_COUNT - 1 and self.period > self._max_period:
             if self._stamps_repeat:
                 return ReasonCode.COARSE_STAMPS(step=1e3 * self.period)
@@ -359,9 +378,10 @@ class StateCheck:
             return ReasonCode.RARE_STATES(rate=1.0 / self.period, least=least)
         if self.elapsed > self.silence_timeout():
             return ReasonCode.STATES_MISSING(gap=1e3 * self.elapsed)
-        if not math.isfinite(age) or abs(age) > limits.max_state_age > 0.0:
-            which = ReasonCode.STAMP_AHEAD if age < 0.0 else ReasonCode.STALE
-            return which(age=1e3 * abs(age), most=1e3 * limits.max_state_age)
+        max_age = self.limits.max_state_age
+        if not math.isfinite(stated_age) or abs(stated_age) > max_age > 0.0:
+            code = ReasonCode.STAMP_AHEAD if stated_age < 0.0 else ReasonCode.STALE
+            return code(age=1e3 * abs(stated_age), most=1e3 * max_age)
         return None
 
     def _check_motion(self, q: Array, dq: Array) -> Reason | None:
@@ -372,22 +392,24 @@ class StateCheck:
             self._drift = self._zero  # the first state, or the first one after a gap
             self._positions.clear()
             return None
-        leapt = np.abs(moved) > self._max_velocity * gap + MAX_POSITION_DRIFT_RAD
-        keep = max(0.0, 1.0 - gap / DRIFT_TIME_CONSTANT_S)
-        drift = keep * self._drift + moved - 0.5 * gap * (dq + self.dq)
+        has_leapt = np.abs(moved) > self._max_velocity * gap + MAX_POSITION_DRIFT_RAD
+        kept_share = max(0.0, 1.0 - gap / DRIFT_TIME_CONSTANT_S)
+        drift = kept_share * self._drift + moved - 0.5 * gap * (dq + self.dq)
         self._drift = drift
-        is_still = not any(dq.tolist())
-        allowed = MAX_POSITION_DRIFT_RAD + (MAX_VELOCITY_DELAY_S + gap) * np.abs(dq)
-        drifted = np.abs(drift) > (MAX_STILL_POSITION_DRIFT_RAD if is_still else allowed)
-        if not any((leapt | drifted).tolist()):
+        are_velocities_zero = not any(dq.tolist())
+        allowed_drift = MAX_POSITION_DRIFT_RAD + (MAX_VELOCITY_DELAY_S + gap) * np.abs(dq)
+        if are_velocities_zero:
+            allowed_drift = np.full_like(dq, MAX_STILL_POSITION_DRIFT_RAD)
+        has_drifted = np.abs(drift) > allowed_drift
+        if not any((has_leapt | has_drifted).tolist()):
             return None
         self._drift = self._zero
-        joint = int((leapt if leapt.any() else drifted).argmax())
+        joint = int((has_leapt if has_leapt.any() else has_drifted).argmax())
         name = self._joint_names[joint]
-        if leapt[joint]:
+        if has_leapt[joint]:
             self._positions.clear()
             return ReasonCode.POSITION_LEAP(joint=name, moved=float(moved[joint]), gap=gap)
-        if is_still:
+        if are_velocities_zero:
             return ReasonCode.ZERO_VELOCITIES(joint=name, moved=float(drift[joint]))
         values = {'moved': float(drift[joint]), 'velocity': float(dq[joint])}
         return ReasonCode.WRONG_VELOCITY(joint=name, **values)

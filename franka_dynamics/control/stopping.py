@@ -3,10 +3,13 @@
 """
 Brings a moving arm to rest by its joint states, or by its model while none can be used.
 
-The brake also holds the arm, without a reference. Its torque is G + C dq + d - kp (q - q_b) -
-kd dq - M a: G is the part of g(q) that the target does not add, d the torque that the model does
-not explain, q_b where braking began, and a the deceleration of a critically damped joint, as far
-as kd damps less.
+The brake also holds the arm, without a reference. Its torque is
+
+    G + C dq + d - kp (q - q_b) - kd dq - M (1 - s) a
+
+G is the part of g(q) that the target does not add, d the torque that the model does not explain,
+and q_b the pose at which braking began. a is the deceleration of a critically damped joint, of
+which kd gives the share s already.
 """
 
 import numpy as np
@@ -51,17 +54,23 @@ class BrakingController:
         self.begin(np.zeros(arm.n))
 
     def begin(self, disturbance: Array, gains: tuple[Array, Array] | None = None) -> None:
-        """Start braking; `gains` are kp and kd, (n,) each; None: it only damps, without a pose."""
+        """
+        Start braking with d = `disturbance`, (n,) [N m].
+
+        `gains` are kp and kd, (n,) each. Without them the brake damps only, and pulls the arm to
+        no pose.
+        """
         self.disturbance = disturbance
-        self._pulls = gains is not None
-        self._kp, self._kd = (0.0 * disturbance, 0.0 * disturbance) if gains is None else gains
+        self._pulls_to_pose = gains is not None
+        no_gain = 0.0 * disturbance
+        self._kp, self._kd = gains or (no_gain, no_gain)
         self.at_rest = False
         self.failure_reason: Reason | None = None
         self._stop_pose: Array | None = None
         self._time_s = 0.0
         self._rest_count = 0
-        self._first_speed = 0.0 * disturbance  # largest in MIN_BRAKING_TIME_S, (n,)
-        self._held_back = np.zeros(disturbance.shape, dtype=bool)
+        self._max_first_speed = no_gain  # of each joint in the first MIN_BRAKING_TIME_S, (n,)
+        self._is_held_back = np.zeros(disturbance.shape, dtype=bool)
 
     def torque(
         self,
@@ -80,67 +89,73 @@ class BrakingController:
         q = state.q
         dq = state.dq
         mass = terms.true_model.mass_matrix(q)
+        inertia = mass.diagonal()
         self._time_s += elapsed
-        self._watch(dq)
-        late = MIN_TIME_CONSTANT_TO_AGE_RATIO * (age + max(0.0, elapsed - MAX_STEP_S))
-        time_constant = max(BRAKING_TIME_CONSTANT_S, late)
-        softness = np.maximum(1.0, late * self._kd / mass.diagonal())
+        self._record_speeds(dq)
+        # States that are old, or come rarely, bear slower damping only, and softer gains.
+        delay = age + max(0.0, elapsed - MAX_STEP_S)
+        min_time_constant = MIN_TIME_CONSTANT_TO_AGE_RATIO * delay
+        time_constant = max(BRAKING_TIME_CONSTANT_S, min_time_constant)
+        softness = np.maximum(1.0, min_time_constant * self._kd / inertia)
         kp = self._kp / softness
         kd = self._kd / softness
         stiffness = 1.0 / (2.0 * time_constant) ** 2  # of a critically damped joint [1/s^2]
-        away = self._move_stop_pose(q, MAX_BRAKING_DECELERATION_RAD_S2 / stiffness)
-        bound = MAX_BRAKING_DECELERATION_RAD_S2
-        slowing = np.clip(dq / time_constant, -bound, bound)
-        if self._pulls:
-            slowing = slowing + stiffness * away
-        undamped = 1.0 - np.minimum(1.0, kd * time_constant / mass.diagonal())
+        max_deceleration = MAX_BRAKING_DECELERATION_RAD_S2
+        from_pose = self._move_stop_pose(q, max_distance=max_deceleration / stiffness)
+        deceleration = np.clip(dq / time_constant, -max_deceleration, max_deceleration)
+        if self._pulls_to_pose:
+            deceleration = deceleration + stiffness * from_pose
+        missing_share = 1.0 - np.minimum(1.0, kd * time_constant / inertia)  # 1 - s
         feedforward = terms.gravity_to_command(q, state.gravity) + state.coriolis
         compensated = self._compensated_disturbance(dq, excess, elapsed)
-        return feedforward + compensated - kp * away - kd * dq - mass @ (undamped * slowing)
+        inertia_torque = mass @ (missing_share * deceleration)
+        return feedforward + compensated - kp * from_pose - kd * dq - inertia_torque
 
-    def _watch(self, dq: Array) -> None:
+    def _record_speeds(self, dq: Array) -> None:
         """Note whether the arm has come to rest, and which joint braking does not slow down."""
         speed = np.abs(dq)
         self._rest_count = self._rest_count + 1 if speed.max() < MAX_STOPPED_SPEED_RAD_S else 0
-        rests = self._rest_count >= MIN_GOOD_STATE_COUNT or self._time_s > MAX_BRAKING_TIME_S
-        if rests and not self.at_rest:
+        is_over = self._rest_count >= MIN_GOOD_STATE_COUNT or self._time_s > MAX_BRAKING_TIME_S
+        if is_over and not self.at_rest:
             self._stop_pose = None  # it is held where it came to rest
             self.at_rest = True
         self.failure_reason = None
         if self._time_s <= MIN_BRAKING_TIME_S:
-            self._first_speed = np.maximum(self._first_speed, speed)
+            self._max_first_speed = np.maximum(self._max_first_speed, speed)
             return
-        too_fast = speed > np.maximum(self._max_speed, self._first_speed)
-        if any(too_fast.tolist()):
-            joint = int(too_fast.argmax())
-            found = {'joint': self._joint_names[joint], 'velocity': float(dq[joint])}
-            self.failure_reason = ReasonCode.BRAKING_FAILED(**found)
+        is_too_fast = speed > np.maximum(self._max_speed, self._max_first_speed)
+        if any(is_too_fast.tolist()):
+            joint = int(is_too_fast.argmax())
+            self.failure_reason = ReasonCode.BRAKING_FAILED(
+                joint=self._joint_names[joint], velocity=float(dq[joint])
+            )
 
-    def _move_stop_pose(self, q: Array, most: float) -> Array:
+    def _move_stop_pose(self, q: Array, max_distance: float) -> Array:
         """
         Move the pose that the arm is pulled to; return how far the arm is from it, (n,) [rad].
 
-        It begins where braking began, and anew where the arm came to rest. While the arm is braked
-        it is wherever a joint is whose brake a limit of torque holds back. A push beyond `most`
-        [rad] takes it along.
+        The pose is where braking began, and later where the arm came to rest. It moves with the
+        arm in two cases: a joint that is being braked takes it along while a limit holds its
+        torque back, and so does a joint that is pushed further away than `max_distance` [rad].
         """
         if self._stop_pose is None:  # braking begins, or the arm has come to rest
             pose = q
         elif self.at_rest:
             pose = self._stop_pose
         else:
-            pose = np.where(self._held_back, q, self._stop_pose)
-        away = np.clip(q - pose, -most, most)
-        self._stop_pose = q - away
-        return away
+            pose = np.where(self._is_held_back, q, self._stop_pose)
+        from_pose = np.clip(q - pose, -max_distance, max_distance)
+        self._stop_pose = q - from_pose
+        return from_pose
 
     def _compensated_disturbance(self, dq: Array, excess: Array, elapsed: float) -> Array:
         """Let d follow the unexplained torque, (n,) [N m]; return the part that is compensated."""
         share = min(1.0, elapsed / BRAKING_TIME_CONSTANT_S)
         self.disturbance = self.disturbance + share * (excess - self.disturbance)
-        # Compensated along the motion of a joint that surely moves, it would keep that up.
-        along = np.maximum(0.0, 1.0 - np.abs(dq) / MIN_MOTION_SPEED_RAD_S)
-        return self.disturbance * np.where(self.disturbance * dq > 0.0, along, 1.0)
+        # A compensation along a joint's motion would keep that up: it fades out with the speed.
+        share_along = np.maximum(0.0, 1.0 - np.abs(dq) / MIN_MOTION_SPEED_RAD_S)
+        is_along = self.disturbance * dq > 0.0
+        return self.disturbance * np.where(is_along, share_along, 1.0)
 
     def change_load(self, before: TermModel, after: TermModel, q: Array) -> None:
         """Keep the torque at q, (n,) [rad], when the terms change."""
@@ -150,7 +165,7 @@ class BrakingController:
 
     def record_limited_torque(self, desired: Array, sent: Array) -> None:
         """Record where limits changed a desired torque into the sent one, (n,) each [N m]."""
-        self._held_back = desired != sent
+        self._is_held_back = desired != sent
 
 
 class OpenLoopStop:
@@ -174,9 +189,12 @@ class OpenLoopStop:
 
     def begin_stop(self, now: float) -> None:
         """Begin the stop at `now` [s], if the arm moved when it was seen last."""
-        if self._seen is not None and np.abs(self._seen[1]).max() > MAX_REST_SPEED_RAD_S:
+        if self._seen is None:
+            return
+        _, dq = self._seen
+        if np.abs(dq).max() > MAX_REST_SPEED_RAD_S:
             self._begin_time = now
-            self._seen_at = now
+            self._seen_at = now  # the model sets out from there
 
     def stops(self, now: float) -> bool:
         """Return whether the arm is being stopped at `now` [s]; not if that clock was set back."""

@@ -56,18 +56,21 @@ class SpeedWatcher:
         """
         if is_reference_moving(reference):
             self._motion_stamp = state.stamp
-        follows = state.stamp - self._motion_stamp < STREAM_TIMEOUT_S
-        most = (MAX_FOLLOW_SPEED_TO_LIMIT if follows else MAX_SPEED_TO_LIMIT) * self._max_velocity
-        shares = np.abs(state.dq) / most
-        too_fast = any((shares > 1.0).tolist())
-        self._overspeed_time_s = self._overspeed_time_s + elapsed if too_fast else 0.0
+        is_following = state.stamp - self._motion_stamp < STREAM_TIMEOUT_S
+        speed_to_limit = MAX_FOLLOW_SPEED_TO_LIMIT if is_following else MAX_SPEED_TO_LIMIT
+        max_speed = speed_to_limit * self._max_velocity  # (n,)
+        speed_to_max = np.abs(state.dq) / max_speed
+        if any((speed_to_max > 1.0).tolist()):
+            self._overspeed_time_s += elapsed
+        else:
+            self._overspeed_time_s = 0.0
         if self._overspeed_time_s < MAX_OVERSPEED_TIME_S:
             return None
-        joint = int(shares.argmax())
+        joint = int(speed_to_max.argmax())
         return ReasonCode.JOINT_TOO_FAST(
             joint=self._joint_names[joint],
             velocity=float(state.dq[joint]),
-            most=float(most[joint]),
+            most=float(max_speed[joint]),
             share=MAX_SPEED_TO_LIMIT,
             following=MAX_FOLLOW_SPEED_TO_LIMIT,
             causes=causes(),
@@ -78,20 +81,27 @@ class RepeatedPositions:
     """
     Tells a driver that repeats an old state from an arm that stands still.
 
-    At rest positions may repeat bit for bit; real encoders ripple, simulated ones do not. An old
-    state that comes again is dropped, as if none had come. Positions that are frozen for as long
-    as states may cease end the torques.
+    At rest positions may repeat bit for bit; real encoders ripple, simulated ones do not. So a
+    repetition says something only of an arm that must move, and there are three cases:
+
+    - nothing says that the arm moves: the state is as good as any other;
+    - a velocity says so: the state is an old one that comes again, and is dropped;
+    - the reference moves, and the torque has changed by more than friction: the state is not
+      dropped, but is frozen as well.
+
+    Positions that are frozen for as long as states may cease end the torques.
 
     Attributes
     ----------
     repeats : bool
         Whether all positions of the latest state are, bit for bit, those of the one before.
-    is_frozen : bool
-        Whether they repeat though the arm must move.
     is_old_state : bool
-        Whether positions repeat though the arm moves, by the latest velocity or that before.
+        Whether they repeat though a velocity says that the arm moves: the latest one, or that of
+        the last state with new positions.
+    is_frozen : bool
+        Whether they repeat though the arm must move, by a velocity or by the torque.
     repeat_time_s : float
-        How long they have repeated [s].
+        How long they have repeated [s]; counted anew from where the state became an old one.
 
     """
 
@@ -105,8 +115,8 @@ class RepeatedPositions:
         self.is_frozen = False
         self.is_old_state = False
         self.repeat_time_s = 0.0
-        # Of the last state whose positions were new.
-        self._stamp = 0.0
+        self._repeated_since = 0.0  # stamp [s]
+        # Before the last state with new positions the torque [N m], and at it the speed [rad/s].
         self._torque = np.zeros_like(self._stiction)
         self._speed = 0.0
 
@@ -117,26 +127,23 @@ class RepeatedPositions:
         last_torque: Array,
         reference: Desired | None,
     ) -> None:
-        """
-        Record a new state, the positions before, (n,), and the torque sent last, (n,) [N m].
-
-        The arm must move if a velocity says so, or if the reference moves and a torque has changed
-        by more than friction since positions began to repeat.
-        """
+        """Record a new state, the positions before, (n,), and the torque sent last, (n,) [N m]."""
         speed = float(np.abs(sample.dq).max())
         self.repeats = sample.q.tolist() == last_q.tolist()
         if not self.repeats:
-            self._stamp = sample.stamp
+            self._repeated_since = sample.stamp
             self._torque = last_torque
             self._speed = speed
         # An impossible velocity says nothing.
         fastest = max(speed, self._speed)
-        moves = MIN_MOTION_SPEED_RAD_S < fastest <= MAX_POSSIBLE_VELOCITY_RAD_S
+        is_moving = MIN_MOTION_SPEED_RAD_S < fastest <= MAX_POSSIBLE_VELOCITY_RAD_S
         was_old_state = self.is_old_state
-        self.is_old_state = self.repeats and moves
-        if self.is_old_state and not was_old_state:  # an arm at rest may be pushed
-            self._stamp = sample.stamp
-        self.repeat_time_s = sample.stamp - self._stamp
-        change = np.abs(last_torque - self._torque)
-        is_pushed = is_reference_moving(reference) and bool((change > self._stiction).any())
-        self.is_frozen = self.repeats and (moves or is_pushed)
+        self.is_old_state = self.repeats and is_moving
+        if self.is_old_state and not was_old_state:
+            # An arm that has rested until now may have been pushed: its rest was no repetition.
+            self._repeated_since = sample.stamp
+        self.repeat_time_s = sample.stamp - self._repeated_since
+        torque_change = np.abs(last_torque - self._torque)
+        exceeds_friction = bool((torque_change > self._stiction).any())
+        is_pushed = is_reference_moving(reference) and exceeds_friction
+        self.is_frozen = self.repeats and (is_moving or is_pushed)

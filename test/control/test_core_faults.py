@@ -14,6 +14,7 @@ from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.control import stopping
 from franka_dynamics.control.default_gains import low_gains
 from franka_dynamics.control.disturbance import MAX_PICK_UP_TIME_S
+from franka_dynamics.control.ending import ReasonCode
 from franka_dynamics.control.feedforward import State, StateLimits, Stop
 from franka_dynamics.control.settings import Settings as Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -120,6 +121,14 @@ def test_an_effort_missing_or_one_of_late_commands_stops_nothing(effort):
     measured = []
     loop.run(0.9, lambda _: measured.append(loop.controller.disturbances.has_effort))
     assert loop.controller.state is State.RUNNING and not any(measured)
+
+
+@pytest.mark.parametrize('second', [0.0, np.inf, -np.inf])
+def test_an_infinite_effort_is_refused_whatever_the_others_are(second):
+    controller = core(FCI)
+    effort = np.array([np.inf, second, 0.0, 0.0, 0.0, 0.0, 0.0])
+    controller.step(FER.home_position, np.zeros(7), 1.0, effort=effort)
+    assert controller.states.problem.code is ReasonCode.VALUE_NOT_FINITE
 
 
 @pytest.mark.parametrize('bumps', [0, 10])
