@@ -191,8 +191,12 @@ def identify(
         improved = Improvement.from_errors(with_load.arm_errors, [without_load_errors]).better
         if improved and with_load.verdict.sound and losses_are_possible(with_load):
             result = replace(with_load, load_independent_errors=without_load_errors)
-    result = result.with_receiver_offsets(recorded_positions(sources, start))
-    return with_torque_deviations(result, sources)
+    used_names = result.recordings.names
+    used_sources = [
+        source for source, name in zip(sources, labels_of(sources)) if name in used_names
+    ]
+    result = result.with_receiver_offsets(recorded_positions(used_sources, start))
+    return with_torque_deviations(result, used_sources)
 
 
 def _used_recordings(

@@ -437,6 +437,6 @@ def std_to_prior_ratios(grams: GramStack, prior: Prior, theta: Array) -> Array:
     """
     prior_information, _ = prior.information(1.0)
     p = len(prior_information)
-    weights = residual_weights(rms_residuals(grams, theta))
+    weights = residual_weights(_residual_std(grams, prior, theta))
     covariance = np.linalg.inv(grams.gram_matrix(weights)[:p, :p] + prior_information)
     return np.asarray(np.sqrt(np.diag(covariance)) / prior.std)

@@ -23,7 +23,7 @@ from ..arrays import Array, ArrayLike
 from ..dynamics.external_torque import MomentumObserver, OBSERVER_SETTLING_TIME_S
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import FrankaDynamicsError
-from ..recordings.preprocessing import Motion
+from ..recordings.preprocessing import Motion, without_idle_effort
 from ..recordings.recording import Recording
 
 # The observer runs along so many messages of so many recordings: 20 s each at 1 kHz.
@@ -42,8 +42,9 @@ def with_torque_deviations(
     """
     Return a result whose arms have the `torque_deviation` that recordings show.
 
-    `sources` are those of the identification. One that cannot be read is left out; without a
-    recording that is not filtered yet no arm gets deviations.
+    `sources` are the recordings used in the identification. One that cannot be read is left out,
+    and so are stretches of zero efforts, which are no measurements; without a recording that is
+    not filtered yet no arm gets deviations.
     """
     recordings = list(islice(_recordings(result, sources), _MAX_OBSERVED_RECORDING_COUNT))
     if not recordings:
@@ -66,10 +67,11 @@ def _recordings(result: Identification, sources: Sequence[AnyRecording]) -> Iter
             continue  # it is filtered, and shows no vibration
         try:
             recording = as_recording(source, 'a recording', result.start)
+            measured = without_idle_effort(recording)
+            whole = result.options.with_whole_effort(measured, result.start)
         except FrankaDynamicsError:
             continue
-        chosen = recording.select(slice(0, _MAX_OBSERVED_MESSAGE_COUNT))
-        yield result.options.with_whole_effort(chosen, result.start)
+        yield whole.select(slice(0, _MAX_OBSERVED_MESSAGE_COUNT))
 
 
 def _with_deviation(
@@ -88,23 +90,32 @@ def _with_deviation(
     factor = quantile / _KNOWN_STD_COUNT
     left_out_variance = np.square(errors.test.per_joint)  # (n,), N^2 m^2
     fitted_variance = np.square(errors.train.per_joint)
-    observed_torques = np.concatenate(
-        [observed_torque(arm, recording, result.options.gravity) for recording in recordings]
-    )
-    # Some joints vibrate, and a lost state makes a short peak: of a Rokae xMate3 Pro three peaks
-    # of a few milliseconds each would make a deviation of squares four times too wide. The band
-    # that holds 95 % hardly changes by them.
-    band = np.quantile(np.abs(observed_torques), _COVERED_SHARE, axis=0)  # (n,), N m
-    observed_variance = np.square(band / _KNOWN_STD_COUNT)
+    along_recordings = _observed_variance(arm, result.options.gravity, recordings)
     # The observer sees motion that the arm was fitted to: what is left more without it is added.
-    observed_variance = observed_variance + np.maximum(left_out_variance - fitted_variance, 0.0)
-    observed_variance = np.maximum(observed_variance, left_out_variance)
+    left_more = np.maximum(left_out_variance - fitted_variance, 0.0)
+    observed_variance = np.maximum(along_recordings + left_more, left_out_variance)
     deviation = TorqueDeviation(
         filtered=np.maximum(factor * np.sqrt(left_out_variance), _MIN_DEVIATION),
         observed=np.maximum(factor * np.sqrt(observed_variance), _MIN_DEVIATION),
         cutoff=used.signal.cutoff,
     )
     return replace(arm, torque_deviation=deviation)
+
+
+def _observed_variance(
+    arm: ArmDescription, gravity: ArrayLike, recordings: Sequence[Recording]
+) -> Array:
+    """
+    Return the variance of the observer's external torque along recordings, (n,) [N^2 m^2].
+
+    It is that of a normal distribution with the band that holds 95 % of the torques. Some joints
+    vibrate, and a lost state makes a short peak: of a Rokae xMate3 Pro three peaks of a few
+    milliseconds each would make a mean of squares four times too wide. The band hardly changes by
+    them.
+    """
+    torques = np.concatenate([observed_torque(arm, one, gravity) for one in recordings])
+    band = np.quantile(np.abs(torques), _COVERED_SHARE, axis=0)  # (n,), N m
+    return np.square(band / _KNOWN_STD_COUNT)
 
 
 def observed_torque(arm: ArmDescription, recording: Recording, gravity: ArrayLike) -> Array:

@@ -26,7 +26,7 @@ from franka_dynamics.identification.summary import Bag, require_enough_motion
 from franka_dynamics.identification.torque_model import SLIP_REACHES_RAD
 from franka_dynamics.identification.verdict import judge_motion
 from franka_dynamics.recordings.preprocessing import SignalOptions, to_motion
-from franka_dynamics.recordings.recording import write_recording
+from franka_dynamics.recordings.recording import read_recording, write_recording
 from franka_dynamics.recordings.replay import predict_torque
 from franka_dynamics.report import identification
 
@@ -523,6 +523,17 @@ def test_a_bag_cut_short_is_named_and_skipped_only_if_asked(paths, tmp_path):
     assert len(found.recordings.notes) == 2
     (failure,) = found.recordings.failures
     assert 'bag2' in failure
+
+
+def test_a_bag_that_was_skipped_leaves_no_trace_in_the_arm(paths, tmp_path):
+    in_mn_m = tmp_path / 'in_mn_m'
+    recording = read_recording(paths[1], SHORT.joint_names)
+    write_recording(replace(recording, effort=1000.0 * recording.effort), in_mn_m)
+    found = identified_bags([paths[0], in_mn_m], skip_failures=True)
+    assert len(found.recordings.failures) == 1
+    alone = identified_bags([paths[0]])
+    assert found.arm.torque_deviation == alone.arm.torque_deviation
+    assert found.arm.friction == alone.arm.friction
 
 
 def test_processes_and_a_cluster_write_the_same_arm(cluster, paths, tmp_path):

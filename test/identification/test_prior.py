@@ -331,3 +331,17 @@ def test_a_hand_can_be_taken_off_what_was_identified_with_it(simulate, monkeypat
     light = LinkInertia.from_parameters(start.links[6].parameters() - 0.9 * own.parameters())
     rest = fitted(simulate, with_link(start, 6, light), start=start).links[6] - own
     assert rest.mass > 0.0 and rest.consistency_margin() > 0.0
+
+
+def test_efforts_without_any_noise_give_finite_deviations(fer_recording):
+    arm = PRIOR.reference  # from which the starting set differs by nothing
+    model = TorqueModel.for_arm(arm)
+    motion = to_motion(fer_recording)
+    theta = np.append(model.base.values(), np.zeros(21))
+    grams = least_squares.GramStack.from_motion(
+        model, replace(motion, effort=model.torque(motion, theta)), faults=()
+    )
+    prior = Prior.centered_at(arm, model, grams.max_torque)
+    fitted = least_squares.fit_theta(grams, prior)
+    ratios = least_squares.std_to_prior_ratios(grams, prior, fitted)
+    assert np.isfinite(ratios).all() and (ratios <= 1.0 + 1e-9).all()

@@ -77,17 +77,20 @@ def test_a_bag_behind_five_filtered_motions_is_observed(fer_1khz_recording):
     assert with_torque_deviations(result, motions).arm.torque_deviation is None
 
 
-def test_a_lost_state_hardly_widens_the_observers_deviation(fer_1khz_recording):
+def test_lost_states_and_idle_efforts_hardly_widen_deviations(fer_1khz_recording):
     seen = to_motion(fer_1khz_recording.select(slice(0, 15_000)))
     result = replace(fd.identify([seen], FER, [FER]), arm=FER)
     part = fer_1khz_recording.select(slice(0, 6_000))
     dq = part.dq.copy()
     dq[3_000:3_003] += 1.0
-    found, clean = (
+    effort = part.effort.copy()
+    effort[:600] = 0.0  # of a driver that is not in control yet
+    lost, idle, clean = (
         with_torque_deviations(result, [one]).arm.torque_deviation.observed
-        for one in (replace(part, dq=dq), part)
+        for one in (replace(part, dq=dq), replace(part, effort=effort), part)
     )
-    np.testing.assert_allclose(found, clean, rtol=0.2)
+    np.testing.assert_allclose(lost, clean, rtol=0.2)
+    np.testing.assert_allclose(idle, clean, rtol=0.2)
 
 
 def test_an_arm_file_keeps_the_deviations(tmp_path):
