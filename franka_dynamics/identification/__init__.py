@@ -21,10 +21,16 @@ Whether recordings are sound:
     verdict            which fault they have, if any, in the order of the checks
     cross_validation   each fault's regressor columns, judged on left-out folds
     faults             the kinds of faults: columns, sizes and sentences
-    published_masses   faults of states, and factors and loads that masses allow
+    corrected_states   faults of states, each corrected on trial
+    published_masses   factors and loads that published masses allow
     changes            after what time a recording is that of another arm
 
-Beside them: motions to record (excitation, excitation_problem, rest_poses), a load (payload), what
-friction is worth and where it goes (tracking, law_tracking, laws, friction_export), and base
-parameters in symbols (direct_method, symbolic_parameters, relations).
+Beside them:
+
+    excitation, excitation_problem      a motion to record
+    payload, rest_poses                 a load on the flange, and poses that tell it
+    tracking, law_tracking, laws        how well an arm follows with what was identified
+    receiver_offset, friction_export    friction for a robot that adds its own g(q), and elsewhere
+    direct_method, relations,           base parameters by another method, as sums and in symbols
+      symbolic_parameters
 """

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from .changes import find_change, FoundChange
+from .corrected_states import corrected_state_grams
 from .faults import Diagnosis, MIN_HARMFUL_ERROR_RATIO
 from .faults.checks import Contact, contact_mask
 from .least_squares import (
@@ -22,7 +23,6 @@ from .least_squares import (
 )
 from .options import IdentificationOptions
 from .prior import Prior
-from .published_masses import corrected_state_grams
 from .torque_model import TorqueModel
 from .. import former_names
 from ..arm import ArmDescription

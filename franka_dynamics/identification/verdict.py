@@ -17,7 +17,7 @@ inertias. If none is named, but one matters, the joints where it shows are suspe
 fault of all joints with a smaller effect is only asked about.
 
 Faults without columns (an axis the other way, a zero off by quarter turns, exchanged columns) are
-tried by fits at corrected states (`published_masses`), and compared with others by log evidence.
+tried by fits at corrected states (`corrected_states`), and compared with others by log evidence.
 Contacts are judged alike: by the arm that is identified without the seconds that they last; what
 changes in a recording, by the arm of one side (`changes`).
 
@@ -32,6 +32,7 @@ from pathlib import Path
 import numpy as np
 
 from .changes import FoundChange
+from .corrected_states import state_fault_fits, StateFaultFit
 from .cross_validation import CrossValidation, FoldFits
 from .faults import checks as fault_checks
 from .faults import (
@@ -50,12 +51,7 @@ from .faults.torques import (
 from .least_squares import GramStack, TORQUE_COLUMN
 from .options import DEFAULT_PRIOR_PRECISION, IdentificationOptions
 from .prior import Prior
-from .published_masses import (
-    FitsNearMasses,
-    MassAmbiguity,
-    state_fault_fits,
-    StateFaultFit,
-)
+from .published_masses import FitsNearMasses, MassAmbiguity
 from .summary import (
     MIN_MOTION_DURATION_S,
     RecordingNote,

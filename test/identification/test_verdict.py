@@ -15,12 +15,13 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import UrdfWarning
 from franka_dynamics.files import share_directory
 from franka_dynamics.identification import least_squares, verdict
+from franka_dynamics.identification.corrected_states import StateFaultFit
 from franka_dynamics.identification.cross_validation import CrossValidation
 from franka_dynamics.identification.faults import checks, Diagnosis, possible_state_faults, torques
 from franka_dynamics.identification.least_squares import GramStack
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.prior import Prior
-from franka_dynamics.identification.published_masses import MassAmbiguity, StateFaultFit
+from franka_dynamics.identification.published_masses import MassAmbiguity
 from franka_dynamics.identification.summary import MIN_MOTION_DURATION_S
 from franka_dynamics.identification.verdict import (
     evaluate_replay,
