@@ -89,6 +89,7 @@ def identify(
         paths. By default everything runs in this process, with the same result.
     progress : callable, optional
         Called with the number of steps done and the total, first for recordings, then for fits.
+        Both come again if friction seems to grow with the load.
 
     Returns
     -------

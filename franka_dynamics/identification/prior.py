@@ -12,13 +12,9 @@ centre of mass and inertia about it. Friction parameters are Gaussian about zero
 deviations proportional to the joints' torque limits.
 
 The prior precision s is chosen for good predictions and does not say how far the starting set
-errs. The covariance of the starting set's error, C, is therefore estimated from the samples, and
-is included in the covariance of the estimate (docs/theory/identification.md):
+errs. The covariance of the starting set's error, C, is therefore estimated from the samples:
 
-    K^-1 (K - s P + s^2 P C P) K^-1,    C = C_m / t_m + C_I / t_I
-
-Here R is the weighted regressor of the samples, P the inverse covariance of the inertias' prior at
-precision one, F that of friction, and K = R^T R + s P + F.
+    C = C_m / t_m + C_I / t_I
 
 C_m is the prior's covariance of masses and centres of mass. C_I is that of inertias about the
 centres of mass and of rotors, which gravity torques do not show and in which published sets err
@@ -26,6 +22,12 @@ far more. The precisions t_m and t_I are the smallest that agree with the sample
 log-likelihood with all parameters integrated out (the log evidence; MacKay 1992, "Bayesian
 interpolation", Neural Computation 4(3)) is 1/2 below its maximum, as at one standard deviation of
 a Gaussian. A precision t_m or t_I above the prior precision s counts as s.
+
+The covariance of the estimate includes C. With R the weighted regressor of the samples, P the
+inverse covariance of the inertias' prior at precision one, F that of friction, and
+K = R^T R + s P + F it is (docs/theory/identification.md)
+
+    K^-1 (K - s P + s^2 P C P) K^-1
 """
 
 from dataclasses import dataclass

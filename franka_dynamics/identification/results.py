@@ -79,7 +79,7 @@ class Improvement:
     @classmethod
     def from_errors(cls, errors: TorqueErrors, published: Sequence[TorqueErrors]) -> 'Improvement':
         """Return the comparison of an arm's errors with the best published inertial set's."""
-        best = min(published, key=lambda one: one.test.E)
+        best = min(published, key=_test_error)
         return cls.from_fold_errors(best.name, errors.fold_errors, best.fold_errors)
 
     @classmethod
@@ -87,11 +87,14 @@ class Improvement:
         cls, best_set: str, fold_errors: Sequence[float], best_fold_errors: Sequence[float]
     ) -> 'Improvement':
         """Return the comparison of E on each unseen part with that of the set `best_set`."""
-        gains = np.subtract(best_fold_errors, fold_errors)
-        spread = float(gains.std(ddof=1)) if len(gains) > 1 else np.nan
-        spread = _SPREAD_STD_ERROR_COUNT * spread / float(np.sqrt(len(gains)))
-        min_gain = MIN_IMPROVEMENT_RATIO * float(np.mean(best_fold_errors))
-        return cls(best_set, float(gains.mean()), spread, min_gain)
+        reductions = np.subtract(best_fold_errors, fold_errors)  # of E, on each unseen part
+        std = float(reductions.std(ddof=1)) if len(reductions) > 1 else np.nan
+        return cls(
+            best_set,
+            reduction=float(reductions.mean()),
+            spread=_SPREAD_STD_ERROR_COUNT * std / float(np.sqrt(len(reductions))),
+            min_reduction=MIN_IMPROVEMENT_RATIO * float(np.mean(best_fold_errors)),
+        )
 
     @property
     def better(self) -> bool:
@@ -128,9 +131,11 @@ class Estimate:
     @property
     def poorly_known_names(self) -> list[str]:
         """Names of parameters, but offsets, slip and load, that the motion hardly determines."""
-        left = zip(self.model.parameter_names, self.std_to_prior_ratios)
-        names = (name for name, part in left if part > _MIN_POORLY_KNOWN_STD_TO_PRIOR)
-        return [name for name in names if name[:2] not in _NEAR_ZERO_SYMBOLS]
+        return [
+            name
+            for name, ratio in zip(self.model.parameter_names, self.std_to_prior_ratios)
+            if ratio > _MIN_POORLY_KNOWN_STD_TO_PRIOR and name[:2] not in _NEAR_ZERO_SYMBOLS
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +181,7 @@ class UsedRecordings:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the recordings."""
-        return tuple(one.name for one in self.notes)
+        return tuple(note.name for note in self.notes)
 
 
 @former_names.of_attributes(
@@ -275,8 +280,9 @@ class Identification:
         """
         Whether the friction found is accepted, but not the inertias.
 
-        So it is if the recordings are sound, no other hand fits them better, the identified arm is
-        no better than the published set, and friction lowers that set's E on unseen parts.
+        Four things must hold: the recordings are sound; no other hand fits them better; the
+        identified arm is no better than the published set; and friction lowers that set's E on
+        unseen parts.
         """
         return (
             not self.accepted
@@ -325,13 +331,17 @@ class Identification:
     @property
     def best_published_errors(self) -> TorqueErrors:
         """Torque errors of the published set that predicts unseen parts best."""
-        return min(self.published_errors, key=lambda one: one.test.E)
+        return min(self.published_errors, key=_test_error)
 
     @property
     def outlying_mass_ratios(self) -> dict[int, float]:
         """Ratios of fitted to starting mass above 1.4 or below 1 / 1.4, by link number from 1."""
-        ratios = enumerate(mass_ratios(self.arm, self.start).tolist(), 1)
-        return {k: one for k, one in ratios if max(one, 1.0 / one) > _MIN_OUTLYING_MASS_RATIO}
+        ratios = mass_ratios(self.arm, self.start).tolist()
+        return {
+            link: ratio
+            for link, ratio in enumerate(ratios, 1)
+            if max(ratio, 1.0 / ratio) > _MIN_OUTLYING_MASS_RATIO
+        }
 
     @property
     def better_hand_errors(self) -> tuple[TorqueErrors, TorqueErrors] | None:
@@ -340,14 +350,20 @@ class Identification:
 
         None, too, if a link other than the last differs most from the start, by a factor over 1.4.
         """
-        own = [one for one in self.published_errors if one.name.endswith(f', {self.start.hand}')]
+        name_end = f', {self.start.hand}'  # sets are named by inertial set and hand
+        with_own_hand = [
+            errors for errors in self.published_errors if errors.name.endswith(name_end)
+        ]
         best = self.best_published_errors
-        if not own or best in own or not Improvement.from_errors(best, own).better:
+        if not with_own_hand or best in with_own_hand:
             return None
-        changes = np.abs(np.log(mass_ratios(self.arm, self.start)))
-        if self.outlying_mass_ratios and changes.argmax() < self.start.n - 1:
-            return None  # a hand is part of the last link
-        return best, min(own, key=lambda one: one.test.E)
+        if not Improvement.from_errors(best, with_own_hand).better:
+            return None
+        # A hand is part of the last link: where another link differs most, no hand explains it.
+        mass_changes = np.abs(np.log(mass_ratios(self.arm, self.start)))
+        if self.outlying_mass_ratios and mass_changes.argmax() < self.start.n - 1:
+            return None
+        return best, min(with_own_hand, key=_test_error)
 
     def save(
         self,
@@ -374,9 +390,16 @@ class Identification:
         write_text(path, identified_arm_text(self, payload))
 
 
+def _test_error(errors: TorqueErrors) -> float:
+    """Return E on unseen parts, by which sets are compared."""
+    return errors.test.E
+
+
 def mass_ratios(arm: ArmDescription, start: ArmDescription) -> Array:
     """Return the masses of an arm's links divided by those of the arm `start`, (n,)."""
-    return np.array([own.mass / begin.mass for own, begin in zip(arm.links, start.links)])
+    return np.array(
+        [link.mass / start_link.mass for link, start_link in zip(arm.links, start.links)]
+    )
 
 
 def identified_arm_text(result: Identification, payload: PayloadLike | None = None) -> str:
@@ -486,11 +509,13 @@ def added_gravity_sentence(result: Identification) -> str:
 def _warning_notes(result: Identification) -> Iterator[str]:
     """Yield an arm file's note on the warnings of its recordings, if there are any."""
     # A question about masses that nobody knows has no value.
-    asks = [
-        ' '.join((f'asks: {one.kind}', *(f'{value:.3g}' for value in one.values[:1])))
-        for one in result.verdict.questions
+    questions = [
+        ' '.join((f'asks: {question.kind}', *(f'{value:.3g}' for value in question.values[:1])))
+        for question in result.verdict.questions
     ]
-    doubts = [f'{one.name}: {text}' for one in result.recordings.notes for text in one.warnings]
-    warnings = [*asks, *result.recordings.remarks, *doubts]
+    doubts = [
+        f'{note.name}: {warning}' for note in result.recordings.notes for warning in note.warnings
+    ]
+    warnings = [*questions, *result.recordings.remarks, *doubts]
     if warnings:
         yield f'{len(warnings)} warnings when it was made: {" | ".join(warnings[:10])}'

@@ -313,7 +313,7 @@ def _harmful_contact(
     """
     model = prior.model
     untouched_theta = total_theta
-    for _ in range(_MAX_CONTACT_SEARCHES):
+    for _ in range(_MAX_CONTACT_SEARCHES):  # each by the arm fitted to what the last one left
         residual = motion.effort - model.torque(motion, untouched_theta)  # (N, n), N m
         is_touched, worst_second = contact_mask(motion, residual, min_noise(grams))
         if not is_touched.any():
