@@ -49,6 +49,13 @@ from franka_dynamics.simulation import receiver
 
 ROOT = Path(__file__).parents[1]
 CLEAR = 'remove the cause, then clear the fault by start()'  # as the page says below
+# What stands for the fields of a reason's text, with units of a revolute joint.
+_SHOWN_FIELDS = {
+    '{joint}': 'JOINT',
+    '{what}': 'QUANTITY',
+    '{unit}': 'rad',
+    '{effort_unit}': 'N m',
+}
 
 
 def table_of_causes() -> str:
@@ -64,7 +71,7 @@ def table_of_state_problems() -> str:
     rows = []
     for code, cause in CAUSE_OF_STATE_PROBLEM.items():
         said = re.sub(r'[;,]? *\{advice\}|[;:] check its driver.*', '', code.value)
-        for field, shown in {'{joint}': 'JOINT', '{what}': 'QUANTITY'}.items():
+        for field, shown in _SHOWN_FIELDS.items():
             said = said.replace(field, shown)
         rows.append(f'| {re.sub(r"{.*?}", "...", said)} | {_linked(cause)} |')
     return '\n'.join(rows)

@@ -52,17 +52,17 @@ class ReasonCode(str, Enum):
     )
     EFFORT_NOT_N_M = (
         'the effort of {joint} is {value:.4g}, more than {times:g} times its torque limit: '
-        'efforts are not in N m (currents in A or mA are not torques), or somebody else sends '
-        'torques, too'
+        'efforts are not in {effort_unit} (currents in A or mA are not torques), or somebody else '
+        'sends torques, too'
     )
     POSITION_LEAP = (
-        '{joint} moved by {moved:.3g} rad in {gap:.3g} s, faster than it can; ' + _LEAP_ADVICE
+        '{joint} moved by {moved:.3g} {unit} in {gap:.3g} s, faster than it can; ' + _LEAP_ADVICE
     )
     WRONG_VELOCITY = (
-        '{joint} is {moved:.3g} rad from where its velocity ({velocity:.3g} rad/s) takes it; '
-        + _LEAP_ADVICE
+        '{joint} is {moved:.3g} {unit} from where its velocity ({velocity:.3g} {unit}/s) takes '
+        'it; ' + _LEAP_ADVICE
     )
-    ZERO_VELOCITIES = 'all velocities are zero; {joint} moved {moved:.3g} rad: check its driver'
+    ZERO_VELOCITIES = 'all velocities are zero; {joint} moved {moved:.3g} {unit}: check its driver'
     FROZEN_POSITIONS = (
         'all positions stand still bit for bit for {silence:.0f} ms, though the arm must move: '
         'its driver repeats an old state, or brakes hold it'
@@ -83,11 +83,11 @@ class ReasonCode(str, Enum):
         'allowed): {causes}'
     )
     JOINT_TOO_FAST = (
-        '{joint} moves at {velocity:.2f} rad/s; at most {most:.2f} are allowed ({share:g} of its '
-        'limit, {following:g} while a reference moves){causes}'
+        '{joint} moves at {velocity:.2f} {unit}/s; at most {most:.2f} are allowed ({share:g} of '
+        'its limit, {following:g} while a reference moves){causes}'
     )
     BRAKING_FAILED = (
-        '{joint} moves at {velocity:.2f} rad/s in spite of braking: torques do not act as they '
+        '{joint} moves at {velocity:.2f} {unit}/s in spite of braking: torques do not act as they '
         'are sent'
     )
     TORQUE_NOT_FINITE = 'the computed torque is not finite'

@@ -231,10 +231,11 @@ class Feedforward(CoreStep):
             raise SettingsError('kp and kd must be 0 beside torques of your own; see `step`.')
         pulled = self._joints_pulled_more_by(law)
         if pulled.any() and self.reference.has_open_motion:
+            joint = self.description.joints[int(pulled.argmax())]
             raise SettingsError(
-                f'kp of {self.joint_names[int(pulled.argmax())]} cannot grow while this joint is '
-                f'more than {MAX_START_DISTANCE_RAD:g} rad from the motion that is followed: it '
-                'would be pulled there. End the motion first, by one without points.'
+                f'kp of {joint.name} cannot grow while this joint is more than '
+                f'{MAX_START_DISTANCE_RAD:g} {joint.kind.position_unit} from the motion that is '
+                'followed: it would be pulled there. End the motion first, by one without points.'
             )
 
     def _joints_pulled_more_by(self, law: ControlLaw) -> Array:

@@ -139,6 +139,7 @@ class StateCheck:
         self.limits = limits
         self._expected_period = period
         self._joint_names = arm.joint_names
+        self._joint_kinds = tuple(joint.kind for joint in arm.joints)
         self._max_period = PERIOD_MARGIN_FACTOR * max(1.0 / limits.min_input_rate, period)
         self._max_velocity = MAX_POSSIBLE_SPEED_RATIO * arm.limit('velocity')
         # Bounds of position, velocity and effort, (3 n,). A velocity beyond its limit is possible:
@@ -325,7 +326,11 @@ class StateCheck:
         if is_unknown.any():
             return ReasonCode.VALUE_NOT_FINITE(**found)
         if found['what'] == 'effort':
-            return ReasonCode.EFFORT_NOT_N_M(times=MAX_POSSIBLE_EFFORT_TO_LIMIT, **found)
+            return ReasonCode.EFFORT_NOT_N_M(
+                times=MAX_POSSIBLE_EFFORT_TO_LIMIT,
+                effort_unit=self._joint_kinds[joint].effort_unit,
+                **found,
+            )
         least = float(self._lower_bounds[first])
         most = float(self._upper_bounds[first])
         return ReasonCode.IMPOSSIBLE_VALUE(least=least, most=most, **found)
@@ -405,11 +410,14 @@ class StateCheck:
             return None
         self._drift = self._zero
         joint = int((has_leapt if has_leapt.any() else has_drifted).argmax())
-        name = self._joint_names[joint]
+        named = {
+            'joint': self._joint_names[joint],
+            'unit': self._joint_kinds[joint].position_unit,
+        }
         if has_leapt[joint]:
             self._positions.clear()
-            return ReasonCode.POSITION_LEAP(joint=name, moved=float(moved[joint]), gap=gap)
+            return ReasonCode.POSITION_LEAP(moved=float(moved[joint]), gap=gap, **named)
         if are_velocities_zero:
-            return ReasonCode.ZERO_VELOCITIES(joint=name, moved=float(drift[joint]))
-        values = {'moved': float(drift[joint]), 'velocity': float(dq[joint])}
-        return ReasonCode.WRONG_VELOCITY(joint=name, **values)
+            return ReasonCode.ZERO_VELOCITIES(moved=float(drift[joint]), **named)
+        velocity = float(dq[joint])
+        return ReasonCode.WRONG_VELOCITY(moved=float(drift[joint]), velocity=velocity, **named)

@@ -49,7 +49,7 @@ class BrakingController:
     """
 
     def __init__(self, arm: ArmDescription) -> None:
-        self._joint_names = arm.joint_names
+        self._arm = arm
         self._max_speed = MAX_BRAKED_SPEED_TO_LIMIT * arm.limit('velocity')
         self.begin(np.zeros(arm.n))
 
@@ -127,7 +127,9 @@ class BrakingController:
         if any(is_too_fast.tolist()):
             joint = int(is_too_fast.argmax())
             self.failure_reason = ReasonCode.BRAKING_FAILED(
-                joint=self._joint_names[joint], velocity=float(dq[joint])
+                joint=self._arm.joint_names[joint],
+                unit=self._arm.joints[joint].kind.position_unit,
+                velocity=float(dq[joint]),
             )
 
     def _move_stop_pose(self, q: Array, max_distance: float) -> Array:

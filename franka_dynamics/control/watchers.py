@@ -33,7 +33,7 @@ class SpeedWatcher:
     """Finds joints that are too fast."""
 
     def __init__(self, arm: ArmDescription) -> None:
-        self._joint_names = arm.joint_names
+        self._arm = arm
         self._max_velocity = arm.limit('velocity')
         self.reset()
 
@@ -68,7 +68,8 @@ class SpeedWatcher:
             return None
         joint = int(speed_to_max.argmax())
         return ReasonCode.JOINT_TOO_FAST(
-            joint=self._joint_names[joint],
+            joint=self._arm.joint_names[joint],
+            unit=self._arm.joints[joint].kind.position_unit,
             velocity=float(state.dq[joint]),
             most=float(max_speed[joint]),
             share=MAX_SPEED_TO_LIMIT,

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 import franka_dynamics
-from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.arm import JointKind, LinkInertia, load
 from franka_dynamics.control import stopping
 from franka_dynamics.control.default_gains import low_gains
 from franka_dynamics.control.disturbance import MAX_PICK_UP_TIME_S
 from franka_dynamics.control.ending import ReasonCode
 from franka_dynamics.control.feedforward import State, StateLimits, Stop
 from franka_dynamics.control.settings import Settings as Settings
+from franka_dynamics.control.state_check import StateCheck
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.simulation.arm_simulation import Push
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
@@ -378,3 +379,16 @@ def test_the_beginning_of_rows_of_the_guards_bench(plant, row, stops, monkeypatc
 def test_gravity_of_the_wrong_sign_is_named():
     loop = Loop(replace(MUJOCO, gravity_vector=(0.0, 0.0, 9.81)), **NO_EFFORT).run(0.3)
     assert 'gravity_vector' in loop.controller.why and loop.controller.faulty
+
+
+def test_reasons_about_a_sliding_joint_are_in_metres():
+    arm = load('stanford')
+    sliding = [joint.kind for joint in arm.joints].index(JointKind.PRISMATIC)
+    checked = StateCheck(arm, StateLimits(), 1e-3)
+    home = arm.home_position
+    still = np.zeros(arm.n)
+    leap = 0.05 * (np.arange(arm.n) == sliding)
+    for k, q in enumerate((home, home + leap)):
+        reason = checked.check(checked.make_sample(q, still, None, 1e-3 * k, None, None), 1e-3 * k)
+    assert reason.code is ReasonCode.POSITION_LEAP and reason.text_values['unit'] == 'm'
+    assert 'rad' not in str(reason).split(';')[0]

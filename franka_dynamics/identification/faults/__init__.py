@@ -4,10 +4,8 @@
 Kinds of faults that a recording may have, with regressor columns and text for the user.
 
 A kind is a subclass of `Fault` in one of the files here: its columns by name, its value in the
-user's terms, when it is possible, and its sentence. Elsewhere kinds are named only where they are
-treated apart: `cross_validation` gives gain, load and offsets to all fits, `published_masses`
-has ranges of gain and load, `verdict` treats gravity, force, gain and offset, and `summary` looks
-for contacts.
+user's terms, when it is possible, and its sentence. Other files of `identification` go through
+FAULT_CLASSES, and import a kind by its class only where they treat it apart.
 """
 
 from . import checks as checks  # its classes enter themselves in FAULT_CLASSES, as all do

@@ -112,7 +112,9 @@ class TorqueSamples:
 
     def only_at_joints(self, torque: Array, joints: tuple[int, ...]) -> Array:
         """Return torques (N, n), zero except at `joints`; unchanged if `joints` is empty."""
-        return torque * np.isin(np.arange(self.model.n), joints) if joints else torque
+        if not joints:
+            return torque
+        return torque * np.isin(np.arange(self.model.n), joints)
 
 
 def _fitted_friction(
@@ -164,20 +166,23 @@ class Fault:
     """
     A fault of a recording, with torques that it adds to measured ones and text for the user.
 
-    `joints` (indices from 0) are those at fault, none if the fault is of all. A kind has a name
-    `kind`; `joint_counts`, of how many joints the fault may be: 0 of all together, 1 of each, 2 of
-    any two; whether its value is read off all fitted torques, because inertias explain a part;
-    whether the user is asked about one that does no harm; names of its columns, `column_suffixes`,
-    if it has several; and a sentence `message` for `str.format` (the words are those of
-    `sentence`). A subclass with a `kind` of its own is entered in FAULT_CLASSES.
+    `joints` (indices from 0) are those at fault, none if the fault is of all. A subclass with a
+    `kind` of its own is a kind of fault, and is entered in FAULT_CLASSES; the class variables say
+    what sets it apart.
     """
 
     joints: tuple[int, ...] = ()
+    # The name of the kind.
     kind: ClassVar[str]
+    # Of how many joints the fault may be: 0 of all together, 1 of each, 2 of any two.
     joint_counts: ClassVar[tuple[int, ...]] = (0,)
+    # Whether its value is read off all fitted torques, because inertias explain a part.
     value_is_from_torques: ClassVar[bool] = False
+    # Whether the user is asked about one that does no harm.
     asks_if_harmless: ClassVar[bool] = False
+    # What the names of its columns end with, if it has several.
     column_suffixes: ClassVar[tuple[str, ...]] = ()
+    # A sentence for the user, for `str.format` with the words of `sentence`.
     message: ClassVar[str]
 
     def __init_subclass__(cls) -> None:
