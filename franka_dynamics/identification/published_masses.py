@@ -153,7 +153,7 @@ class FitsNearMasses:
                 columns += self.fault_columns[fault]
             else:
                 columns += self.grams.column_indices(fault.column_names)
-        information = self.information[np.ix_(columns, columns)]
+        information = np.array(self.information[np.ix_(columns, columns)], dtype=float)
         fault_indices = np.arange(self.p, len(columns))
         information[fault_indices, fault_indices] += _FAULT_PRIOR_INFORMATION
         covariance = np.linalg.inv(information)
