@@ -338,7 +338,12 @@ def _episode_mask(
     several = np.flatnonzero(np.bincount(numbers, in_order) >= _MIN_EPISODE_ROW_COUNT)
     if episode is None and len(several) <= 1:
         return np.ones(row_count, dtype=bool)
-    if episode is None or episode not in several or len(several) == 1:
+    if len(several) <= 1:
+        raise RecordingError(
+            f'{source}: no episode {episode}; neither a group nor a column numbers episodes, and '
+            'no stamps begin anew: leave --episode out.'
+        )
+    if episode is None or episode not in several:
         what = 'the stamps begin anew, so' if episode is None else f'no episode {episode};'
         raise RecordingError(f'{source}: {what} {episode_hint(several.tolist())}')
     return numbers == episode

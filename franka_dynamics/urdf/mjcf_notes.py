@@ -132,10 +132,7 @@ def _unmodelled_part_notes(mujoco: Any, model: Any) -> Iterator[str]:
 
 
 def _count_actuators_with_inertia(model: Any) -> int:
-    """Return how many armatures and dampings of actuators are not zero; MuJoCo 3 has none."""
-    count = 0
-    for attribute in ('actuator_armature', 'actuator_damping'):
-        values = getattr(model, attribute, None)
-        if values is not None:
-            count += sum(bool(np.any(values[k])) for k in range(model.nu))
-    return count
+    """Return how many actuators have armature or damping; in MuJoCo 3 none can have them."""
+    names = ('actuator_armature', 'actuator_damping')
+    stated = [getattr(model, name) for name in names if hasattr(model, name)]
+    return sum(any(np.any(values[k]) for values in stated) for k in range(model.nu))

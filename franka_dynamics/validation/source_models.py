@@ -171,7 +171,7 @@ def _entry_unit(joints: Sequence[Joint]) -> str:
 _ZEROED_MUJOCO_FIELDS = tuple(
     'dof_armature dof_damping dof_dampingpoly dof_frictionloss jnt_stiffness jnt_stiffnesspoly '
     'body_gravcomp tendon_armature tendon_damping tendon_dampingpoly tendon_stiffness '
-    'tendon_stiffnesspoly actuator_damping actuator_dampingpoly'.split()
+    'tendon_stiffnesspoly actuator_armature actuator_damping actuator_dampingpoly'.split()
 )
 
 

@@ -407,6 +407,15 @@ def test_rows_that_must_be_chosen_are_not_joined_in_silence(form, names, tmp_pat
             import_log(tmp_path / form, replace(columns, episode=2), NAMES)
 
 
+@pytest.mark.parametrize('clock', [{'stamp': 't'}, {'stamp': None, 'rate': 100.0}])
+def test_a_log_that_is_not_divided_has_no_episodes_to_choose(tmp_path, clock):
+    path = tmp_path / 'whole.npz'
+    np.savez(path, **DATA)
+    for episode in (0, 1):
+        with refuses(RecordingError, f'no episode {episode}', 'leave --episode out'):
+            import_log(path, replace(ARRAYS, episode=episode, **clock), NAMES)
+
+
 @pytest.mark.parametrize('junk', [3, 40])
 def test_rows_of_zeros_behind_a_log_are_no_episodes(tmp_path, junk):
     path = tmp_path / 'filled.npz'

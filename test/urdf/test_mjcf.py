@@ -274,6 +274,8 @@ UPPER = ('name="upper"', 'name="upper" {}')
          'coef="1"', '1 tendon'),
         (('<actuator>', '<equality><joint joint1="elbow" {}/></equality><actuator>'),
          'polycoef="0.1"', '1 equality constraint'),
+        (('gear="10"', 'gear="10" {}'), 'armature="1" damping="2"',
+         '1 actuator with armature or damping'),
     ],
 )  # fmt: skip
 def test_each_word_that_is_in_no_model_is_said_once(where, words, said):
