@@ -94,14 +94,19 @@ class GeneratedModel(ABC):
         """
         Return the `EquationsKey` of a quantity that takes `arity` arrays, and its options.
 
-        Raises SettingsError if there is no such quantity, and JointVectorError for another number
-        of arrays than it takes.
+        Raises SettingsError if there is no such quantity, JointVectorError for another number of
+        arrays than it takes, and BaseParameterError for a column that a regressor does not have.
         """
         if not isinstance(quantity, Quantity):
             quantity = as_enum(Quantity, quantity, 'quantity', SettingsError)
         if arity != len(INPUT_NAMES[quantity]):
             names = ', '.join(INPUT_NAMES[quantity])
             raise JointVectorError(f'{quantity.value} takes {names}; got {arity} arrays.')
+        if 'columns' in options:
+            column_count = N_LINK_PARAMETERS * self.description.n
+            # A key must be hashable, and a list of columns is not.
+            columns = as_column_indices(options['columns'], column_count)
+            options = {**options, 'columns': columns}
         return EquationsKey(quantity, **options)
 
     def _checked_frame(self, frame: Frame) -> Frame:

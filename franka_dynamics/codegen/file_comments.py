@@ -165,6 +165,8 @@ def quantity_summary(equations: Equations) -> str:
     multiplications, additions = operation_count(equations.program)
     tip = 'the flange' if equations.frame == FLANGE else f'frame {equations.frame}'
     formula = FORMULAS[equations.quantity].format(tip=tip)
+    if 'wrench' in equations.input_names:
+        formula += f' - J(q)^T F, with the wrench F on {tip}, which has the Jacobian J'
     if equations.has_derivatives:
         formula = f'derivatives, by {", ".join(equations.input_names)}, of {formula}'
     if equations.columns is not None:

@@ -189,7 +189,7 @@ class _DifferenceCollector:
         limits = its.limits
         if against:
             limits = replace(limits, lower=-limits.upper, upper=-limits.lower)
-        self._add_differing('limits', name, [*_limit_pairs(joint.limits, limits)])
+        self._add_differing('limits', name, [*_limit_pairs(joint.kind, joint.limits, limits)])
 
     def _is_link_moved(self, motion: Array | None, i: int) -> bool:
         """Return whether link i's inertia equals the second arm's only once moved by `motion`."""
@@ -260,11 +260,26 @@ def _friction_model_name(friction: FrictionModel | None) -> str:
     return f'{type(friction).__name__}{elements}{load}' if friction else 'none'
 
 
-def _limit_pairs(limits: JointLimits, other_limits: JointLimits) -> Iterator[_ValuePair]:
+def _limit_pairs(
+    kind: JointKind, limits: JointLimits, other_limits: JointLimits
+) -> Iterator[_ValuePair]:
     """Yield a pair of values for each limit of two joints; a limit that is not stated is NaN."""
+    position = kind.position_unit
+    effort = kind.effort_unit
+    units = {
+        'lower': position,
+        'upper': position,
+        'velocity': f'{position}/s',
+        'acceleration': f'{position}/s^2',
+        'jerk': f'{position}/s^3',
+        'effort': effort,
+        'effort_rate': f'{effort}/s',
+        'velocity_offset': f'{position}/s',
+        'velocity_deceleration': f'{position}/s^2',
+    }
     for (name, a), b in zip(vars(limits).items(), vars(other_limits).values()):
         first, second = (math.nan if value is None else value for value in (a, b))
-        yield _ValuePair(f'limit {name}', '', first, second)
+        yield _ValuePair(f'limit {name}', units[name], first, second)
 
 
 def _inertia_pairs(first: LinkInertia, second: LinkInertia) -> Iterator[_ValuePair]:

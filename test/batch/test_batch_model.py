@@ -170,6 +170,13 @@ def test_a_quantity_that_does_not_exist_is_refused(quantity, count):
             model.evaluate(quantity, *np.zeros((count, 3, 7)))
 
 
+def test_columns_of_an_evaluation_may_be_a_list():
+    model = fd.BatchModel('fer')
+    states = fd.sample_states('fer', 3)
+    found = model.evaluate('regressor', *states, columns=[4, 1])
+    np.testing.assert_array_equal(found, model.regressor(*states, columns=(4, 1)))
+
+
 @pytest.mark.parametrize('columns', [[70], [-1], [3, 3], [0.5], 3])
 def test_columns_that_do_not_exist_are_refused(fer, columns):
     states = np.zeros((3, 2, 7))

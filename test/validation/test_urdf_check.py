@@ -428,6 +428,14 @@ RUBBED, WIDER = (replace(FER, friction=x) for x in (RUBBING, replace(RUBBING, wi
 JERKY = with_joint(FER, 2, limits=replace(FER.joints[2].limits, jerk=1.0))
 
 
+@pytest.mark.parametrize(('kind', 'unit'), [('REVOLUTE', 'N m'), ('PRISMATIC', 'N')])
+def test_a_limit_that_differs_has_its_unit(kind, unit):
+    one = with_joint(FER, 2, kind=JointKind[kind])
+    limits = replace(one.joints[2].limits, effort=5.0)
+    (found,) = fd.compare(one, with_joint(one, 2, limits=limits)).differences
+    assert (found.parameter, found.unit) == ('limit effort', unit)
+
+
 @pytest.mark.parametrize(
     ('first', 'second', 'expected'),
     [
