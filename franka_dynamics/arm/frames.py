@@ -78,21 +78,22 @@ def _new_frame_table(arm: ArmDescription) -> dict[Frame, FramePlacement]:
     links = link_placements(arm)
     flange = FramePlacement(arm.n, arm.flange_transform())
     base = FramePlacement(0, np.eye(4))
-    # Of two frames with one name the later entry stays. The arm's own names for flange and base:
+    # Of two frames with one name the later entry overwrites the earlier one.
+    # The arm's own names for flange and base.
     table: dict[Frame, FramePlacement] = {'flange': flange, names.flange: flange}
     if not any(place.joint == 0 for place in fixed.values()):
         table |= {ROOT_LINK: base, names.base: base}
-    # Moving joints, and their links, which a joint of the same name gives way to.
+    # Moving joints, then links: a link overwrites a joint of the same name.
     table |= zip(arm.joint_names, links)
     table |= zip(arm.link_names, links)
     # Fixed frames with the prefix of the links, whether or not their own names have it.
     for name, place in fixed.items():
         table[names.prefix + name.removeprefix(names.prefix)] = place
-    # Held and fixed joints of a file, which give way to all names above.
+    # Held and fixed joints of a file: they overwrite none of the names above.
     for joint, link in arm.urdf.other_joint_links if arm.urdf else ():
         if link in fixed and joint not in table:
             table[joint] = fixed[link]
-    # Fixed frames by their own names, which all others give way to.
+    # Fixed frames by their own names: they overwrite all names above.
     table |= fixed.items()
     table |= {i: FramePlacement(i, np.eye(4)) for i in range(1, arm.n + 1)}
     return table | {arm.n + 1: flange, FLANGE: flange}

@@ -305,7 +305,9 @@ class MotionPlanner:
         """
         points = self.request
         time_zero = self.present_motion.time_zero
-        # Times after `time_zero`: of the latest state, and zero of the points' times.
+        # Here and in the methods below, seconds after the time zero of the present motion, which
+        # is also that of the returned motions: of the latest state (`now`), of the motion's begin
+        # (`begin`) and of time zero of the points (`points_zero`).
         now = self.state_stamp - time_zero
         begin = now if self.is_setpoint else (self.state_stamp + lead_time) - time_zero
         points_zero = begin
@@ -324,9 +326,6 @@ class MotionPlanner:
         except errors.LimitExceededError as error:
             time = error.time - points_zero
             raise errors.LimitExceededError(error.excess_text, time) from None
-
-    # `now`, `begin` and `points_zero` below are seconds after the time zero of the present motion,
-    # which is also that of the returned motions.
 
     def _motion_along_stream(self, stream: Array, now: float, lead_time: float) -> Trajectory:
         """Return the present motion led, from now + `lead_time`, through averages of a stream."""

@@ -210,6 +210,8 @@ class ReferenceFollower:
                 self._warn_of_milliseconds(points.times)
                 planned = planner.plan_motion(lead, self._stream)
                 with self._lock:
+                    # `hold` replaces the motion; a stop replaces the events, also where no motion
+                    # is desired before and after.
                     if self.motion is not before or self._open_events is not followed:
                         raise ReferenceRefusedError('The arm was stopped while it was planned.')
                     in_time = (self._stamp or stamp) <= planned.motion.begin

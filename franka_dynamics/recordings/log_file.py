@@ -240,8 +240,9 @@ def _read_numpy(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
             try:
                 yield name, loaded[name]
             except ValueError as error:
+                # Pickled objects, such as a dict of notes, are left out.
                 if 'Object arrays' not in str(error):
-                    raise  # pickled objects, such as a dict of notes, are left out
+                    raise
 
 
 def _read_hdf5(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:

@@ -336,14 +336,14 @@ def _outward_axis(chain: SerialChain, flange_pose: Array) -> str:
     """
     Return which axis of a flange, such as '+z', points away from the arm at position zero.
 
-    The last joint's axis points away, in the direction of the flange. Where a joint that turns has
-    its flange mainly beside its axis, the way to the flange points away: from the origin of the
-    last joint's frame or, if the flange has the same, from that of the frame before.
+    The direction away from the arm is that of the last joint's axis, with the sign that leads to
+    the flange. But if the last joint turns and its flange lies mainly beside its axis, it is the
+    way to the flange: from the origin of the last joint's frame or, if the flange has the same
+    origin, from that of the frame before.
     """
-    before_last, last = [
-        chain.mount_pose,
-        *(chain.link_poses[joint.child] for joint in chain.joints),
-    ][-2:]
+    poses = [chain.link_poses[joint.child] for joint in chain.joints]
+    last = poses[-1]
+    before_last = poses[-2] if len(poses) > 1 else chain.mount_pose
     back = inverse_transform(flange_pose)
     way = -(back @ last[:, 3])[:3]
     if np.linalg.norm(way) < _MAX_SAME_ORIGIN_DISTANCE_M:
