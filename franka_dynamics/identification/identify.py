@@ -36,7 +36,12 @@ from .results import Estimate, Identification, Improvement, UsedRecordings
 from .summary import as_recordings, labels_of, RecordingLike, RecordingSummary
 from .torque_deviation import with_torque_deviations
 from .torque_model import TorqueModel
-from .verdict import judge_recordings, RecordingVerdict, with_gravity_refitted
+from .verdict import (
+    judge_recordings,
+    RecordingVerdict,
+    with_gravity_refitted,
+    with_identified_error,
+)
 from ..arm_io import ArmLike, as_description
 from ..arrays import Array
 from ..errors import ClusterError, IdentificationError, RecordingError
@@ -162,6 +167,11 @@ def identify(
         verdict = with_gravity_refitted(
             verdict, lambda gravity: _verdict_by(model.with_gravity(gravity), summaries)
         )
+        used_recordings = _used_recordings(
+            used, test_count, failures, estimate, total_grams, options
+        )
+        relative_error = arm_errors.test.E / used_recordings.effort_rms.E
+        verdict = with_identified_error(verdict, relative_error)
         value_faults = tuple(sentence for recording in used for sentence in recording.value_faults)
         fitted = used[: len(used) - test_count]
         asks_for_load = predicts_left_out_parts(fitted, start_prior, options.regularization)
@@ -176,9 +186,7 @@ def identify(
             ),
             improvement=Improvement.from_errors(arm_errors, published_errors),
             verdict=replace(verdict, value_faults=value_faults),
-            recordings=_used_recordings(
-                used, test_count, failures, estimate, total_grams, options
-            ),
+            recordings=used_recordings,
         )
         return result, asks_for_load
 

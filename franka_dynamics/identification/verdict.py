@@ -338,6 +338,19 @@ def with_gravity_refitted(
     return verdict
 
 
+def with_identified_error(verdict: RecordingVerdict, relative_error: float) -> RecordingVerdict:
+    """
+    Return the verdict; if it is sound, but the identified arm explains too little, with that.
+
+    `relative_error` is E of that arm on left-out parts divided by the rms effort. Fits without
+    physical constraints may explain efforts of the wrong sign, which no arm does.
+    """
+    unexplained = tuple(fault_checks.unexplained_efforts(relative_error))
+    if not verdict.sound or not unexplained:
+        return verdict
+    return replace(verdict, causes=unexplained, questions=())
+
+
 def judge_recordings(
     grams: GramStack,
     prior: Prior,
