@@ -158,7 +158,7 @@ def identify(
 
         # Stage 5: test.
         errors = fit.all_torque_errors(priors, split, total_fit, part_fits)
-        _, arm_errors, *published_errors = errors
+        unconstrained_errors, arm_errors, *published_errors = errors
 
         # Stage 6: judge.
         verdict = judge_recordings(
@@ -170,8 +170,10 @@ def identify(
         used_recordings = _used_recordings(
             used, test_count, failures, estimate, total_grams, options
         )
-        relative_error = arm_errors.test.E / used_recordings.effort_rms.E
-        verdict = with_identified_error(verdict, relative_error)
+        identified_error, unconstrained_error = (
+            one.test.E / used_recordings.effort_rms.E for one in (arm_errors, unconstrained_errors)
+        )
+        verdict = with_identified_error(verdict, identified_error, unconstrained_error)
         value_faults = tuple(sentence for recording in used for sentence in recording.value_faults)
         fitted = used[: len(used) - test_count]
         asks_for_load = predicts_left_out_parts(fitted, start_prior, options.regularization)

@@ -338,15 +338,18 @@ def with_gravity_refitted(
     return verdict
 
 
-def with_identified_error(verdict: RecordingVerdict, relative_error: float) -> RecordingVerdict:
+def with_identified_error(
+    verdict: RecordingVerdict, identified_error: float, unconstrained_error: float
+) -> RecordingVerdict:
     """
-    Return the verdict; if it is sound, but the identified arm explains too little, with that.
+    Return the verdict; if it is sound, but no arm explains what fits do, with that.
 
-    `relative_error` is E of that arm on left-out parts divided by the rms effort. Fits without
-    physical constraints may explain efforts of the wrong sign, which no arm does.
+    The errors are E on left-out parts, divided by the rms effort, of the identified arm and of the
+    fit without physical constraints, which may explain efforts of the wrong sign; no arm does.
     """
-    unexplained = tuple(fault_checks.unexplained_efforts(relative_error))
-    if not verdict.sound or not unexplained:
+    unexplained = tuple(fault_checks.unexplained_efforts(identified_error))
+    is_of_constraints = identified_error > MIN_HARMFUL_ERROR_RATIO * unconstrained_error
+    if not (verdict.sound and unexplained and is_of_constraints):
         return verdict
     return replace(verdict, causes=unexplained, questions=())
 

@@ -432,10 +432,11 @@ def test_a_large_effect_is_the_one_that_is(usual):
 
 def test_an_identified_arm_that_explains_too_little_is_not_sound():
     # Of a public log of a Panda, with all signs reversed, a fit without constraints explains 89 %.
-    found = verdict.with_identified_error(RecordingVerdict(), 0.355)
+    found = verdict.with_identified_error(RecordingVerdict(), 0.355, 0.113)
     assert not found.sound and [one.kind for one in found.causes] == ['unexplained']
     assert found.causes[0].values == (0.355,)
-    assert verdict.with_identified_error(RecordingVerdict(), 0.15).sound
+    assert verdict.with_identified_error(RecordingVerdict(), 0.15, 0.05).sound
+    assert verdict.with_identified_error(RecordingVerdict(), 0.25, 0.24).sound
 
 
 def test_a_drift_is_not_named_as_the_constant_gain_that_it_resembles(fer_1khz_recording):
