@@ -42,7 +42,6 @@ from .faults import (
     possible_faults,
 )
 from .faults.torques import (
-    ConstantForce,
     EffortGain,
     EffortOffset,
     lacks_gravity,
@@ -260,7 +259,7 @@ def _fault_verdict(
     all_fits: Sequence[FoldFits],
     harmful_fits: Sequence[FoldFits],
 ) -> RecordingVerdict:
-    """Return a verdict that names the likeliest fault (or two), or if unclear suspects joints."""
+    """Return a verdict that names the likeliest fault or, if unclear, suspects joints."""
     best = harmful_fits[0]
     kind = harmful_fits[0].fault.simpler_fault
     rivals = (fit for fit in all_fits if fit.fault.simpler_fault != kind and fit.counts_as_fault())
@@ -272,11 +271,6 @@ def _fault_verdict(
             return RecordingVerdict((named.diagnosis(second),))
         if best.improvement(second) > MIN_HARMFUL_ERROR_RATIO:
             return RecordingVerdict((best.diagnosis(second),))
-        if {best.fault.kind, second.fault.kind} == {
-            ConstantForce.kind,
-            WrongGravity.kind,
-        }:
-            return RecordingVerdict((best.diagnosis(second), second.diagnosis(best)))
     return RecordingVerdict(suspected_joints=_joints_where_it_shows(fits, best))
 
 
