@@ -9,6 +9,7 @@ starts paused. control:=ros2_control drives it by gz_ros2_control's effort inter
 
 import os
 from pathlib import Path
+import shlex
 import sys
 
 from launch.actions import (
@@ -93,7 +94,8 @@ def gazebo_server(arguments, flag):
             PathJoinSubstitution([FindPackageShare('ros_gz_sim'), 'launch', 'gz_sim.launch.py'])
         ),
         launch_arguments={
-            'gz_args': ' '.join(filter(None, [arguments.world, *flags])),
+            # A shell reads them.
+            'gz_args': ' '.join(filter(None, [shlex.quote(arguments.world), *flags])),
             'on_exit_shutdown': 'true',
         }.items(),
     )

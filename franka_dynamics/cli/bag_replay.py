@@ -166,9 +166,9 @@ def _print_tracking(tracking: _Tracking, choice: ArmChoice, arm: ArmDescription)
 def _print_laws(laws: LawPrediction, arm: ArmDescription) -> None:
     """Print the laws' table, what a change of law does, and what the prediction assumes."""
     print_rich(report.law_table(laws, arm))
-    echo_each(report.law_warnings(laws), 'warning')
+    echo_each(report.law_warnings(laws, arm), 'warning')
     if len(laws.law_names) > 1:
-        echo(report.law_change_sentence(laws), style='bold')
+        echo(report.law_change_sentence(laws, arm), style='bold')
     echo(report.LAW_CAVEAT)
 
 
@@ -181,7 +181,7 @@ def _save_plots(
     report.plot_torques(result, title, paths[0])
     if tracking is not None:
         paths.append(folder / 'tracking.png')
-        report.plot_tracking(tracking, title, paths[1])
+        report.plot_tracking(tracking, result.predictions[0].arm, title, paths[1])
     return paths
 
 

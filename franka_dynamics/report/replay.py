@@ -239,30 +239,34 @@ def law_table(prediction: LawPrediction, arm: ArmDescription) -> Table:
     return Table(title, ['law', '', *numbers], rows)
 
 
-def law_warnings(prediction: LawPrediction) -> list[str]:
+def law_warnings(prediction: LawPrediction, arm: ArmDescription) -> list[str]:
     """Return a sentence for each law whose error is beyond what a linear prediction knows."""
+    unit = _small_position_unit(arm)
     return [
-        f'{name}: an error of {1e3 * error:.0f} mrad is beyond a linear prediction; read it as '
+        f'{name}: an error of {1e3 * error:.0f} {unit} is beyond a linear prediction; read it as '
         'does not follow'
         for name, error in zip(prediction.law_names, prediction.total_errors)
         if error > MAX_LINEAR_ERROR_RAD
     ]
 
 
-def law_change_sentence(prediction: LawPrediction) -> str:
+def law_change_sentence(prediction: LawPrediction, arm: ArmDescription) -> str:
     """Return one sentence on what changes for a policy from the first law to the last."""
     first, *_, last = prediction.law_names
     later = 1e3 * (prediction.total_lags[-1] - prediction.total_lags[0])
     errors = 1e3 * prediction.total_errors
+    unit = _small_position_unit(arm)
     return (
         f'Trained at {first}, you run at {last}: the arm follows {abs(later):.0f} ms '
         f'{"later" if later > 0.0 else "earlier"}, its error is {errors[-1]:.3g} in place of '
-        f'{errors[0]:.3g} mrad, and the same targets move it by '
-        f'{1e3 * prediction.differences[-1]:.3g} mrad (rms) elsewhere.'
+        f'{errors[0]:.3g} {unit}, and the same targets move it by '
+        f'{1e3 * prediction.differences[-1]:.3g} {unit} (rms) elsewhere.'
     )
 
 
-def plot_tracking(prediction: TrackingPrediction, title: str, path: str | Path) -> None:
+def plot_tracking(
+    prediction: TrackingPrediction, arm: ArmDescription, title: str, path: str | Path
+) -> None:
     """Plot predicted rms tracking errors by joint to a file, whose suffix selects the format."""
     figure = elements.figure_of_size((10.0, 4.5))
     rows = prediction.feedforward_names
@@ -275,7 +279,7 @@ def plot_tracking(prediction: TrackingPrediction, title: str, path: str | Path) 
     axis.set_yscale('log')
     axis.set_xticks(range(count), _number_texts(count))
     axis.set_xlabel('joint')
-    axis.set_ylabel('predicted rms tracking error [mrad]')
+    axis.set_ylabel(f'predicted rms tracking error [{_small_position_unit(arm)}]')
     axis.grid(axis='y', alpha=0.25)
     figure.legend(loc='outside lower center', ncols=3, fontsize=8)
     axis.set_title(title, fontsize=11)
