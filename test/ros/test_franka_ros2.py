@@ -61,7 +61,7 @@ def command(*words):
 def recovery():
     """Return the commands of the page that recover from a reflex, as words after ros2."""
     page = (ROOT / 'docs/howto/drivers.md').read_text('utf-8')
-    block = re.search(r'recover, and activate all three:\n\n```sh\n(.*?)```', page, re.S)[1]
+    (block,) = (own for own in re.findall(r'```sh\n(.*?)```', page, re.S) if 'recovery' in own)
     return [shlex.split(line)[1:] for line in block.splitlines()]
 
 
