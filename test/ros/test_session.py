@@ -111,7 +111,8 @@ def test_every_end_of_torques_is_logged_once_with_its_reason(probe, arm, start_n
     arm.until(lambda: len(commands) > 50, 'commands')
 
     def until_logged(text, count):
-        arm.until(lambda: node.text.count(text) == count, f'{text} {count} times')
+        # A busy machine may end torques once more.
+        arm.until(lambda: node.text.count(text) >= count, f'{text} {count} times')
 
     for count in (1, 2):
         probe.spin(0.1)
@@ -121,11 +122,17 @@ def test_every_end_of_torques_is_logged_once_with_its_reason(probe, arm, start_n
         until_logged('torques ended: no new joint state', count)
         later = time.monotonic() + 1.1  # the same reason is not logged twice in a second
         arm.until(lambda later=later: time.monotonic() > later, 'more states')
+    logged = node.text.count('torques ended: ')
     node.send(signal.SIGSTOP)
     arm.send(1000)
     node.send(signal.SIGCONT)
-    until_logged('torques ended: ', 3)
+    until_logged('torques ended: ', logged + 1)
     assert 'no torque yet' not in node.text.split('commanding')[-1]
+
+    def is_each_logged_once():
+        return int(probe.status(COMMANDS).values['stops']) >= node.text.count('torques ended: ')
+
+    arm.until(is_each_logged_once, 'a stop for each logged end')
 
 
 def test_faulty_clocks_and_unset_stamps_are_named(probe, arm, start_node):
