@@ -27,7 +27,7 @@ def with_hand(description: ArmDescription, hand: str) -> ArmDescription:
     new_hand = hand_inertia(hand)
     payload = description.payload
     _require_hand_within_rated_load(description, hand, new_hand.mass)
-    # with_payload counts what it adds as payload: hand and payload are told apart again here.
+    # `with_payload` counts the hand as payload, too. Only the payload itself is kept here.
     changed = replace(
         description.with_payload(new_hand - old_hand),
         hand=hand,

@@ -50,7 +50,7 @@ def run(
     _check_options(options)
     choice = reader.arm_in_bag(options.bag, choice)
     arms = choice.load_sets_and_hands(options.sets, options.hands)
-    # Made before the bag is read, which takes long: wrong gains are told at once.
+    # The law is made before the bag is read, which takes long, so wrong gains are told at once.
     laws = _chosen_laws(options, arms[0])
     if options.gains:
         pd_gains(options.gains, options.damping or None, arms[0])

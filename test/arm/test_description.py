@@ -246,7 +246,7 @@ def test_positions_are_kept_when_the_caller_reuses_its_array():
 
 
 @pytest.mark.parametrize('position', [np.nan, np.inf])
-def test_a_position_that_is_not_finite_makes_the_state_unknown_until_the_next(position):
+def test_a_position_that_is_not_finite_resets_the_state(position):
     state = FrictionState(MODEL)
     for step in range(100):
         state.update(0.001 * step, np.full(2, 0.02 * step))

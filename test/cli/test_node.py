@@ -211,7 +211,7 @@ def test_the_arm_waits_for_torques_and_a_factor_slows_its_steps(started):
     assert float(started('--real-time-factor', '0.25')['simulator_node']['lockstep_rate']) == 250.0
 
 
-def test_with_a_clock_both_nodes_keep_simulated_time_and_know_the_drives(started):
+def test_with_a_clock_both_nodes_keep_simulated_time(started):
     nodes = started('--clock')
     simulator, node = nodes['simulator_node'], nodes['feedforward_node']
     assert simulator['publish_clock'] and node['use_sim_time'] and node['terms.friction']

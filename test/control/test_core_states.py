@@ -785,7 +785,7 @@ def test_torques_of_one_instant_agree_after_a_clock_set_back():
 
 
 @pytest.mark.parametrize('moving', [False, True])
-def test_after_a_reset_of_a_simulation_the_resting_torque_is_that_of_the_new_place(moving):
+def test_after_a_simulations_reset_it_rests_at_the_new_place(moving):
     script = Script(MUJOCO).running()
     if moving:
         script.give(20, dq=np.full(7, 0.3))
@@ -797,7 +797,7 @@ def test_after_a_reset_of_a_simulation_the_resting_torque_is_that_of_the_new_pla
     np.testing.assert_allclose(torque, held, rtol=1e-9, atol=1e-9)
 
 
-def test_a_held_arm_starts_by_settings_changed_while_states_ceased():
+def test_a_held_arm_starts_by_settings_changed_in_silence():
     script = Script(MUJOCO).holding()
     script.tick(400)
     assert script.core.state is State.SILENT

@@ -64,7 +64,7 @@ def test_replay_adds_the_gravity_of_its_first_arm(logs):
 @pytest.mark.parametrize(
     ('lack', 'kinds'), [(1.0, ['gravity']), pytest.param(0.0, [], marks=pytest.mark.long)]
 )
-def test_efforts_without_gravity_are_named_where_friction_prevails(lack, kinds):
+def test_missing_gravity_is_named_where_friction_prevails(lack, kinds):
     # Other masses, with their centres on the axes, explain such efforts nearly as well.
     start = fd.load(six_axes())
     truth = drawn_around(start, 3)

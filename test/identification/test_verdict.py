@@ -439,7 +439,7 @@ def test_an_identified_arm_that_explains_too_little_is_not_sound():
     assert verdict.with_identified_error(RecordingVerdict(), 0.25, 0.24).sound
 
 
-def test_a_drift_is_not_named_as_the_constant_gain_that_it_resembles(fer_1khz_recording):
+def test_a_drift_is_not_named_as_a_constant_gain(fer_1khz_recording):
     # Its effect alone would be accepted, that of the constant gain would not.
     log = fer_1khz_recording
     model = IdentificationOptions().torque_model(FER)
@@ -485,7 +485,7 @@ def test_masses_that_nobody_measured_are_named_before_any_gain(sound, tmp_path):
     assert 'times its torque' not in line and 'masses' in line
 
 
-def test_what_shows_without_masses_is_named_beside_unmeasured_ones(sound):
+def test_other_causes_are_named_beside_unmeasured_masses(sound):
     arm = replace(FER, unmeasured=('masses are guessed',))
     model = OPTIONS.torque_model(arm)
     kinds = [

@@ -137,7 +137,7 @@ def test_ctrl_c_ends_the_torque_and_unloads_the_controller(launched_franka, cont
     np.testing.assert_array_equal(launched_franka.torques[-1].data, np.zeros(7))
 
 
-def test_a_controller_left_by_a_killed_launch_is_named_and_unloaded(
+def test_a_killed_launchs_controller_is_named_and_unloaded(
     probe, launched, launched_franka, controllers
 ):
     first = launched_franka

@@ -521,7 +521,7 @@ def test_limits_have_the_unit_of_their_joint():
     assert 'torque limit, rpr_joint1 [N]' not in row.values
 
 
-def test_former_keys_stand_beside_the_present_until_their_release():
+def test_former_keys_stay_until_their_release():
     assert fd.__version__ < status.FORMER_KEYS_UNTIL
     row = Publishers(Feedforward(fd.load('rpr'))).diagnostic_rows()[DiagnosticSubject.ARM]
     present = row.values[StatusKey.MODEL_DIFFERENCE]

@@ -278,7 +278,7 @@ def test_rotors_and_weightless_links_of_a_urdf_are_said(extra, said):
         (INERTIA, {'ixx': '1', 'iyy': '1', 'izz': '1'}),
     ],
 )
-def test_whoever_loads_an_arm_is_warned_of_what_makes_torques_wrong(element, values):
+def test_loading_warns_of_what_makes_torques_wrong(element, values):
     with pytest.warns(UrdfWarning) as caught:
         arm = load(edited(ARM, element, **values))
     assert any('link2' in one for one in arm.torque_notes)
