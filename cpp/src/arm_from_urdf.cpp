@@ -14,7 +14,7 @@
 #include "tinyxml2.h"
 #include "urdf/model.h"
 
-#include "franka_dynamics_controllers/settings.hpp"
+#include "franka_dynamics_controllers/text.hpp"
 
 namespace franka_dynamics_controllers
 {
@@ -199,7 +199,7 @@ private:
   void require_near(const Three & p, const std::string & what) const
   {
     if (!(std::hypot(p.x, p.y, p.z) <= kMaxReachM)) {
-      throw error(what + " is " + written(std::hypot(p.x, p.y, p.z)) +
+      throw error(what + " is " + as_text(std::hypot(p.x, p.y, p.z)) +
               " m from the joint before it; are these millimetres?");
     }
   }
@@ -282,7 +282,7 @@ private:
   void hold_carried_joint(const UrdfJoint & carried, const Pose & origin, const Place & place)
   {
     const double q = held_position(carried);
-    notes_.push_back("joint " + carried.name + " is held at " + written(q));
+    notes_.push_back("joint " + carried.name + " is held at " + as_text(q));
     const Rows to_axis = rotation_to_axis(carried.axis);
     const Link moving{
       carried.type == UrdfJoint::PRISMATIC, origin * Pose{to_axis, {}}, {}, 0.0};

@@ -138,7 +138,7 @@ public:
   std::string difference() const
   {
     if (!rested_) {return "none yet: the arm has not rested";}
-    return "g " + written(largest_gravity_) + " N m, M " + written(largest_mass_) +
+    return "g " + as_text(largest_gravity_) + " N m, M " + as_text(largest_mass_) +
            " kg m^2 (at rest)";
   }
 

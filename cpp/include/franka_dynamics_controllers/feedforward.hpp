@@ -13,25 +13,19 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <optional>
 #include <string>
 
 #include "franka_dynamics_controllers/control_law.hpp"
+#include "franka_dynamics_controllers/reference.hpp"
+#include "franka_dynamics_controllers/state_check.hpp"
 #include "franka_dynamics_controllers/stopping.hpp"
+#include "franka_dynamics_controllers/torque_ramp.hpp"
 
 namespace franka_dynamics_controllers
 {
 
-/// A command from upstream: a motion's q, dq and ddq, a torque, or a torque with the dq and ddq at
-/// which friction and inertia torque count (Command::law).
-struct Reference : Motion
-{
-  Vector torque{};
-};
-
-// Why torques ended.
-constexpr const char * kStatesLost = "a joint state is missing or not finite";
-constexpr const char * kStateImpossible = "a joint's position or velocity is impossible";
+// Why torques ended; joint states are other reasons (state_check.hpp).
 constexpr const char * kBrakingFailed =
   "a joint is too fast in spite of braking: torques do not act as they are sent";
 constexpr const char * kTorqueNotFinite = "the computed torque is not finite";
@@ -42,27 +36,43 @@ constexpr const char * kTorqueNotFinite = "the computed torque is not finite";
 /// It does what the docstring of franka_dynamics/control/core_step.py says, with these differences:
 /// it has no momentum observer, so that d is zero and nothing is unexplained, no stamps and ages of
 /// states, and no list of states before a start. Its states have the names of the Python receiver
-/// (State in constants.hpp):
+/// (State in constants.hpp); those of core_step.py are in brackets:
 ///
-///   waiting    no torque before the first command or, with motions, the first usable state
-///              (SILENT)
+///   state      torque
+///   waiting    none (SILENT)
 ///   following  the law, or the torques from upstream (RUNNING)
-///   braking    the brake, once torques cease (BRAKING)
-///   holding    the brake holds the arm, if the target adds no gravity (HOLDING)
-///   stopped    zero torque, if it does (SILENT)
+///   braking    the brake (BRAKING)
+///   holding    the brake holds the arm (HOLDING)
+///   stopped    zero, or the torque of end() (SILENT)
 ///   fault      a stop by the model, then the resting torque (STOPPING, SILENT)
 ///
-/// A fault is a needed joint state that is missing or not finite, which time may mend: after
-/// kMinGoodStateCount possible states in a row commands are followed again, and without a command
-/// the arm is braked. Latched until restart() or, if commands are total torques, the next command,
-/// are an impossible state and braking that fails. If commands are total torques, no model stops
-/// the arm, because following needs no joint state.
+///   from                event                                                to
+///   waiting             a command; with motions the first usable state       following
+///   any other           a command                                            following
+///   following           the command ceases, but for motions; or brake()      braking
+///   fault               it is over; or brake(), unless it is latched         braking
+///   braking             the arm is at rest, and the target adds no gravity   holding
+///   braking             the arm is at rest, and the target adds gravity      stopped
+///   following, braking  a needed joint state cannot be used                  fault
+///   holding             the same                                             fault
+///   braking, holding    braking fails                                        fault, latched
+///   any but waiting     the torque is not finite                             fault, latched
+///   any                 end()                                                stopped
+///   any                 restart()                                            waiting
+///
+/// A command begins at a usable state only, and after a fault once that is over: after
+/// kMinGoodStateCount usable states in a row, unless the fault is latched. A fault by an impossible
+/// state is latched, one by a missing state is not. If commands are total torques, following needs
+/// no joint state, a command ends any fault, and no model stops the arm.
 class Feedforward
 {
 public:
   /// The arm must be one that refuse() accepts.
   explicit Feedforward(const Arm & arm)
-  : arm_(arm) {law_.configure(arm_, Settings{});}
+  : arm_(arm)
+  {
+    law_.configure(arm_, Settings{});
+  }
 
   /// Use other settings from the next cycle on; a step of a motion's torque is faded out. Returns
   /// '', or why the settings are refused; the present settings then stay in use. Allocates.
@@ -79,12 +89,14 @@ public:
   /// target or command after the first torque.
   bool apply(const Settings & settings) noexcept
   {
-    const Settings & now = law_.settings;
-    if (state_ != State::waiting && (settings.command != now.command ||
-      settings.target.adds_gravity != now.target.adds_gravity)) {return false;}
-    if (!changed_) {
-      before_ = law_;
-      changed_ = true;
+    const Settings & present = law_.settings;
+    const bool is_same_interface = settings.command == present.command &&
+      settings.target.adds_gravity == present.target.adds_gravity;
+    if (state_ != State::waiting && !is_same_interface) {
+      return false;
+    }
+    if (!former_law_) {
+      former_law_ = law_;
     }
     law_.configure(arm_, settings);
     return true;
@@ -95,21 +107,24 @@ public:
   const TermModel & terms() const noexcept {return law_.terms;}
   State state() const noexcept {return state_;}
   /// Why the state is State::fault; else nullptr.
-  const char * fault() const noexcept {return state_ == State::fault ? why_.load() : nullptr;}
-  /// Whether good states do not end the fault.
-  bool latched() const noexcept {return latched_;}
+  const char * fault() const noexcept
+  {
+    return state_ == State::fault ? fault_reason_.load() : nullptr;
+  }
+  /// Whether usable states do not end the fault.
+  bool latched() const noexcept {return is_latched_;}
   /// How often torques ceased while they were followed.
-  std::uint64_t timeouts() const noexcept {return timeouts_;}
+  std::uint64_t timeouts() const noexcept {return timeout_count_;}
 
   /// Forget everything but the settings, as before the first cycle.
   void restart() noexcept
   {
-    state_ = State::waiting;
-    changed_ = keeps_ = follows_ = false;
-    latched_ = false;
-    unseen_.reset();
-    good_ = 0;
-    last_.fill(0.0);
+    change_state(State::waiting);
+    former_law_.reset();
+    is_latched_ = false;
+    open_loop_stop_.reset();
+    states_.reset();
+    last_torque_.fill(0.0);
     law_.friction.restart();
   }
 
@@ -121,47 +136,33 @@ public:
   bool cycle(
     double elapsed, const JointState * measured, const Reference * given, Vector & tau) noexcept
   {
-    // After kMaxBrakingTimeS a braked arm counts as held, and a ramp is over.
+    // A ramp, the brake and a stop are over after kMaxBrakingTimeS: a longer cycle changes no more.
     const double seconds = elapsed > 0.0 ? std::min(elapsed, kMaxBrakingTimeS) : 0.0;
     clock_ += seconds;
-    const bool finite = measured && all_finite(measured->q) && all_finite(measured->dq);
-    const bool usable = finite && possible(*measured);
-    good_ = usable ? std::min(good_ + 1, kMinGoodStateCount) : 0;
-    if (usable) {
-      std::copy_n(measured->q.begin(), arm_.n(), now_.q.begin());
-      std::copy_n(measured->dq.begin(), arm_.n(), now_.dq.begin());
-      law_.friction.follow(arm_, clock_, now_.q);
-      // Where no joint state is needed no model stops the arm: its velocity is not kept.
-      unseen_.record(blind() ? JointState{now_.q, {}} : now_, clock_);
+    const char * const problem = states_.check(arm_, measured);
+    if (!problem) {
+      record_state(*measured);
     }
-    decide(given, finite, usable);
-    if (state_ == State::waiting) {return false;}
-    Vector desired = goal_;
-    const bool stops = state_ == State::fault && unseen_.stops(clock_);
-    if (stops) {
-      unseen_.stopping_torque(law_.terms, clock_, desired);
-    } else if (state_ == State::fault) {
-      desired = goal_ = resting();
-    } else if (state_ == State::following) {
-      follow(given, desired);
-    } else if (state_ == State::braking || state_ == State::holding) {
-      slow(seconds, desired);
+    begin_or_end(given, problem);
+    if (state_ == State::waiting) {
+      return false;
     }
-    if (!all_finite(desired)) {
-      fail(kTorqueNotFinite, true);
-      desired = goal_;
+    Vector desired = desired_torque(given, seconds);
+    if (!all_finite(desired, arm_.n())) {
+      end_by_fault(kTorqueNotFinite, true);
+      desired = resting_torque();
     }
-    limit(desired, seconds);
-    tau = last_;
+    send_torque(desired, seconds);
+    tau = last_torque_;
     return true;
   }
 
   /// Brake the arm in the next cycles, until a command is given.
   void brake() noexcept
   {
-    if (state_ == State::following || (state_ == State::fault && !latched_)) {
-      leave(State::braking);
+    if (state_ == State::following || (state_ == State::fault && !is_latched_)) {
       brake_ = BrakingController(law_.settings);
+      change_state(State::braking);
     }
   }
 
@@ -169,235 +170,286 @@ public:
   /// no torque.
   bool end(Vector & tau) noexcept
   {
-    const bool sent = state_ != State::waiting;
-    goal_ = last_ = tau = resting();
-    leave(State::stopped);
-    return sent;
+    const bool was_sent = state_ != State::waiting;
+    stop();
+    last_torque_ = stopped_torque_;
+    tau = stopped_torque_;
+    return was_sent;
   }
 
 private:
-  bool all_finite(const Vector & values) const noexcept
+  // States -------------------------------------------------------------------------------------
+
+  /// Whether commands are followed without a joint state.
+  bool needs_no_state() const noexcept {return law_.settings.command == Command::total_torque;}
+
+  void record_state(const JointState & measured) noexcept
   {
-    return std::all_of(
-      values.begin(), values.begin() + arm_.joints.size(), [](double x) {return std::isfinite(x);});
+    std::copy_n(measured.q.begin(), arm_.n(), state_seen_.q.begin());
+    std::copy_n(measured.dq.begin(), arm_.n(), state_seen_.dq.begin());
+    law_.friction.follow(arm_, clock_, state_seen_.q);
+    // Where no joint state is needed no model stops the arm: it counts as seen at rest.
+    const JointState seen_at_rest{state_seen_.q, {}};
+    open_loop_stop_.record_state(needs_no_state() ? seen_at_rest : state_seen_, clock_);
   }
 
-  bool possible(const JointState & measured) const noexcept
+  /// Change the state as the command and the joint state ask; `problem` is that of the joint state.
+  void begin_or_end(const Reference * given, const char * problem) noexcept
   {
-    for (std::size_t i = 0; i < arm_.n(); ++i) {
-      if (!arm_.within_range(i, measured.q[i]) ||
-        std::abs(measured.dq[i]) > kMaxPossibleVelocityRadS) {return false;}
-    }
-    return true;
-  }
-
-  bool holds() const noexcept {return !law_.settings.target.adds_gravity;}
-  /// Whether no state is needed to follow commands.
-  bool blind() const noexcept {return law_.settings.command == Command::total_torque;}
-
-  /// Change the state as the command and the joint state ask.
-  void decide(const Reference * given, bool finite, bool usable) noexcept
-  {
-    const bool moves = law_.settings.command == Command::motion;
-    const bool asked = given || (moves && state_ == State::waiting);
-    const bool cleared = state_ != State::fault ||
-      (!latched_ && good_ >= kMinGoodStateCount);
-    if (asked && ((usable && cleared) || blind())) {
-      if (state_ != State::following) {begin();}
-    } else if (state_ == State::following && !given && !moves) {
-      ++timeouts_;
+    const bool follows_motions = law_.settings.command == Command::motion;
+    const bool is_commanded = given || (follows_motions && state_ == State::waiting);
+    const bool is_fault = state_ == State::fault;
+    const bool is_fault_over = is_fault && !is_latched_ && states_.has_enough_states();
+    const bool may_begin = needs_no_state() || (!problem && (!is_fault || is_fault_over));
+    if (is_commanded && may_begin) {
+      if (state_ != State::following) {
+        begin();
+      }
+    } else if (state_ == State::following && !given && !follows_motions) {
+      ++timeout_count_;
       brake();
-    } else if (state_ == State::fault && cleared) {
+    } else if (is_fault_over) {
       brake();
     }
-    const bool needed = state_ == State::braking || state_ == State::holding ||
-      (state_ == State::following && !blind());
-    if (needed && !usable) {
-      unseen_.begin(clock_);
-      fail(finite ? kStateImpossible : kStatesLost, finite);
+    const bool needs_state = state_ == State::braking || state_ == State::holding ||
+      (state_ == State::following && !needs_no_state());
+    if (needs_state && problem) {
+      open_loop_stop_.begin_stop(clock_);
+      end_by_fault(problem, problem == kStateImpossible);
     }
   }
 
+  /// Begin by a ramp from the torque of a held arm, or from the gravity torque to command.
   void begin() noexcept
   {
-    if (state_ == State::waiting) {last_ = resting();}
-    from_ = last_;
-    if (unseen_.known() && state_ != State::braking && state_ != State::holding) {
-      law_.terms.gravity_to_command(now_.q, from_);
+    if (state_ == State::waiting) {
+      last_torque_ = resting_torque();
     }
-    state_ = State::following;
-    begins_ = true;
-    changed_ = false;
+    const bool is_held = state_ == State::braking || state_ == State::holding;
+    Vector start_torque = last_torque_;
+    if (!is_held && open_loop_stop_.known()) {
+      law_.terms.gravity_to_command(state_seen_.q, start_torque);
+    }
+    ramp_.begin(start_torque);
+    former_law_.reset();
+    change_state(State::following);
   }
 
-  void leave(State state) noexcept
+  void end_by_fault(const char * reason, bool is_latched) noexcept
+  {
+    fault_reason_ = reason;
+    is_latched_ = is_latched;
+    change_state(State::fault);
+  }
+
+  void stop() noexcept
+  {
+    stopped_torque_ = resting_torque();
+    change_state(State::stopped);
+  }
+
+  void change_state(State state) noexcept
   {
     state_ = state;
-    keeps_ = follows_ = false;
+    reference_.clear();
   }
 
-  void fail(const char * why, bool latched) noexcept
+  // Torques ------------------------------------------------------------------------------------
+
+  /// The torque of the present state, without limits [N m].
+  Vector desired_torque(const Reference * given, double seconds) noexcept
   {
-    why_ = why;
-    latched_ = latched;
-    goal_ = resting();
-    leave(State::fault);
+    switch (state_.load()) {
+      case State::following:
+        return following_torque(given);
+      case State::braking:
+      case State::holding:
+        return braking_torque(seconds);
+      case State::fault:
+        return fault_torque();
+      default:
+        return stopped_torque_;
+    }
   }
 
-  /// Set the torque nearest to `desired` within the torque limits that may follow the last one
-  /// after `elapsed` seconds, of which at most kMaxStepS counts.
-  void limit(const Vector & desired, double elapsed) noexcept
+  /// Set the last torque to the one nearest to `desired` [N m] within the torque limits that may
+  /// follow after `elapsed` seconds, of which at most kMaxStepS counts.
+  void send_torque(const Vector & desired, double elapsed) noexcept
   {
     for (std::size_t i = 0; i < arm_.n(); ++i) {
-      const double within = std::clamp(desired[i], -arm_.effort[i], arm_.effort[i]);
+      const double within_limits = std::clamp(desired[i], -arm_.effort[i], arm_.effort[i]);
       const double rate = std::min(arm_.effort_rate[i], kMaxTorqueRateNmS);
       const double step = rate * std::min(elapsed, kMaxStepS);
-      last_[i] = std::clamp(within, last_[i] - step, last_[i] + step);
+      last_torque_[i] = std::clamp(within_limits, last_torque_[i] - step, last_torque_[i] + step);
     }
-    brake_.limit(desired, last_);
+    brake_.record_limited_torque(desired, last_torque_);
   }
 
-  /// The torque at which the arm stays if nothing is computed any more.
-  Vector resting() const noexcept
+  /// The torque at which the arm stays if nothing is computed any more [N m].
+  Vector resting_torque() const noexcept
   {
-    if (!holds() || !unseen_.known()) {
-      return holds() ? last_ : Vector{};
-    }
     Vector torque{};
-    law_.terms.gravity_to_command(unseen_.probable(clock_).q, torque);
+    if (law_.settings.target.adds_gravity) {
+      return torque;
+    }
+    if (!open_loop_stop_.known()) {
+      return last_torque_;
+    }
+    law_.terms.gravity_to_command(open_loop_stop_.probable_state(clock_).q, torque);
     for (std::size_t i = 0; i < arm_.n(); ++i) {
       torque[i] = std::clamp(torque[i], -arm_.effort[i], arm_.effort[i]);
     }
     return torque;
   }
 
-  /// Compute the torque that follows a command.
-  void follow(const Reference * given, Vector & tau) noexcept
+  /// The torque that follows a command; only motions may cease (nullptr).
+  Vector following_torque(const Reference * given) noexcept
   {
-    const Command command = law_.settings.command;
-    if (command == Command::total_torque) {
-      std::copy_n(given->torque.begin(), arm_.n(), tau.begin());
-      return;
+    switch (law_.settings.command) {
+      case Command::total_torque:
+        return given->torque;
+      case Command::torque:
+        return law_torque(law_, nullptr, given->torque);
+      case Command::law:
+        return own_law_torque(*given);
+      default:
+        return motion_torque(given);
     }
-    if (command == Command::torque) {
-      law_.torque(arm_, now_, nullptr, tau);
-      for (std::size_t i = 0; i < arm_.n(); ++i) {tau[i] += given->torque[i];}
-      return;
+  }
+
+  /// The torque of a law's terms and gains along a reference, plus a torque from upstream [N m].
+  Vector law_torque(
+    const ControlLaw & law, const Motion * reference, const Vector & own_torque) const noexcept
+  {
+    Vector torque{};
+    law.torque(arm_, state_seen_, reference, torque);
+    add(torque, own_torque);
+    return torque;
+  }
+
+  /// The torque of somebody else's law with this model's terms.
+  Vector own_law_torque(const Reference & given) noexcept
+  {
+    Vector torque = law_torque(law_, &given, given.torque);
+    std::optional<Vector> former_torque;
+    if (former_law_) {
+      former_torque = law_torque(*former_law_, &given, given.torque);
     }
-    if (command == Command::law) {
-      follow_law(*given, tau);
-      return;
+    ramp_.apply(clock_, former_torque, torque);
+    former_law_.reset();
+    return torque;
+  }
+
+  /// The torque that follows a given motion, or holds the arm where the last one was left.
+  Vector motion_torque(const Motion * given) noexcept
+  {
+    const ReferenceFollower former = reference_;
+    follow_or_hold(given);
+    Vector torque = law_torque(law_, reference_.desired(), {});
+    const bool begins_or_ends = former.is_given() != reference_.is_given();
+    std::optional<Vector> former_torque;
+    if (former_law_ || begins_or_ends) {
+      // A motion that goes on makes no step: only the law has changed.
+      const bool goes_on = former.is_given() && reference_.is_given();
+      const Motion * const reference = goes_on ? reference_.desired() : former.desired();
+      former_torque = law_torque(former_law_ ? *former_law_ : law_, reference, {});
     }
-    const Motion was = kept_;
-    const bool kept = keeps_, turns = (given != nullptr) != follows_;
-    const bool released = changed_ && keeps_ && !given && pulled();
-    keeps_ = keeps_ && !released;  // a person may have guided the arm away
+    ramp_.apply(clock_, former_torque, torque);
+    former_law_.reset();
+    if (law_.has_gains && !reference_.desired()) {
+      reference_.hold(state_seen_.q);
+    }
+    return torque;
+  }
+
+  void follow_or_hold(const Motion * given) noexcept
+  {
+    const Motion * const desired = reference_.desired();
     if (given) {
-      kept_ = *given;
-      keeps_ = true;
-    } else if (turns) {  // perhaps in mid-motion
-      kept_.dq.fill(0.0);
-      kept_.ddq.fill(0.0);
-    }
-    follows_ = given != nullptr;
-    const Motion * const reference = keeps_ ? &kept_ : nullptr;
-    law_.torque(arm_, now_, reference, tau);
-    if (turns || changed_) {
-      // What the former settings and reference would give now.
-      Vector otherwise{};
-      (changed_ ? before_ : law_).torque(
-        arm_, now_, turns || released ? (kept ? &was : nullptr) : reference, otherwise);
-      glide(tau, &otherwise);
-    } else {
-      glide(tau, nullptr);
-    }
-    changed_ = false;
-    if (law_.has_gains && !keeps_) {
-      kept_ = {now_.q, {}, {}};
-      keeps_ = true;
+      reference_.follow(*given);
+    } else if (desired && former_law_ && pulls_more(desired->q)) {
+      reference_.clear();  // a person may have guided the arm away
+    } else if (reference_.is_given()) {
+      reference_.hold(desired->q);  // perhaps in mid-motion
     }
   }
 
-  /// Compute the torque of somebody else's law with this model's terms.
-  void follow_law(const Reference & given, Vector & tau) noexcept
-  {
-    law_.torque(arm_, now_, &given, tau);
-    add(tau, given.torque);
-    Vector otherwise{};
-    if (changed_) {
-      before_.torque(arm_, now_, &given, otherwise);
-      add(otherwise, given.torque);
-    }
-    glide(tau, changed_ ? &otherwise : nullptr);
-    changed_ = false;
-  }
-
-  /// Whether kp grows at a joint that had none, or is far from the position that is kept.
-  bool pulled() const noexcept
+  /// Whether changed settings raise kp at a joint that had none, or that is far from a reference.
+  bool pulls_more(const Vector & reference_q) const noexcept
   {
     for (std::size_t i = 0; i < arm_.n(); ++i) {
-      const double before = before_.settings.kp[i];
-      const bool far = std::abs(kept_.q[i] - now_.q[i]) > kMaxStartDistanceRad;
-      if (law_.settings.kp[i] > before && (before == 0.0 || far)) {return true;}
+      const double former_kp = former_law_->settings.kp[i];
+      const bool is_far = std::abs(reference_q[i] - state_seen_.q[i]) > kMaxStartDistanceRad;
+      if (law_.settings.kp[i] > former_kp && (former_kp == 0.0 || is_far)) {
+        return true;
+      }
     }
     return false;
   }
 
-  /// Add an offset that prevents a step and fades out in kRampDurationS: at a start the difference to
-  /// the torque `from_`, at a change that to the torque `otherwise`.
-  void glide(Vector & desired, const Vector * otherwise) noexcept
+  /// The torque that brakes the arm and then holds it or, if the target adds gravity, ends.
+  Vector braking_torque(double seconds) noexcept
   {
-    double left = std::max(0.0, 1.0 - (clock_ - since_) / kRampDurationS);
-    if (begins_ || otherwise) {
-      for (std::size_t i = 0; i < arm_.n(); ++i) {
-        offset_[i] = begins_ ?
-          from_[i] - desired[i] : left * offset_[i] + ((*otherwise)[i] - desired[i]);
-      }
-      since_ = clock_;
-      left = 1.0;
-      begins_ = false;
+    Vector torque{};
+    Vector coriolis{};
+    Vector slowing{};
+    brake_.torque(arm_, state_seen_, law_.terms, seconds, slowing);
+    law_.terms.gravity_to_command(state_seen_.q, torque);
+    law_.terms.coriolis(state_seen_, coriolis);
+    add(torque, coriolis);
+    add(torque, slowing);
+    if (brake_.fails()) {
+      end_by_fault(kBrakingFailed, true);
+      return resting_torque();
     }
-    for (std::size_t i = 0; i < arm_.n(); ++i) {desired[i] += left * offset_[i];}
+    if (brake_.at_rest() && law_.settings.target.adds_gravity) {
+      stop();
+      return stopped_torque_;
+    }
+    if (brake_.at_rest()) {
+      change_state(State::holding);
+    }
+    return torque;
   }
 
-  /// Compute the torque that brakes the arm and then holds it, or ends at zero.
-  void slow(double seconds, Vector & tau) noexcept
+  /// The torque that stops the arm by its model, and then the resting torque.
+  Vector fault_torque() const noexcept
   {
-    Vector slowing{}, coriolis{};
-    brake_.torque(arm_, now_, law_.terms, seconds, slowing);
-    law_.terms.gravity_to_command(now_.q, tau);
-    law_.terms.coriolis(now_, coriolis);
-    add(tau, coriolis);
-    add(tau, slowing);
-    if (brake_.fails()) {
-      fail(kBrakingFailed, true);
-      tau = goal_;
-    } else if (brake_.at_rest() && holds()) {
-      state_ = State::holding;
-    } else if (brake_.at_rest()) {
-      state_ = State::stopped;
-      goal_ = tau = Vector{};
+    if (!open_loop_stop_.stops(clock_)) {
+      return resting_torque();
     }
+    Vector torque{};
+    open_loop_stop_.stopping_torque(law_.terms, clock_, torque);
+    return torque;
   }
 
   const Arm arm_;
-  ControlLaw law_{}, before_{};
-  BrakingController brake_{};
-  Motion kept_{};     // the last reference, or the position that is held
-  JointState now_{};  // the last one that was possible
-  Vector last_{}, goal_{}, from_{}, offset_{};
-  double clock_ = 0.0;  // [s] sum of the cycles' times, because system clocks can be set back
-  double since_ = -std::numeric_limits<double>::infinity();
+
+  // What any thread may read.
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
   std::atomic<State> state_{State::waiting};
-  std::atomic<const char *> why_{nullptr};
-  std::atomic<bool> latched_{false};
-  std::atomic<std::uint64_t> timeouts_{0};
-  OpenLoopStop unseen_{};
-  int good_ = 0;          // number of possible states in a row
-  bool keeps_ = false;    // whether `kept_` is valid
-  bool follows_ = false;  // whether `kept_` was given in the last cycle
-  bool begins_ = false, changed_ = false;  // start, and change of settings, since the last cycle
+  std::atomic<const char *> fault_reason_{nullptr};  // of the latest fault
+  std::atomic<bool> is_latched_{false};  // the latest fault
+  std::atomic<std::uint64_t> timeout_count_{0};
+
+  // Joint states.
+  double clock_ = 0.0;  // [s] sum of the cycles' times, because system clocks can be set back
+  StateCheck states_{};
+  JointState state_seen_{};  // the last usable one
+
+  // What is followed, and by which law.
+  ControlLaw law_{};
+  std::optional<ControlLaw> former_law_{};  // of the last torque, while another one is to follow
+  ReferenceFollower reference_{};
+  TorqueRamp ramp_{};
+
+  // How the arm is stopped.
+  BrakingController brake_{};
+  OpenLoopStop open_loop_stop_{};
+
+  // Torques [N m].
+  Vector last_torque_{};
+  Vector stopped_torque_{};  // in State::stopped
 };
 
 }  // namespace franka_dynamics_controllers

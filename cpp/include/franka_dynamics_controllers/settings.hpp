@@ -1,17 +1,17 @@
 // Copyright 2026 The franka_dynamics authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Settings of the feedforward (target, command, terms, payload, gains), and why they are refused.
+// Settings of the feedforward, and why they are refused: target, command, terms, gravity, payload
+// and gains.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
-#include <cstdio>
 #include <string>
 
 #include "franka_dynamics_controllers/arm.hpp"
+#include "franka_dynamics_controllers/payload.hpp"
+#include "franka_dynamics_controllers/text.hpp"
 
 namespace franka_dynamics_controllers
 {
@@ -30,156 +30,166 @@ enum class Command
 /// or this controller does.
 enum class Tilt {unsaid, robot, node};
 
+/// What torques are to be computed, and for whom. refuse() checks the fields together.
 struct Settings
 {
-  Target target = kFci;
+  Target target = kFci;  ///< who receives the torques
   Command command = Command::motion;
-  bool coriolis = true, inertia = true;
-  /// Friction torque at the command's velocity, less its uncertainty (friction.hpp).
-  bool friction = false;
-  /// Gravity in the base frame [m/s^2]; a tilted mount says by itself where down is.
-  Three gravity_vector = kGravity;
-  Tilt mount_tilt_compensated_by = Tilt::unsaid;
-  /// Payload as for libfranka's setLoad, in the flange frame: mass [kg], centre of mass (3) [m],
-  /// inertia about the centre of mass xx, xy, xz, yy, yz, zz [kg m^2].
-  std::array<double, 10> payload{};
-  bool payload_known_to_robot = true;
-  double scale = 1.0;  ///< factor on Coriolis, inertia and friction torque, 0 to 1
-  Vector kp{}, kd{};   ///< optional joint PD [N m/rad, N m s/rad]
 
-  /// The true gravity in the axes of the space frame [m/s^2].
-  Three gravity(const Arm & arm) const noexcept
+  // Terms that are added to the part of the gravity torque that the target does not add.
+  bool coriolis = true;
+  bool inertia = true;
+  bool friction = false;  ///< at the command's velocity, less its uncertainty (friction.hpp)
+
+  Three gravity_vector = kGravity;  ///< in the base frame [m/s^2]
+  Tilt mount_tilt_compensated_by = Tilt::unsaid;
+
+  Payload payload{};  ///< beside what the arm carries already
+  bool payload_known_to_robot = true;
+
+  double scale = 1.0;  ///< factor on Coriolis, inertia and friction torque, 0 to 1
+
+  // Optional joint PD.
+  Vector kp{};  ///< [N m/rad or N/m]
+  Vector kd{};  ///< [N m s/rad or N s/m]
+
+  /// The true gravity in the axes of the space frame {S} [m/s^2]. A tilted mount says where down
+  /// is: if gravity_vector is left out (kGravity), gravity is that of {S} and not of the base.
+  Three gravity_in_space(const Arm & arm) const noexcept
   {
-    const bool mounted = arm.is_tilted() && gravity_vector == kGravity;
-    return mounted ? gravity_vector : arm.mount * gravity_vector;
+    const bool is_left_to_mount = arm.is_tilted() && gravity_vector == kGravity;
+    return is_left_to_mount ? gravity_vector : arm.mount * gravity_vector;
   }
+  [[deprecated("gravity_in_space")]] Three gravity(const Arm & arm) const noexcept
+  {
+    return gravity_in_space(arm);
+  }
+
   /// Whether gravity is not along the negative z axis of the base: the mount or gravity_vector may
   /// say so.
   bool is_tilted(const Arm & arm) const noexcept
   {
-    const auto [x, y, z] = gravity(arm);
-    return arm.is_tilted() || std::hypot(x, y) > kMinRotationRad * std::hypot(x, y, z) || z > 0.0;
+    const auto [x, y, z] = gravity_in_space(arm);
+    const bool is_sideways = std::hypot(x, y) > kMinRotationRad * std::hypot(x, y, z);
+    return arm.is_tilted() || is_sideways || z > 0.0;
   }
-  /// The gravity that a robot compensates, in the axes of the space frame [m/s^2].
+
+  /// The gravity that a compensating robot assumes, in the axes of {S} [m/s^2].
+  Three gravity_assumed_by_receiver(const Arm & arm) const noexcept
+  {
+    const bool knows_tilt = mount_tilt_compensated_by == Tilt::robot;
+    return knows_tilt ? gravity_in_space(arm) : arm.mount * kGravity;
+  }
+  [[deprecated("gravity_assumed_by_receiver")]]
   Three gravity_of_robot(const Arm & arm) const noexcept
   {
-    return mount_tilt_compensated_by == Tilt::robot ? gravity(arm) : arm.mount * kGravity;
+    return gravity_assumed_by_receiver(arm);
   }
 };
 
-/// A number for a sentence.
-inline std::string written(double number)
+/// Why gains are refused, or ''.
+inline std::string refuse_gains(const Arm & arm, const Settings & settings)
 {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.6g", number);
-  return text.data();
-}
-
-/// Why a payload is refused, or ''.
-inline std::string refuse_payload(const Arm & arm, const std::array<double, 10> & payload)
-{
-  const auto & [mass, x, y, z, A, B, C, D, E, F] = payload;
-  const auto finite = [](double v) {return std::isfinite(v);};
-  const double most = mass * kMaxPayloadDistanceM * kMaxPayloadDistanceM;  // inertia
-  if (!std::all_of(payload.begin(), payload.end(), finite)) {
-    return "payload must be ten finite numbers in kg, m and kg m^2";
-  }
-  if (mass < 0.0) {return "payload: a mass cannot be negative";}
-  if (mass == 0.0) {
-    const bool empty = payload == std::array<double, 10>{};
-    return empty ? "" : "payload has no mass but a centre of mass or an inertia";
-  }
-  if (mass > kMaxPayloadKg) {
-    return "payload: no arm carries more than " + written(kMaxPayloadKg) + " kg; are these grams?";
-  }
-  if (mass > arm.rated_load) {
-    return "payload: " + written(mass) + " kg are more than the rated load of " + arm.name + ", " +
-           written(arm.rated_load) + " kg beside what it carries already";
-  }
-  if (std::hypot(x, y, z) > kMaxPayloadDistanceM) {
-    return "payload: its centre of mass is more than " + written(kMaxPayloadDistanceM) +
-           " m from the flange; are these millimetres?";
-  }
-  if (std::any_of(payload.begin() + 4, payload.end(), [=](double v) {return std::abs(v) > most;})) {
-    return "payload: its inertia is larger than that of any body within " +
-           written(kMaxPayloadDistanceM) + " m of its centre";
-  }
-  return is_real(symmetric({A, B, C, D, E, F}), A + D + F) ? "" :
-         "payload: this inertia belongs to no real body (A + B >= C is violated)";
-}
-
-/// Why gravity_vector or mount_tilt_compensated_by is refused, or ''.
-inline std::string refuse_gravity(const Arm & arm, const Settings & s)
-{
-  const auto & [x, y, z] = s.gravity_vector;
-  const Three gravity = s.gravity(arm);
-  const double length = std::hypot(x, y, z), sideways = std::hypot(gravity.x, gravity.y);
-  const bool said = s.mount_tilt_compensated_by != Tilt::unsaid, tilted = arm.is_tilted();
-  const bool adds = s.target.adds_gravity;
-  const auto usual = [](double g) {return std::abs(g) <= kMaxGravityMS2;};  // NaN is not
-  if (!usual(x) || !usual(y) || !usual(z)) {
-    return "gravity_vector must be three numbers of at most " + written(kMaxGravityMS2) + " m/s^2";
-  }
-  if (adds && !(length >= kMinEarthGravityMS2 && length <= kMaxEarthGravityMS2)) {
-    return "the target compensates gravity by itself: the length of gravity_vector must be " +
-           written(kMinEarthGravityMS2) + " to " + written(kMaxEarthGravityMS2) + " m/s^2";
-  }
-  if (tilted && (gravity.z > 0.0 || sideways > kMaxDirectionErrorRad * length)) {
-    return "the mount of " + arm.name + " is tilted and says where down is, in another direction "
-           "than gravity_vector: leave gravity_vector out";
-  }
-  if (said && !adds) {
-    return "mount_tilt_compensated_by is set, but the target compensates no gravity: leave it empty";
-  }
-  if (!said && adds && s.is_tilted(arm)) {
-    const std::string cause = tilted ? "the mount of " + arm.name : "gravity_vector";
-    return "the base is tilted, says " + cause + ", and the target compensates gravity for the "
-           "mounting set in Desk: set mount_tilt_compensated_by to robot if this tilt is set there, "
-           "or to node if Desk says upright";
+  for (std::size_t i = 0; i < arm.n(); ++i) {
+    const double kp = settings.kp[i];
+    const double kd = settings.kd[i];
+    const double max_kp = kMaxKpRatio * arm.effort[i];
+    const double max_kd = kMaxKdRatio * arm.effort[i];
+    // Each comparison is false for NaN.
+    const bool are_within_range = kp >= 0.0 && kp <= max_kp && kd >= 0.0 && kd <= max_kd;
+    if (!are_within_range) {
+      return "kp and kd of " + arm.joints[i] + " must be within 0 and " + as_text(max_kp) +
+             " and " + as_text(max_kd) + ", " + as_text(kMaxKpRatio) + " and " +
+             as_text(kMaxKdRatio) + " times its torque limit";
+    }
+    if (settings.command != Command::motion && (kp > 0.0 || kd > 0.0)) {
+      return "kp and kd follow a motion; beside torques from upstream they must be 0";
+    }
   }
   return "";
 }
 
-/// Why a command from upstream leaves one of the settings without any effect, or ''.
-inline std::string refuse_unused(const Settings & s)
+/// Why terms or their scale are refused, or ''; also if the command leaves one without effect.
+inline std::string refuse_terms(const Arm & arm, const Settings & settings)
 {
-  const bool torques = s.command == Command::torque, total = s.command == Command::total_torque;
-  if ((torques || total) && s.friction) {
+  if (!(settings.scale >= kMinScale && settings.scale <= kMaxScale)) {
+    return "scale must be within " + as_text(kMinScale) + " and " + as_text(kMaxScale);
+  }
+  if (settings.friction && arm.friction.kind == FrictionModel::Kind::none) {
+    return "terms.friction is on, but " + arm.name + " has no friction model";
+  }
+  const bool is_total = settings.command == Command::total_torque;
+  const bool has_velocity = !is_total && settings.command != Command::torque;
+  if (settings.friction && !has_velocity) {
     return "terms.friction needs a velocity, and torques alone bring none: command torques with "
            "velocities and accelerations (reference: law) or a motion (reference: motion), or "
            "leave terms.friction out";
   }
-  if (total && (s.scale != 1.0 || !s.coriolis || !s.inertia)) {
+  const bool has_all_terms = settings.scale == 1.0 && settings.coriolis && settings.inertia;
+  if (is_total && !has_all_terms) {
     return "nothing is added to total torques: leave scale and terms out, or take another "
            "reference than total_torque";
   }
   return "";
 }
 
-/// Why settings cannot be used on this arm, or ''.
-inline std::string refuse(const Arm & arm, const Settings & s)
+/// Why gravity_vector is refused beside the arm's mount and the target, or ''.
+inline std::string refuse_gravity(const Arm & arm, const Settings & settings)
 {
-  for (std::size_t i = 0; i < arm.n(); ++i) {
-    const double kp = kMaxKpRatio * arm.effort[i], kd = kMaxKdRatio * arm.effort[i];
-    if (!(s.kp[i] >= 0.0 && s.kp[i] <= kp && s.kd[i] >= 0.0 && s.kd[i] <= kd)) {
-      return "kp and kd of " + arm.joints[i] + " must be within 0 and " + written(kp) + " and " +
-             written(kd) + ", " + written(kMaxKpRatio) + " and " + written(kMaxKdRatio) +
-             " times its torque limit";
+  const auto & [x, y, z] = settings.gravity_vector;
+  const auto is_usual = [](double g) {return std::abs(g) <= kMaxGravityMS2;};  // false for NaN
+  if (!is_usual(x) || !is_usual(y) || !is_usual(z)) {
+    return "gravity_vector must be three numbers of at most " + as_text(kMaxGravityMS2) + " m/s^2";
+  }
+  const double length = std::hypot(x, y, z);
+  const bool is_on_earth = length >= kMinEarthGravityMS2 && length <= kMaxEarthGravityMS2;
+  if (settings.target.adds_gravity && !is_on_earth) {
+    return "the target compensates gravity by itself: the length of gravity_vector must be " +
+           as_text(kMinEarthGravityMS2) + " to " + as_text(kMaxEarthGravityMS2) + " m/s^2";
+  }
+  const Three gravity = settings.gravity_in_space(arm);
+  const bool is_sideways = std::hypot(gravity.x, gravity.y) > kMaxDirectionErrorRad * length;
+  if (arm.is_tilted() && (is_sideways || gravity.z > 0.0)) {
+    return "the mount of " + arm.name + " is tilted and says where down is, in another direction "
+           "than gravity_vector: leave gravity_vector out";
+  }
+  return "";
+}
+
+/// Why mount_tilt_compensated_by is refused, or ''.
+inline std::string refuse_mount_tilt(const Arm & arm, const Settings & settings)
+{
+  const bool is_said = settings.mount_tilt_compensated_by != Tilt::unsaid;
+  const bool adds_gravity = settings.target.adds_gravity;
+  if (is_said && !adds_gravity) {
+    return "mount_tilt_compensated_by is set, but the target compensates no gravity: leave it "
+           "empty";
+  }
+  if (is_said || !adds_gravity || !settings.is_tilted(arm)) {
+    return "";
+  }
+  const std::string cause = arm.is_tilted() ? "the mount of " + arm.name : "gravity_vector";
+  return "the base is tilted, says " + cause + ", and the target compensates gravity for the "
+         "mounting set in Desk: set mount_tilt_compensated_by to robot if this tilt is set there, "
+         "or to node if Desk says upright";
+}
+
+/// Why settings cannot be used on this arm, or ''.
+inline std::string refuse(const Arm & arm, const Settings & settings)
+{
+  const std::string reasons[] = {
+    refuse_gains(arm, settings),
+    refuse_terms(arm, settings),
+    refuse_gravity(arm, settings),
+    refuse_mount_tilt(arm, settings),
+    refuse_payload(arm, settings.payload),
+  };
+  for (const std::string & reason : reasons) {
+    if (!reason.empty()) {
+      return reason;
     }
-    if (s.command != Command::motion && (s.kp[i] > 0.0 || s.kd[i] > 0.0)) {
-      return "kp and kd follow a motion; beside torques from upstream they must be 0";
-    }
   }
-  if (!(s.scale >= kMinScale && s.scale <= kMaxScale)) {
-    return "scale must be within " + written(kMinScale) + " and " + written(kMaxScale);
-  }
-  if (s.friction && arm.friction.kind == FrictionModel::Kind::none) {
-    return "terms.friction is on, but " + arm.name + " has no friction model";
-  }
-  for (const auto & reason : {refuse_unused(s), refuse_gravity(arm, s)}) {
-    if (!reason.empty()) {return reason;}
-  }
-  return refuse_payload(arm, s.payload);
+  return "";
 }
 
 }  // namespace franka_dynamics_controllers

@@ -70,7 +70,7 @@ public:
   }
 
   /// Note where limits changed a desired torque into the sent one.
-  void limit(const Vector & desired, const Vector & sent) noexcept
+  void record_limited_torque(const Vector & desired, const Vector & sent) noexcept
   {
     for (std::size_t i = 0; i < kMaxJoints; ++i) {held_back_[i] = desired[i] != sent[i];}
   }
@@ -117,7 +117,7 @@ class OpenLoopStop
 {
 public:
   /// Note where the arm is seen at a time [s], and how fast; a stop goes on.
-  void record(const JointState & state, double now) noexcept
+  void record_state(const JointState & state, double now) noexcept
   {
     seen_ = state;
     seen_at_ = now;
@@ -126,7 +126,7 @@ public:
   }
 
   /// Begin the stop at a time [s], if the arm moved when it was seen last.
-  void begin(double now) noexcept
+  void begin_stop(double now) noexcept
   {
     const auto & dq = seen_.dq;
     begun_ = known_ && std::any_of(
@@ -143,7 +143,7 @@ public:
   bool stops(double now) const noexcept {return begun_ && now - begun_at_ < kUnseenStopTimeS;}
 
   /// Where the arm probably is at a time [s]: in a stop its velocity decays exponentially.
-  JointState probable(double now) const noexcept
+  JointState probable_state(double now) const noexcept
   {
     if (!begun_) {return seen_;}
     JointState at{};
@@ -158,7 +158,7 @@ public:
   /// Compute the torque that stops the arm.
   void stopping_torque(const TermModel & terms, double now, Vector & tau) const noexcept
   {
-    const JointState at = probable(now);
+    const JointState at = probable_state(now);
     Vector slowing{};
     Vector coriolis{};
     Vector inertia{};

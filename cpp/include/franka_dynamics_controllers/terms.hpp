@@ -45,8 +45,8 @@ public:
   {
     chain = arm.chain;
     robot_.chain = arm.chain;
-    weight = settings.gravity(arm);
-    robot_.weight = settings.gravity_of_robot(arm);
+    weight = settings.gravity_in_space(arm);
+    robot_.weight = settings.gravity_assumed_by_receiver(arm);
     adds_gravity_ = settings.target.adds_gravity;
     robot_has_same_model_ = weight == robot_.weight;
     const auto & [mass, x, y, z, xx, xy, xz, yy, yz, zz] = settings.payload;
