@@ -62,18 +62,32 @@ def table_of_causes() -> str:
     """Return the rows of what ends torques: causes of one consequence and one remedy in one."""
     rows: dict[str, list[str]] = {}
     for cause in Cause:
+        if cause is Cause.TORQUE_AWAITED:
+            continue  # it keeps the first torque waiting, and ends none
         rows.setdefault(f'{cause.reaction.value} | {_linked(cause)}', []).append(cause.value[0])
     return '\n'.join(f'| {"; ".join(words)} | {what} |' for what, words in rows.items())
 
 
-def table_of_state_problems() -> str:
-    """Return the rows of what can be wrong with a joint state: the reasons, without advice."""
+def table_of_lost_states() -> str:
+    """Return the rows of reasons after which torques begin again by themselves."""
+    return _reasons_of_states(Cause.STATES_LOST)
+
+
+def table_of_impossible_states() -> str:
+    """Return the rows of reasons that are a fault."""
+    return _reasons_of_states(Cause.STATE_IMPOSSIBLE)
+
+
+def _reasons_of_states(wanted: Cause) -> str:
+    """Return the rows of what is wrong with joint states of one cause, without advice."""
     rows = []
     for code, cause in CAUSE_OF_STATE_PROBLEM.items():
+        if cause is not wanted:
+            continue
         said = re.sub(r'[;,]? *\{advice\}|[;:] check its driver.*', '', code.value)
         for field, shown in _SHOWN_FIELDS.items():
             said = said.replace(field, shown)
-        rows.append(f'| {re.sub(r"{.*?}", "...", said)} | {_linked(cause)} |')
+        rows.append(f'| {re.sub(r"{.*?}", "...", said)} |')
     return '\n'.join(rows)
 
 
@@ -422,7 +436,8 @@ TABLES = {
         '| what ends torques | what the arm gets then | what lets torques begin again |': (
             table_of_causes
         ),
-        '| what the node says | what lets torques begin again |': table_of_state_problems,
+        '| what the node says of joint states that are lost |': table_of_lost_states,
+        '| what the node says of impossible joint states |': table_of_impossible_states,
         '| when | what the guard allows | beyond that |': table_of_guard,
         '| what | how long, or how much |': table_of_times,
     },

@@ -469,8 +469,9 @@ JUDGEMENTS = (
         severity=Severity.UNIT,
         entry='masses',
         when=(
-            'the moving links weigh more than a cylinder of steel as long as the arm and half as '
-            f'thick, or, with up to {_MAX_COMPACT_JOINT_COUNT} joints, as thick as it is long'
+            'the moving links weigh more than a cylinder of solid steel that is as long as the '
+            f'arm and half as thick (in an arm of up to {_MAX_COMPACT_JOINT_COUNT} joints: as '
+            'thick as it is long)'
         ),
         reason=(
             'its moving links weigh {mass:.3g} kg, and a cylinder of solid steel, '
@@ -531,9 +532,10 @@ JUDGEMENTS = (
         severity=Severity.LIMIT,
         entry='effort limit',
         when=(
-            f'it is more than {_MIN_QUESTIONED_EFFORT_NM:g} N m, and more than '
-            f'{_MAX_EFFORT_TO_WEIGHT_TORQUE:g} times the weight torque of the stretched arm (if '
-            f'no weight is known, or the joint slides: more than {MAX_EFFORT_NM:g} N m or N)'
+            f'that of a revolute joint is more than {_MIN_QUESTIONED_EFFORT_NM:g} N m and more '
+            f'than {_MAX_EFFORT_TO_WEIGHT_TORQUE:g} times the weight torque of the stretched arm; '
+            'that of a sliding joint, or of an arm of unknown weight, is more than '
+            f'{MAX_EFFORT_NM:g} N or N m'
         ),
         reason=(
             '{efforts} {unit}, and {why}; is this in {thousandths}, or are the masses too small?'
