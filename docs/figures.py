@@ -31,7 +31,8 @@ from franka_dynamics.control.ending import Cause, CAUSE_OF_STATE_PROBLEM
 from franka_dynamics.dynamics import external_torque
 from franka_dynamics.files import write_text
 from franka_dynamics.identification import (
-    cross_validation,
+    fault_fits,
+    faults,
     least_squares,
     published_masses,
     results,
@@ -340,8 +341,8 @@ def table_of_thresholds() -> str:
     """Return the rows of the numbers by which an identification and its verdict are decided."""
     known = 100.0 * DEFAULT_PRIOR_PRECISION**-0.5
     clear = verdict._MIN_CLEAR_LOG_BAYES_FACTOR
-    least = cross_validation.MIN_LOG_BAYES_FACTOR
-    fixed = 100.0 * cross_validation._MIN_FIXED_TO_FREE_FAULT
+    least = fault_fits.MIN_LOG_BAYES_FACTOR
+    fixed = 100.0 * fault_fits._MIN_FIXED_TO_FREE_FAULT
     left = 100.0 * fault_checks._MAX_ERROR_TO_RMS
     single = 100.0 * fault_checks._MAX_UNEXPLAINED_TO_EFFORT
     slip, slide = torque_model.SLIP_REACHES_RAD
@@ -365,10 +366,10 @@ def table_of_thresholds() -> str:
         ),
         (
             'effect of a fault, a contact or a change',
-            f'{cross_validation.MIN_HARMFUL_ERROR_RATIO:g} times',
+            f'{faults.MIN_HARMFUL_ERROR_RATIO:g} times',
             '',
         ),
-        ('t', f'{cross_validation.CRITICAL_T_VALUE:g}', "95 % of Student's distribution"),
+        ('t', f'{faults.CRITICAL_T_VALUE:g}', "95 % of Student's distribution"),
         (
             'log evidence',
             f'{least:g}, half or twice that as the text says',

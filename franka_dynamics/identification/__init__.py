@@ -19,7 +19,10 @@ A recording goes through these files, in this order:
 Whether recordings are sound:
 
     verdict            which fault they have, if any, in the order of the checks
-    cross_validation   each fault's regressor columns, judged on left-out folds
+    fault_fits         fits with each fault's regressor columns: its size, and how sure it is
+    cross_validation   fits with and without a fault's columns, judged on left-out folds
+    reduced_equations  many such fits at the cost of one
+    fault_effect       what a fault does to the arm that is identified
     faults             the kinds of faults: columns, sizes and sentences
     corrected_states   faults of states, each corrected on trial
     published_masses   factors and loads that published masses allow

@@ -33,7 +33,8 @@ import numpy as np
 
 from .changes import FoundChange
 from .corrected_states import state_fault_fits, StateFaultFit
-from .cross_validation import CrossValidation, FoldFits
+from .cross_validation import CrossValidation
+from .fault_fits import FaultFits, fits_with_each
 from .faults import checks as fault_checks
 from .faults import (
     CRITICAL_T_VALUE,
@@ -114,7 +115,7 @@ class RecordingVerdict:
 
 def _with_harmless_faults(
     fits: CrossValidation,
-) -> tuple[CrossValidation, list[FoldFits], list[FoldFits], FoldFits | None]:
+) -> tuple[CrossValidation, list[FaultFits], list[FaultFits], FaultFits | None]:
     """
     Return `fits` with dominant harmless faults, and fits of others: all, harmful, best harmless.
 
@@ -124,12 +125,12 @@ def _with_harmless_faults(
     """
     every = possible_faults(fits.prior.model.n)
     while True:
-        tried = fits.fits_with_each(every)
+        tried = fits_with_each(fits, every)
         doubtful = [fit for fit in tried if fit.is_harmful()]
         harmless = next((fit for fit in tried if fit.is_significant() and fit.is_harmless()), None)
         if not doubtful or harmless is None or not harmless.is_better(doubtful[0]):
             return fits, tried, doubtful, harmless
-        fits = fits.with_given_fault(harmless)
+        fits = fits.with_given_fault(harmless.fault, harmless.question())
 
 
 def diagnose_fits(
@@ -186,28 +187,22 @@ def _is_likelier(change: FoundChange, causes: Sequence[Diagnosis]) -> bool:
     return of_the_same and change.is_likelier_alone
 
 
-def _likely_constant_fault(tried: Sequence[FoldFits]) -> FoldFits | None:
+def _likely_constant_fault(tried: Sequence[FaultFits]) -> FaultFits | None:
     """
     Return the fit of the likeliest fault of a whole recording, or None.
 
     It predicts left-out folds better, and likely has an effect. Of several such faults it is the
     one that lowers E on left-out folds most.
     """
-    likely = (
-        fit
-        for fit in tried
-        if fit.counts_as_fault()
-        and fit.is_better()
-        and fit.likely_effect > MIN_HARMFUL_ERROR_RATIO
-    )
-    return max(likely, key=FoldFits.improvement, default=None)
+    likely = (fit for fit in tried if fit.is_likely_harmful())
+    return max(likely, key=FaultFits.improvement, default=None)
 
 
 def _rival_evidence(
     fits: CrossValidation,
     state_fit: StateFaultFit,
-    harmful: Sequence[FoldFits],
-    harmless: FoldFits | None,
+    harmful: Sequence[FaultFits],
+    harmless: FaultFits | None,
 ) -> float:
     """
     Return the log evidence of the likeliest fault with columns, a rival of a state fault.
@@ -222,7 +217,7 @@ def _rival_evidence(
     return max(evidence, default=-np.inf)
 
 
-def _is_ambiguous(state_fit: StateFaultFit, harmful: Sequence[FoldFits]) -> bool:
+def _is_ambiguous(state_fit: StateFaultFit, harmful: Sequence[FaultFits]) -> bool:
     """
     Return whether a fault of the states hardly differs from another one of `harmful` fits.
 
@@ -256,8 +251,8 @@ def _state_fault_verdict(
 
 def _fault_verdict(
     fits: CrossValidation,
-    all_fits: Sequence[FoldFits],
-    harmful_fits: Sequence[FoldFits],
+    all_fits: Sequence[FaultFits],
+    harmful_fits: Sequence[FaultFits],
 ) -> RecordingVerdict:
     """Return a verdict that names the likeliest fault or, if unclear, suspects joints."""
     best = harmful_fits[0]
@@ -274,7 +269,7 @@ def _fault_verdict(
     return RecordingVerdict(suspected_joints=_joints_where_it_shows(fits, best))
 
 
-def _joints_where_it_shows(fits: CrossValidation, best: FoldFits) -> tuple[int, ...]:
+def _joints_where_it_shows(fits: CrossValidation, best: FaultFits) -> tuple[int, ...]:
     """
     Return the joints whose residuals a fault explains much better.
 
@@ -441,8 +436,12 @@ def _questions_to_user(fits: CrossValidation) -> Iterator[Diagnosis]:
     yield from (one for one in fits.questions if not one.joints)
     baseline = fits.baseline
     every = possible_faults(fits.prior.model.n)
-    yield from fault_checks.unexplained_joints(*fits.residuals_and_efforts)
-    yield from _likeliest_question(fits.fits_with_each(every))
+    squared_units = fits.unit_factors**2
+    yield from fault_checks.unexplained_joints(
+        fits.baseline.squared_residuals.mean(axis=0) * squared_units,
+        fits.mean_squared_efforts * squared_units,
+    )
+    yield from _likeliest_question(fits_with_each(fits, every))
     for fault in every:
         if fault.kind == EffortOffset.kind:
             (column,) = fits.grams.column_indices(fault.column_names)
@@ -455,7 +454,7 @@ def _questions_to_user(fits: CrossValidation) -> Iterator[Diagnosis]:
                 yield Diagnosis(fault.kind, fault.joints, (value,))
 
 
-def _likeliest_question(tried: Sequence[FoldFits]) -> Iterator[Diagnosis]:
+def _likeliest_question(tried: Sequence[FaultFits]) -> Iterator[Diagnosis]:
     """
     Yield the question about the likeliest fault that is asked about, if any.
 
