@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -42,6 +43,7 @@ from .verdict import (
     with_gravity_refitted,
     with_identified_error,
 )
+from ..arm import ArmDescription
 from ..arm_io import ArmLike, as_description
 from ..arrays import Array
 from ..errors import ClusterError, IdentificationError, RecordingError
@@ -58,7 +60,7 @@ _MAX_COMMON_TO_OWN_RESIDUAL = 1.5
 def identify(
     recordings: Sequence[RecordingLike] | RecordingLike,
     start: ArmLike,
-    published: Sequence[ArmLike] = (),
+    published: Sequence[ArmLike] | ArmLike = (),
     options: IdentificationOptions | None = None,
     *,
     tests: Sequence[RecordingLike] | RecordingLike = (),
@@ -79,7 +81,7 @@ def identify(
     start : ArmDescription, str or Path
         The starting set, or its name or file: geometry, centre of the prior, and masses, from
         which identified masses differ by a factor of three at most.
-    published : sequence of ArmDescription, str or Path
+    published : ArmDescription, str or Path, or a sequence of these
         Sets to compare with, by default `start`; their friction is fitted to the same samples.
     options : IdentificationOptions, optional
         The options; their defaults if not given.
@@ -124,6 +126,8 @@ def identify(
     if not fitted_sources:
         raise IdentificationError('There is no recording to identify from.')
     options.effort_scales(start.n)  # raises errors before any recording is read
+    if isinstance(published, (ArmDescription, str, Path)):
+        published = [published]
     published_sets = [as_description(arm) for arm in published] or [start]
     sources = [*fitted_sources, *test_sources]
     map_all = partial(_map_on, executor)

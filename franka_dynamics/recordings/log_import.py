@@ -174,18 +174,24 @@ def import_log(
     Raises
     ------
     RecordingError
-        If the file or a column is missing or not usable.
+        If the file or a column is missing or not usable, or `joint_kinds` has not one for each
+        joint.
     MissingDependencyError
         If a library for this kind of file is not installed.
 
     """
+    n = len(joint_names)
+    if joint_kinds is not None and len(joint_kinds) != n:
+        raise RecordingError(
+            f'joint_kinds has {len(joint_kinds)} kinds of joints, joint_names {n} names: give the '
+            'kind of each joint, in the same order.'
+        )
     paths = (path,) if isinstance(path, (str, Path)) else tuple(path)
     whole = read_log(*paths)
     if len(paths) > 1:
         _require_one_clock(whole, columns)
     log = whole.episode_log(columns.episode)
     _require_columns(log, columns)
-    n = len(joint_names)
     arrays = _arrays_in_si_units(log, columns, n, joint_kinds)
     _require_equal_row_counts(log.source, arrays)
     remarks = [*log.remarks, *_column_warnings(log, columns, n)]

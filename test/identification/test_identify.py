@@ -206,6 +206,18 @@ def test_four_runs_below_ten_seconds_are_the_folds(simulate):
     require_enough_motion(9.5)
 
 
+def test_one_published_set_needs_no_list(simulate, tmp_path):
+    arm = first_joints(FER, 2)
+    fd.save(arm, tmp_path / 'arm.yaml')
+    recording = simulate(arm, noise=0.1)
+    listed = fd.identify(recording, arm, [arm], SIMPLE)
+    for published in (arm, tmp_path / 'arm.yaml', str(tmp_path / 'arm.yaml')):
+        alone = fd.identify(recording, arm, published, SIMPLE)
+        (errors,) = alone.published_errors
+        assert errors.fold_errors == pytest.approx(listed.published_errors[0].fold_errors)
+        assert alone.verdict.mass_ambiguity is not None
+
+
 def still(recording, share=1.0):
     """Return a recording that stands still for a share of its time, at its first position."""
     rests = (np.arange(len(recording)) < share * len(recording))[:, None]

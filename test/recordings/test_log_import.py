@@ -533,6 +533,15 @@ def test_degrees_are_those_of_joints_that_turn(tmp_path):
     np.testing.assert_allclose(found.dq[0], [2.0 * np.pi, 1.0], rtol=1e-15, atol=0.0)
 
 
+@pytest.mark.parametrize('kind_count', [0, 6, 8])
+def test_kinds_of_more_or_fewer_joints_are_refused(tmp_path, kind_count):
+    path = tmp_path / 'log.npz'
+    np.savez(path, **DATA)
+    kinds = [JointKind.REVOLUTE] * kind_count
+    with refuses(RecordingError, 'joint_kinds', f'{kind_count}', '7'):
+        import_log(path, ARRAYS, NAMES, joint_kinds=kinds)
+
+
 def test_a_range_of_columns_that_runs_downwards_is_refused(tmp_path):
     path = tmp_path / 'log.csv'
     path.write_text('1,2,3\n4,5,6\n')
