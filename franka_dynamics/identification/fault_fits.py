@@ -162,14 +162,29 @@ class FaultFits(FoldFits):
         Return whether the user is asked about the fault if recordings are sound.
 
         That is one which likely has an effect and is significant or halfway to an effect on
-        left-out folds, or a significant one of all joints whose size shows.
+        left-out folds, or shows in few of them; or a significant one of all joints whose size
+        shows.
         """
+        if self._shows_in_few_folds() and self.likely_effect > MIN_HARMFUL_ERROR_RATIO:
+            return True
         if self.is_likely_harmful():
             is_halfway = self.improvement() ** 2 > MIN_HARMFUL_ERROR_RATIO
             return self.is_significant() or is_halfway
         if self.fault.joints or not self.fault.asks_if_harmless:
             return False
         return self.is_significant() and self.holds_at_fixed_inertias()
+
+    def _shows_in_few_folds(self) -> bool:
+        """
+        Return whether folds together show the fault, though they may differ too much for its t.
+
+        What only some poses show, such as a small zero, predicts the folds that have them much
+        better, and others alike. So E on all left-out folds must fall by the factor of an effect,
+        and the torques need half the log evidence of a significant fault.
+        """
+        if not self.counts_as_fault() or self.improvement() <= MIN_HARMFUL_ERROR_RATIO:
+            return False
+        return self.log_bayes_factor > 0.5 * MIN_LOG_BAYES_FACTOR
 
     def question(self) -> Diagnosis:
         """Return the fault as a Diagnosis without torque errors, which asks the user about it."""
