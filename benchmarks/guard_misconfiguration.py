@@ -3,15 +3,13 @@
 """
 Simulate arms with a wrong setting or sensor, a contact or nothing wrong; print their peak speed.
 
-The situations are those that the core's guard is for: a wrong load, hand, mount, gravity vector or
-target; joint states that cease, freeze as a whole, are late, impossible or no number; somebody
-else who commands; a person who pushes, a wall; settings changed in motion or while silent. Each is
-run with and without measured effort, with the gains that it names, on each arm, with the guard and
-without, in a node or in a loop; the fr3 also as one of another make (`other_plant.py`). A row has
-the fastest joint's speed without the guard and with it, the largest displacement of a joint, the
-largest change of a torque and the largest joint torque of the last command, and why the arm was
-stopped. It says FAST above 2.1 rad/s, and WORSE if the guard then makes the arm over 20 % faster.
-Rows are counted by plant, and by what is wrong.
+The situations are those that the core's guard is for (docs/reference/what-stops-the-arm.md). Each
+is run with and without measured effort, with the gains that it names, on each arm, with the guard
+and without, in a node or in a loop; the fr3 also as one of another make (`other_plant.py`). A row
+has the fastest joint's speed without the guard and with it, the largest displacement of a joint,
+the largest change of a torque and the largest joint torque of the last command, and why the arm
+was stopped. It says FAST above 2.1 rad/s, and WORSE if the guard then makes the arm over 20 %
+faster. Rows are counted by plant, and by what is wrong.
 
 Exit status 1 if a row is worse, but where two things are wrong at once, or if over 3 % of the rows
 with true sensors are fast. `--draw` chooses the arms and their motion: draw 0, the shipped arms,

@@ -6,16 +6,9 @@ A benchmark of identification: how well arms identified from public logs predict
     python benchmarks/identification/run.py [FOLDER] [--methods NAME ...] [--logs NAME ...]
 
 FOLDER holds clones of the repositories in logs.yaml, by their names, at the commits named there;
-what it lacks is looked for in the folder FRANKA_DYNAMICS_RECORDINGS, or said and left out. Nothing
-is downloaded. A file whose checksum differs ends the run.
-
-Five parts of each log are left out in turn: fifths of the prepared samples, of the motion where it
-repeats, or whole recordings where the log has five. E [N m] is the root of the mean over all left-
-out samples of |measured - predicted torque|^2 over all joints, as in docs/howto/recordings.md;
-beside it E of the same fit without its friction and offsets, and the error [mrad] that a PD
-controller would keep if it were fed the predicted torque: the rms, over all joints together, of
-(measured - predicted torque) / kp with kp 7 1/rad times the joint's torque limit, about
-franka_ros2's.
+what it lacks is looked for in the folder FRANKA_DYNAMICS_RECORDINGS, or said and left out. A file
+whose checksum differs ends the run. README.md beside this file says what is compared, and what
+the columns of the table are.
 
 Exit status 1: a method failed, or one that --methods names is not installed.
 """

@@ -532,10 +532,9 @@ JUDGEMENTS = (
         severity=Severity.LIMIT,
         entry='effort limit',
         when=(
-            f'that of a revolute joint is more than {_MIN_QUESTIONED_EFFORT_NM:g} N m and more '
-            f'than {_MAX_EFFORT_TO_WEIGHT_TORQUE:g} times the weight torque of the stretched arm; '
-            'that of a sliding joint, or of an arm of unknown weight, is more than '
-            f'{MAX_EFFORT_NM:g} N or N m'
+            f'it is above {_MIN_QUESTIONED_EFFORT_NM:g} N m and above '
+            f'{_MAX_EFFORT_TO_WEIGHT_TORQUE:g} times the weight torque of the stretched arm; of a '
+            f'sliding joint, or an arm of unknown weight: above {MAX_EFFORT_NM:g} N or N m'
         ),
         reason=(
             '{efforts} {unit}, and {why}; is this in {thousandths}, or are the masses too small?'
