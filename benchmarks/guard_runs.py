@@ -31,11 +31,11 @@ from franka_dynamics.control.ending import Reason, ReasonCode
 from franka_dynamics.control.feedforward import Feedforward, StateLimits
 from franka_dynamics.control.feedforward import State as CoreState
 from franka_dynamics.control.settings import RECEIVER_PROFILES
-from franka_dynamics.control.terms import StateTerms
-from franka_dynamics.control.watchers import (
+from franka_dynamics.control.speed_watcher import (
     MAX_FOLLOW_SPEED_TO_LIMIT,
     MAX_SPEED_TO_LIMIT,
 )
+from franka_dynamics.control.terms import StateTerms
 from franka_dynamics.errors import FrankaDynamicsError
 from franka_dynamics.motion.reference import ReferenceState
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings

@@ -21,10 +21,10 @@ from franka_dynamics.control import (
     control_law,
     limits,
     settings,
+    speed_watcher,
     state_check,
     stopping,
     terms,
-    watchers,
 )
 from franka_dynamics.control import disturbance as torques
 from franka_dynamics.control.ending import Cause, CAUSE_OF_STATE_PROBLEM
@@ -144,9 +144,10 @@ def table_of_guard() -> str:
         ),
         (
             'while the node commands',
-            f'{watchers.MAX_SPEED_TO_LIMIT:g} of the velocity limit, or '
-            f'{watchers.MAX_FOLLOW_SPEED_TO_LIMIT:g} times the limit while a reference moves, '
-            f'for {1e3 * watchers.MAX_OVERSPEED_TIME_S:g} ms',
+            f'{speed_watcher.MAX_SPEED_TO_LIMIT:g} of the velocity limit, or '
+            f'{speed_watcher.MAX_FOLLOW_SPEED_TO_LIMIT:g} times the limit while a reference '
+            'moves, '
+            f'for {1e3 * speed_watcher.MAX_OVERSPEED_TIME_S:g} ms',
             'braked and held',
         ),
         (

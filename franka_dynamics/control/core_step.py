@@ -41,7 +41,7 @@ the common case the law begins by itself after some good states, and acts until 
    agree.
 4. Must torques end? Each torque goes out before 2 and 4 are asked; they change the next one.
    - RUNNING: if much is unexplained for 20 ms (disturbance.py), or a joint is too fast for 3 ms
-     (watchers.py).
+     (speed_watcher.py).
    - A loop's SILENT and STOPPING, while the arm moves: the same, if the target adds no g(q), or if
      settings do not agree (over 10 % is then too much).
    - BRAKING and HOLDING: if a joint gets faster and faster (stopping.py).
@@ -91,11 +91,12 @@ from .ending import (
     Remedy,
 )
 from .limits import MAX_STEP_S
+from .repeated_positions import RepeatedPositions, Repetition
+from .speed_watcher import SpeedWatcher
 from .state_check import MIN_GOOD_STATE_COUNT, StampOrder, StateCheck, StateSample
 from .stopping import BrakingController, OpenLoopStop
 from .terms import Desired, OwnTorque, StateTerms, TermModel
 from .torque_output import TorqueOutput
-from .watchers import RepeatedPositions, SpeedWatcher
 from ..arguments import with_argument_checks
 from ..arrays import Array, ArrayLike, as_array, as_seconds
 from ..errors import JointVectorError, SettingsError
@@ -258,13 +259,14 @@ class CoreStep:
         frozen = self._frozen_problem(sample)
         if frozen is not None:
             return self._lose_states(ending_of_state(frozen), now)
-        if self.repeated_positions.is_old_state:
+        if self.repeated_positions.latest is Repetition.OLD_STATE:
             return self._torque_without_state(now)
         problem = self.states.check(sample, now)
         if problem is not None:
             self.latest = self._terms_at(sample) if self.states.has_possible_values else None
             return self._lose_unusable_state(ending_of_state(problem), sample.q, now)
-        if not self.repeated_positions.repeats:  # else its velocity may be an old one
+        # The velocity of a state whose positions repeat may be an old one.
+        if self.repeated_positions.latest is Repetition.NONE:
             dq = sample.dq
             if self.ending.trusts_nothing:
                 dq = self.states.velocity_by_positions()
@@ -360,8 +362,9 @@ class CoreStep:
         """Record whether a state's positions repeat; return a reason if they have for too long."""
         repeated = self.repeated_positions
         repeated.record(sample, self.states.q, self.output.last_torque, self.desired)
+        is_frozen = repeated.latest in (Repetition.FROZEN, Repetition.OLD_STATE)
         is_too_long = repeated.repeat_time_s > self.states.silence_timeout()
-        if self.state not in ACTIVE_STATES or not (repeated.is_frozen and is_too_long):
+        if self.state not in ACTIVE_STATES or not (is_frozen and is_too_long):
             return None
         problem = ReasonCode.FROZEN_POSITIONS(silence=1e3 * repeated.repeat_time_s)
         self.states.reject(problem)
@@ -399,7 +402,8 @@ class CoreStep:
         if self.state in ACTIVE_STATES:
             # The torque goes out before the rest is computed; what is found changes the next one.
             torque = self._active_torque(state, now)
-            if not self.repeated_positions.is_frozen:  # such a state tells nothing of the arm
+            # A frozen state tells nothing of the arm.
+            if self.repeated_positions.latest is not Repetition.FROZEN:
                 self.disturbances.update(state, effort, sent_before, lag, silent=False)
                 self._end_if_wrong(state, None)
             return torque

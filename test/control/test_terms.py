@@ -17,8 +17,8 @@ from franka_dynamics.control.default_gains import default_gains, gains_against_f
 from franka_dynamics.control.feedforward import Feedforward, State
 from franka_dynamics.control.limits import MAX_STEP_S, TorqueLimiter
 from franka_dynamics.control.settings import Settings as Settings
+from franka_dynamics.control.speed_watcher import SpeedWatcher
 from franka_dynamics.control.terms import StateTerms, TermModel
-from franka_dynamics.control.watchers import SpeedWatcher
 from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.dynamics.model import GRAVITY as DOWN
 from franka_dynamics.errors import SettingsError, UrdfError
