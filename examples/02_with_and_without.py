@@ -7,8 +7,8 @@ Both arms compensate their own gravity, as a real Franka arm does, and follow th
 motion. The left arm gets the PD torque alone, the right arm also C(q, dq) dq + M(q) ddq_d. The
 simulated arm differs from the model: its inertias are about 10 % off, it has friction, elastic
 gears, noisy sensors, and 0.2 kg on the flange that the model does not know. A third arm gets the
-terms, and the friction, that are identified from a recording of it, made at another motion; a
-fourth compensates the 0.2 kg, too, as a real one does once Desk knows them.
+terms and the friction that are identified from a recording of it in another motion. A fourth also
+compensates the 0.2 kg, as a real arm does once they are set in Desk.
 
 For each stiffness and speed the program prints how far the flanges are off their paths; it draws
 the first two arms (offscreen through EGL: apt install libegl1 libgl1-mesa-dri). With `--quick` it

@@ -1,9 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A simulator of one's own: its PD holds the arm, feedforward torques with gravity are added.
+A simulator of one's own, as a node that takes feedforward torques with gravity.
 
-When they cease for 0.05 s, the model brakes and holds the arm. Beside it runs
+Its PD holds the arm, and the torques are added. If none comes for 0.05 s, the arm is braked and
+held by its model. Run beside it:
 
     feedforward_node --ros-args -p target:=mujoco -r '~/command:=effort_controller/commands'
 """

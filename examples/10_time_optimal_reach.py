@@ -3,12 +3,13 @@
 """
 Find a locally fastest reach with a load, within Franka's limits, by the package's derivatives.
 
-Accelerations are linear between knots; inverse dynamics gives the torques. Convex programs (Mao
-et al. 2016, "Successive convexification of non-convex optimal control problems"), by the
-derivatives of `BatchModel.inverse_dynamics_derivatives`, shorten the duration within the limits of
-position, velocity (the FR3's depends on position), acceleration, torque and torque rate, from rest
-to rest. The torques, which include gravity, then move an arm in MuJoCo without feedback, and the
-plan is drawn in `time_optimal_reach.png`. Collisions are not checked.
+The motion goes from rest to rest. Accelerations are linear between knots, and inverse dynamics
+gives the torques. Convex programs shorten the duration step by step (Mao et al. 2016, "Successive
+convexification of non-convex optimal control problems"), by the derivatives of
+`BatchModel.inverse_dynamics_derivatives`. They keep the limits of position, velocity (the FR3's
+depends on position), acceleration, torque and torque rate. The torques, which include gravity,
+then move an arm in MuJoCo without feedback, and the plan is drawn in `time_optimal_reach.png`.
+Collisions are not checked.
 """
 
 import numpy as np

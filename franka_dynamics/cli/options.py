@@ -249,7 +249,7 @@ _hand_option = option(
     "a shipped hand, a hand file, Desk's .json file, or none",
     HAND_TYPE,
     default=AS_LISTED,
-    show_default="the arm's own; of demo franka_hand",
+    show_default="the arm's own",
 )
 _inertia_options = with_options(
     _hand_option,

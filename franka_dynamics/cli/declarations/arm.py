@@ -131,7 +131,7 @@ def export_arm() -> None:
     """
     Write an arm, its friction or its load for other programs.
 
-    The formats urdf, mjcf and controller (a file for the C++ controller) hold the whole arm,
-    franky and crisp its friction alone, and desk hand and payload alone, as an end effector for
-    Franka's Desk.
+    The formats urdf, mjcf and controller (a file for the C++ controller) hold the whole arm.
+    franky and crisp hold only its friction. desk holds only the hand and the payload, as an end
+    effector for Franka's Desk.
     """
