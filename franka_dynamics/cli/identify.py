@@ -17,7 +17,7 @@ from ..files import write_text
 from ..identification.identify import identify
 from ..identification.options import IdentificationOptions
 from ..identification.results import Identification, IDENTIFIED_SET_NAME
-from ..identification.summary import Bag, labels_of
+from ..identification.sources import Bag, labels_of
 from ..recordings.preprocessing import Motion, to_motion
 from ..report import identification as pages
 from ..report.replay import TORQUE_ERROR_DEFINITION

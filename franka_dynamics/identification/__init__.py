@@ -8,6 +8,7 @@ A recording goes through these files, in this order:
     identify           all stages, in the order of the others; `options` has what users choose
     torque_model       the torque, linear in base and friction parameters
     base_parameters    the base parameters, by a QR decomposition
+    sources            bags, recordings and motions, as users give them
     summary            reads and filters recordings, and reduces each to Gram matrices
     least_squares      fits to Gram matrices; folds, each left out in turn
     prior              inertias near the starting set's, and friction near zero
@@ -27,6 +28,7 @@ Whether recordings are sound:
     corrected_states   faults of states, each corrected on trial
     published_masses   factors and loads that published masses allow
     changes            after what time a recording is that of another arm
+    contacts           seconds in which something touched the arm
 
 Beside them:
 

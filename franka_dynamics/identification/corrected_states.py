@@ -11,6 +11,7 @@ published ones.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -28,15 +29,37 @@ from ..recordings.preprocessing import Motion
 _MAX_SAMPLE_COUNT = 300  # of a recording, spread over it, that stand for all
 
 
+@dataclass(frozen=True, eq=False)
+class CorrectedStateGrams:
+    """
+    Gram matrices of the model's columns and the torque at recorded and at corrected states.
+
+    `weighted` (1 + faults, p + 1, p + 1) are weighted by joints' noise, `in_error_unit` by the
+    factors to the unit of E. The first is at the recorded states, the others with each of
+    `possible_state_faults` corrected. `sample_count` is the number of samples.
+    """
+
+    weighted: Array
+    in_error_unit: Array
+    sample_count: int
+
+    def __add__(self, other: 'CorrectedStateGrams') -> 'CorrectedStateGrams':
+        """Return the matrices of both sets of samples."""
+        return CorrectedStateGrams(
+            self.weighted + other.weighted,
+            self.in_error_unit + other.in_error_unit,
+            self.sample_count + other.sample_count,
+        )
+
+
 def corrected_state_grams(
     model: TorqueModel, motion: Motion, noise_std: Array, unit_factors: Array
-) -> tuple[Array, int]:
+) -> CorrectedStateGrams:
     """
-    Return Gram matrices at recorded and at corrected states, and the number of samples.
+    Return Gram matrices at recorded and at corrected states.
 
-    The matrices (2, 1 + faults, p + 1, p + 1) are weighted by each joint's `noise_std` (n,)
-    [N m], and by `unit_factors` (n,), which converts efforts to the unit of E. The first is at the
-    recorded states, the others with each of `possible_state_faults` corrected.
+    `noise_std` (n,) [N m] is each joint's noise, `unit_factors` (n,) convert efforts to the unit
+    of E.
     """
     n = model.n
     chosen_count = min(len(motion), _MAX_SAMPLE_COUNT)
@@ -60,7 +83,8 @@ def corrected_state_grams(
         joint_rows = rows.swapaxes(0, 1)  # (n, samples, p + 1)
         joint_grams = joint_rows.swapaxes(1, 2) @ joint_rows  # (n, p + 1, p + 1)
         grams.append(np.tensordot(weights / chosen_share, joint_grams, 1))
-    return np.stack(grams, axis=1), len(motion)
+    weighted, in_error_unit = np.stack(grams, axis=1)
+    return CorrectedStateGrams(weighted, in_error_unit, len(motion))
 
 
 class StateFaultFit(NamedTuple):
@@ -113,14 +137,15 @@ class _Candidate(NamedTuple):
         return self.error_growth > MIN_HARMFUL_ERROR_RATIO
 
 
-def state_fault_fits(grams: Array, sample_count: int, prior: Prior) -> list[StateFaultFit]:
+def state_fault_fits(grams: CorrectedStateGrams, prior: Prior) -> list[StateFaultFit]:
     """
     Return fits of state faults likelier than recorded states, best first; [] if none is harmful.
 
-    Fits for harmless faults are returned if one for a harmful fault is. `grams` are those of
-    `corrected_state_grams`, of `sample_count` samples.
+    Fits for harmless faults are returned if one for a harmful fault is.
     """
-    weighted_grams, error_grams = grams
+    weighted_grams = grams.weighted
+    error_grams = grams.in_error_unit
+    sample_count = grams.sample_count
     recorded_theta = _identified_theta(error_grams[0], weighted_grams[0], sample_count, prior)
     recorded_error = _torque_error(error_grams[0], recorded_theta, sample_count)
     recorded_evidence = _log_evidence_of(weighted_grams[0], prior)

@@ -5,7 +5,7 @@ Identification of an arm's inertias and friction from recorded motions, in all i
 
 It has six stages; each takes what the one before returns:
 
-1. read: a bag -> a recording (`summary.as_recording`);
+1. read: a bag -> a recording (`sources.as_recording`);
 2. prepare: a recording -> a motion (`recordings.preprocessing.to_motion`), with its checks;
 3. sum: a motion -> a summary, of a size that does not grow (`summary.summarise_motion`);
 4. fit: sums -> base parameters, a physically consistent arm, friction of published sets
@@ -34,7 +34,8 @@ from .options import IdentificationOptions
 from .prior import Prior
 from .receiver_offset import recorded_positions
 from .results import Estimate, Identification, Improvement, UsedRecordings
-from .summary import as_recordings, labels_of, RecordingLike, RecordingSummary
+from .sources import as_recordings, labels_of, RecordingLike
+from .summary import RecordingSummary
 from .torque_deviation import with_torque_deviations
 from .torque_model import TorqueModel
 from .verdict import (

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .prior import Prior, with_minimum_gyration
-from .summary import as_recordings, motion_of, RecordingLike
+from .sources import as_recordings, motion_of, RecordingLike
 from .torque_model import SLIP_REACHES_RAD, TorqueModel
 from .. import former_names
 from ..arm import LinkInertia

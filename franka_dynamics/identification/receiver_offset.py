@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .summary import AnyRecording, as_recording
+from .sources import AnyRecording, as_recording
 from ..arm import ArmDescription, MaxwellSlipFriction, ViscousCoulombFriction
 from ..arrays import Array, ArrayLike
 from ..dynamics.pinocchio_model import PinocchioModel

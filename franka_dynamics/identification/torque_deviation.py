@@ -15,7 +15,7 @@ from itertools import islice
 import numpy as np
 
 from .results import Identification, TorqueErrors
-from .summary import AnyRecording, as_recording
+from .sources import AnyRecording, as_recording
 from ..arm import ArmDescription
 from ..arm.arm_fields import TorqueDeviation
 from ..arm.friction_state import FrictionState

@@ -27,6 +27,8 @@ ranges that torques and published masses allow.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
 from pathlib import Path
 
 import numpy as np
@@ -360,8 +362,10 @@ def judge_recordings(
     unmeasured = bool(prior.reference.unmeasured)
     corrected: list[StateFaultFit] = []
     if not unmeasured:  # masses alone tell these
-        corrected_grams, counts = zip(*(one.corrected_state_grams for one in summaries))
-        corrected = state_fault_fits(np.sum(corrected_grams, axis=0), sum(counts), prior)
+        corrected_grams = [
+            one.corrected_state_grams for one in summaries if one.corrected_state_grams is not None
+        ]
+        corrected = state_fault_fits(reduce(add, corrected_grams), prior)
     changes = [one.change for one in summaries if one.change is not None]
     diagnosed, fits = diagnose_fits(CrossValidation(grams, prior), corrected, changes)
     named = diagnosed.causes

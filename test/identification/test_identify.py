@@ -22,7 +22,8 @@ from franka_dynamics.errors import ClusterError, IdentificationError, RecordingE
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.payload import identify_payload, payload_estimate
-from franka_dynamics.identification.summary import Bag, require_enough_motion
+from franka_dynamics.identification.sources import Bag
+from franka_dynamics.identification.summary import require_enough_motion
 from franka_dynamics.identification.torque_model import SLIP_REACHES_RAD
 from franka_dynamics.identification.verdict import judge_motion
 from franka_dynamics.recordings.preprocessing import SignalOptions, to_motion

@@ -9,14 +9,10 @@ import numpy as np
 
 from .fault import Diagnosis, Fault, TorqueSamples
 from ..torque_model import MASS_AND_MOMENT_INDICES, OFFSET_SYMBOL
-from ...arrays import Array
+from ...arrays import Array, NDArray
 from ...dynamics.newton_euler import NewtonEulerModel
 
 _WRONG_SIGN_GAIN_TOLERANCE = 0.25  # a gain that is as near to -1 is a wrong sign
-_WRONG_SIGN_TEXT = (
-    ' has the wrong sign: the torque that moves the joint is positive where it turns the joint '
-    'positively'
-)
 # Gravity whose size changes by more than so many times its turn is not turned: other times change
 # it by 0.36 and more beside a turn of 0.004 to 0.011 rad.
 _MAX_GRAVITY_SIZE_CHANGE_TO_ANGLE = 10.0
@@ -31,7 +27,7 @@ class EffortGain(Fault):
 
     kind = 'gain'
     joint_counts = (0, 1)
-    message = '{effort}'
+    message = '{effort}'  # `sentence` goes on
 
     def regressor_columns(self, samples: TorqueSamples) -> list[Array]:
         """Return the column of the rigid-body torque of the fault's joints (of all if none)."""
@@ -43,26 +39,37 @@ class EffortGain(Fault):
 
     def undoing(self, coefficients: Array, n: int) -> tuple[Array, Array]:
         """Return the inverse of the gain at the fault's joints, 1 at others, and no columns."""
-        at_fault = np.isin(np.arange(n), self.joints or range(n))
         inverse_gain = 1.0 / (1.0 + coefficients[0])
-        return 1.0 + at_fault * (inverse_gain - 1.0), np.zeros(1)
+        return 1.0 + _at_joints(self.joints, n) * (inverse_gain - 1.0), np.zeros(1)
 
     @classmethod
     def sentence(cls, diagnosis: Diagnosis, joints: Sequence[str], effort_scales: Array) -> str:
         """Return a sentence on the ratio or wrong sign, and the scale that corrects it."""
         ratio = diagnosis.values[0]
-        unit = 'unit (currents: --torque-constant)'
-        what = f' is {ratio:.3g} times its torque. Check its column, sign, {unit} and gear'
         if abs(ratio + 1.0) < _WRONG_SIGN_GAIN_TOLERANCE:
-            what = _WRONG_SIGN_TEXT
-            ratio = -1.0
-        at_fault = np.isin(range(len(joints)), diagnosis.joints) if diagnosis.joints else True
-        right_scales = np.where(at_fault, effort_scales / ratio, effort_scales)
+            problem = (
+                'has the wrong sign: the torque that moves the joint is positive where it turns '
+                'the joint positively'
+            )
+            divisor = -1.0
+        else:
+            problem = (
+                f'is {ratio:.3g} times its torque. Check its column, sign, unit (currents: '
+                '--torque-constant) and gear'
+            )
+            divisor = ratio
+        at_fault = _at_joints(diagnosis.joints, len(joints))
+        right_scales = np.where(at_fault, effort_scales / divisor, effort_scales)
         if not np.ptp(right_scales):
-            right_scales = right_scales[:1]  # one for all joints
+            right_scales = right_scales[:1]  # one number for all joints
         option_value = ','.join(f'{scale:.3g}' for scale in right_scales)
         effort = super().sentence(diagnosis, joints, effort_scales)
-        return f'{effort}{what}; --effort-scale {option_value} corrects it.'
+        return f'{effort} {problem}; --effort-scale {option_value} corrects it.'
+
+
+def _at_joints(joints: tuple[int, ...], n: int) -> NDArray[np.bool_]:
+    """Return a mask (n,) of `joints`, of all n joints if these are none."""
+    return np.isin(np.arange(n), joints or range(n))
 
 
 class DirectionalGain(Fault):
@@ -159,34 +166,18 @@ class WrongGravity(Fault):
 
     def reported_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
         """
-        Return gravity found [m/s^2], zeros if efforts lack it, the given if only its size is off.
+        Return the gravity found [m/s^2], as `_recognised_gravity` says.
 
-        A common factor of all efforts, which is fitted beside it, is part of the direction. Where
-        nearly its size alone changes, it is `gravity`.
+        A common factor of all efforts, which is fitted beside it, is part of the coefficients.
         """
-        axis_coefficients = np.array(super().reported_values(coefficients, gravity))
         common_gain = 1.0 + coefficients[EffortGain.kind]
-        return self._found_gravity(axis_coefficients / common_gain, gravity).tolist()
+        axis_coefficients = np.array(super().reported_values(coefficients, gravity)) / common_gain
+        return _recognised_gravity(axis_coefficients, gravity).tolist()
 
     def possible_coefficients(self, coefficients: Array, gravity: Array) -> Array:
         """Return the coefficients of the gravity found, which has the declared size or is zero."""
-        change = self._found_gravity(coefficients, gravity) - gravity
+        change = _recognised_gravity(coefficients, gravity) - gravity
         return gravity_axes(gravity) @ change / (gravity @ gravity)
-
-    @staticmethod
-    def _found_gravity(coefficients: Array, gravity: Array) -> Array:
-        """Return the gravity that coefficients (3,) mean, as `reported_values` says, (3,)."""
-        fitted_gravity = gravity + coefficients @ gravity_axes(gravity)
-        fitted_size = float(np.linalg.norm(fitted_gravity))
-        declared_size = np.linalg.norm(gravity)
-        if fitted_size < _MIN_FOUND_TO_DECLARED_GRAVITY * declared_size:
-            return np.zeros(3)
-        turned_gravity = fitted_gravity * declared_size / fitted_size
-        angle = gravity_angle(turned_gravity.tolist(), gravity)
-        size_change = abs(fitted_size / declared_size - 1.0)
-        if size_change > _MAX_GRAVITY_SIZE_CHANGE_TO_ANGLE * angle:
-            return gravity
-        return np.asarray(turned_gravity)
 
     def counts_as_fault(self, reported_values: Sequence[float], gravity: Array) -> bool:
         """Return whether the gravity found, `reported_values`, differs from the declared one."""
@@ -203,6 +194,26 @@ class WrongGravity(Fault):
         return super().sentence(diagnosis, joints, effort_scales)
 
 
+def _recognised_gravity(axis_coefficients: Array, declared: Array) -> Array:
+    """
+    Return what fitted coefficients (3,) of `gravity_axes` say of gravity, (3,) [m/s^2].
+
+    Zeros if efforts lack gravity; the declared one if nearly its size alone is off, which is not a
+    fault of gravity; else one of the declared size in the fitted direction.
+    """
+    fitted = declared + axis_coefficients @ gravity_axes(declared)
+    fitted_size = float(np.linalg.norm(fitted))
+    declared_size = np.linalg.norm(declared)
+    if fitted_size < _MIN_FOUND_TO_DECLARED_GRAVITY * declared_size:
+        return np.zeros(3)
+    turned = fitted * declared_size / fitted_size
+    angle = gravity_angle(turned.tolist(), declared)
+    size_change = abs(fitted_size / declared_size - 1.0)
+    if size_change > _MAX_GRAVITY_SIZE_CHANGE_TO_ANGLE * angle:
+        return declared
+    return np.asarray(turned)
+
+
 def lacks_gravity(diagnosed: Sequence[float]) -> bool:
     """Return whether a diagnosed gravity vector is zero, because efforts lack gravity."""
     return not any(diagnosed)
@@ -210,8 +221,9 @@ def lacks_gravity(diagnosed: Sequence[float]) -> bool:
 
 def gravity_axes(gravity: Array) -> Array:
     """Return two vectors normal to gravity and as large, and gravity itself, (3, 3) [m/s^2]."""
-    level = np.linalg.svd(gravity[None, :])[2][1:] * np.linalg.norm(gravity)
-    return np.concatenate([level, gravity[None, :]])
+    _, _, orthonormal_rows = np.linalg.svd(gravity[None, :])  # the first along gravity
+    level_axes = orthonormal_rows[1:] * np.linalg.norm(gravity)
+    return np.concatenate([level_axes, gravity[None, :]])
 
 
 def gravity_angle(diagnosed: Sequence[float], declared: Array) -> float:
