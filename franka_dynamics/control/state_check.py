@@ -24,7 +24,7 @@ from collections import deque
 from enum import Enum
 import math
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -36,8 +36,9 @@ from .limits import (
     PERIOD_MARGIN_FACTOR,
 )
 from .settings import StateLimits
+from .state_input import StateSample
 from ..arm import ArmDescription
-from ..arrays import Array, ArrayLike, as_array, as_seconds, NDArray
+from ..arrays import Array, NDArray
 from ..errors import JointVectorError, SettingsError
 
 # Encoders may read this much beyond a position limit [rad]: where a joint was led by hand.
@@ -68,29 +69,6 @@ MAX_STATE_AGE_AT_START_S = 0.015
 # A state older than the last one is out of order, unless it is so much older [s] or the
 # MIN_GOOD_STATE_COUNT-th in a row: then the clock was set back.
 MAX_REORDERING_TIME_S = 1.0
-
-_FLOAT64 = np.dtype(float)
-
-
-class StateSample(NamedTuple):
-    """
-    One received joint state with its stamp, age and arrival time, (n,) arrays in SI units.
-
-    `stamp` is its time, `age` how old it is, or None, `arrival_time` its arrival by the clock of
-    `tick`. `effort` is None if none was measured.
-    """
-
-    q: Array
-    dq: Array
-    effort: Array | None
-    stamp: float
-    age: float | None
-    arrival_time: float | None
-
-    @property
-    def received_at(self) -> float:
-        """Its arrival by the clock of `tick` or, if nobody gave that, its stamp [s]."""
-        return self.stamp if self.arrival_time is None else self.arrival_time
 
 
 class StampOrder(Enum):
@@ -205,37 +183,6 @@ class StateCheck:
     def silence_timeout(self) -> float:
         """Return the time without a new state after which states count as lost [s]."""
         return max(self.limits.state_timeout, 3.0 * self.period)
-
-    def make_sample(
-        self,
-        q: ArrayLike,
-        dq: ArrayLike,
-        effort: ArrayLike | None,
-        stamp: Any,
-        age: Any,
-        now: Any,
-    ) -> StateSample:
-        """Return a joint state with NaN effort or age as None; JointVectorError if it is wrong."""
-        positions = self._as_joint_vector('q', q)
-        velocities = self._as_joint_vector('dq', dq)
-        measured = None if effort is None else self._as_joint_vector('effort', effort)
-        if measured is not None and any(map(math.isnan, measured.tolist())):
-            measured = None
-        if type(stamp) is not float or not math.isfinite(stamp):
-            stamp = as_seconds('time', stamp)
-        if now is not None and (type(now) is not float or not math.isfinite(now)):
-            now = as_seconds('now', now)
-        age = None if age is None else as_seconds('age', age, finite=False)
-        if age is not None and math.isnan(age):
-            age = None
-        return StateSample(positions, velocities, measured, stamp, age, now)
-
-    def _as_joint_vector(self, name: str, given: ArrayLike) -> Array:
-        """Return a copy, (n,), or raise JointVectorError; without checks of an array of floats."""
-        shape = self._zero.shape
-        if type(given) is np.ndarray and given.dtype is _FLOAT64 and given.shape == shape:
-            return given.copy()
-        return as_array(given, shape, name, JointVectorError, finite=False)
 
     @property
     def is_velocity_wrong(self) -> bool:

@@ -18,6 +18,7 @@ from franka_dynamics.control.ending import ReasonCode
 from franka_dynamics.control.feedforward import State, StateLimits, Stop
 from franka_dynamics.control.settings import Settings as Settings
 from franka_dynamics.control.state_check import StateCheck
+from franka_dynamics.control.state_input import make_sample
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.simulation.arm_simulation import Push
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
@@ -389,6 +390,7 @@ def test_reasons_about_a_sliding_joint_are_in_metres():
     still = np.zeros(arm.n)
     leap = 0.05 * (np.arange(arm.n) == sliding)
     for k, q in enumerate((home, home + leap)):
-        reason = checked.check(checked.make_sample(q, still, None, 1e-3 * k, None, None), 1e-3 * k)
+        sample = make_sample(arm.n, q, still, None, 1e-3 * k, None, None)
+        reason = checked.check(sample, 1e-3 * k)
     assert reason.code is ReasonCode.POSITION_LEAP and reason.text_values['unit'] == 'm'
     assert 'rad' not in str(reason).split(';')[0]
