@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from .choices import ArmChoice, forbid_options, forbid_without, Options
+from .choices import ArmChoice, forbid_options, forbid_without, Options, was_option_given
 from .console import echo, echo_each, print_or_write, print_rich, write_json
 from .option_types import require_not_existing
 from .options import INERTIA_OPTION_NAMES
@@ -248,6 +248,8 @@ def _export_format(options: Options) -> str:
 
 def _end_effector_text(arm: ArmDescription) -> str:
     """Return Desk's file of an arm's hand and payload; raise InertiaError if it has neither."""
+    if arm.hand == NO_HAND or was_option_given('hand'):  # else the set brings a hand
+        forbid_options('--format desk, which holds hand and payload alone', 'inertial_set')
     hand = LinkInertia.zero() if arm.hand == NO_HAND else load_hand(arm.hand)
     load = hand + arm.payload
     if not load.mass:

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The work of `franka-dynamics view`, which shows an arm in the browser."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from .choices import ArmChoice, BagReader, forbid_options, forbid_without, Options
@@ -19,8 +20,11 @@ from ..view.page import ArmPage, show_positions, show_recording
 
 def run(choice: ArmChoice, reader: BagReader, options: Options) -> int:
     """Serve a browser page that shows the arm, live or from a bag, until Ctrl-C; return 0."""
+    xacro = choice.xacro
     if options.urdf is not None:
         forbid_options('--urdf, whose meshes are shown', 'hand')
+        if _is_xacro_path(options.urdf) and not _is_xacro_path(choice.arm):
+            choice = replace(choice, xacro={})  # NAME:=VALUE is for --urdf alone
     if options.bag:
         choice = reader.arm_in_bag(options.bag, choice)
     else:
@@ -28,7 +32,7 @@ def run(choice: ArmChoice, reader: BagReader, options: Options) -> int:
         # Imported here, so that without ROS the command fails before anything starts.
         from ..ros import topic_listener  # noqa: F401
     arm = choice.load()
-    meshes = _meshes(choice, arm, options)
+    meshes = _meshes(choice, xacro, arm, options)
     motion = None
     if options.bag:
         with ProgressBar() as bar:
@@ -45,9 +49,13 @@ def run(choice: ArmChoice, reader: BagReader, options: Options) -> int:
     return 0
 
 
-def _meshes(choice: ArmChoice, arm: ArmDescription, options: Options) -> ArmMeshes | None:
+def _meshes(
+    choice: ArmChoice, xacro: Mapping[str, str], arm: ArmDescription, options: Options
+) -> ArmMeshes | None:
     """
     Return the meshes of --urdf or of the arm's URDF, or None if simple shapes are to be shown.
+
+    `xacro` are the arguments of the file if it is a xacro file.
 
     Raises MeshesError if the meshes of --urdf cannot be shown; those of the arm's URDF need not.
     """
@@ -55,7 +63,7 @@ def _meshes(choice: ArmChoice, arm: ArmDescription, options: Options) -> ArmMesh
     if not is_of_option and not is_urdf_or_mjcf(choice.arm):
         return None
     file = options.urdf if is_of_option else choice.arm
-    text = read_robot_text(Path(file), None if is_of_option else choice.xacro)
+    text = read_robot_text(Path(file), xacro if _is_xacro_path(file) else None)
     # Only for its error, which names the file, as the error of the meshes' reader does not.
     parse_robot(text, file, Path(file))
     try:
@@ -65,6 +73,11 @@ def _meshes(choice: ArmChoice, arm: ArmDescription, options: Options) -> ArmMesh
             raise
         echo(f'simple shapes are shown: {error}', 'note')
         return None
+
+
+def _is_xacro_path(file: str) -> bool:
+    """Return whether --urdf or --arm names a xacro file."""
+    return file.endswith('.xacro')
 
 
 def _show_live(

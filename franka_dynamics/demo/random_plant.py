@@ -60,11 +60,9 @@ def random_plant(
     elastic gears; sensors on their link side do not measure what accelerates the motors.
 
     `seed` is the seed of the random links, vibration and noise. Raises InertiaError if a link of
-    the published arm is not physical.
+    the published arm is not physical, SettingsError for a negative `seed`.
     """
     published.require_physical('a plant drawn about it')
-    rng = np.random.default_rng(seed)
-    links = tuple(_random_link(link, rng, relative_std) for link in published.links)
     n = published.n
     values = _VISCOUS_FRICTION_NM_S_PER_RAD, _COULOMB_FRICTION_NM, _FRICTION_OFFSET_NM
     viscous, coulomb, offset = (np.resize(row, n) for row in values)
@@ -80,6 +78,8 @@ def random_plant(
         brake_release_after=0.0,
         seed=seed,
     )
+    rng = np.random.default_rng(seed)
+    links = tuple(_random_link(link, rng, relative_std) for link in published.links)
     drawn = replace(published, links=links, friction=friction, inertial_set='drawn')
     return Plant(drawn, settings)
 

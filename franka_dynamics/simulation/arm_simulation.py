@@ -11,10 +11,11 @@ import numpy as np
 from .joint_elasticity import ElasticDrive, JointElasticity
 from .mujoco_model import build_mujoco_model, FLANGE_SITE, import_mujoco, TIMESTEP_S
 from .. import former_names
+from ..arguments import with_argument_checks
 from ..arm import ArmDescription, LinkInertia
 from ..arm.friction import LinearFriction, SigmoidFriction
 from ..arm.friction_state import FrictionState
-from ..arrays import Array
+from ..arrays import Array, as_array
 from ..dynamics.model import GRAVITY
 from ..errors import RecordingError, SettingsError, unreadable_file_message
 from ..recordings.recording import Recording
@@ -34,13 +35,14 @@ _MAX_COMMAND_GAP_S = 0.02
 
 
 @former_names.of_attributes('0.3', active='is_active', start='start_time')
+@with_argument_checks
 @dataclass(frozen=True)
 class Push:
     """
     A wrench that pushes the arm, in the world frame, from `start_time` for `duration` seconds.
 
     `force` [N] and `moment` [N m] act at the flange, or, if `link` is 1 to n, at `point` [m] in
-    the frame of that link.
+    the frame of that link. Raises SettingsError if one of their numbers is not finite.
     """
 
     force: tuple[float, float, float] = (0.0, 0.0, 0.0)
@@ -49,6 +51,11 @@ class Push:
     moment: tuple[float, float, float] = (0.0, 0.0, 0.0)
     link: int = 0
     point: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        """Raise SettingsError for a number that is not finite."""
+        for name in ('force', 'moment', 'point'):
+            as_array(getattr(self, name), (3,), f'{name} of a push', SettingsError)
 
     def is_active(self, time: float) -> bool:
         """Return whether the wrench acts at a time [s]."""
@@ -61,6 +68,7 @@ class Push:
     start='start_position',
     vibration='vibration_rms',
 )
+@with_argument_checks
 @dataclass(frozen=True, eq=False)
 class SimulationSettings:
     """
@@ -212,12 +220,7 @@ class ArmSimulation:
         self._mujoco = import_mujoco()
         self.description = arm
         self.settings = settings
-        self.push = settings.push  # may be replaced between steps
-        if not 0 <= self.push.link <= arm.n:
-            raise SettingsError(
-                f'The link of a push is {self.push.link}; links of {arm.name} are 1..{arm.n}, and '
-                '0 stands for the flange.'
-            )
+        self.push = settings.push
         self._build_plant()
         if settings.gravity_compensation:
             self._build_gravity_compensation()
@@ -289,6 +292,21 @@ class ArmSimulation:
         self._mujoco.mj_forward(self.model, self.data)
         gears = self.settings.elasticity
         self._elastic_drive = None if gears is None else ElasticDrive(gears, self.data.qpos)
+
+    @property
+    def push(self) -> Push:
+        """The wrench on the arm, which may be replaced between steps."""
+        return self._push
+
+    @push.setter
+    def push(self, push: Push) -> None:
+        n = self.description.n
+        if not 0 <= push.link <= n:
+            raise SettingsError(
+                f'The link of a push is {push.link}; links of {self.description.name} are 1..{n}, '
+                'and 0 stands for the flange.'
+            )
+        self._push = push
 
     @property
     def time(self) -> float:

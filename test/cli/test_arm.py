@@ -247,6 +247,13 @@ def test_an_exported_mjcf_is_the_shipped_one(tmp_path, capsys, refused):
     assert '--format' in said and 'arm.mjcf' in said
 
 
+def test_a_desk_file_has_the_hand_that_the_set_brings(answered):
+    status, said = answered('arm export --arm fer --format desk --set ledezma2021')
+    assert status == 0
+    hand = fd.load_hand('hand_ledezma2021')
+    assert json.loads(said)['mass'] == pytest.approx(hand.mass, rel=1e-12)
+
+
 @pytest.mark.parametrize('form', ['urdf', 'mjcf'])
 def test_an_arm_of_ones_own_keeps_its_masses(form, tmp_path, urdf, answered):
     save(load('fr3'), tmp_path / 'my--arm.yaml')  # whose name would end a comment

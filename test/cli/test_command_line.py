@@ -340,6 +340,8 @@ arm export --arm fer --force
 arm export --arm fer --format franky --hand franka_hand
 arm export --arm fer --format crisp --payload 1,0,0,0.1
 arm export --arm fer --format desk --hand franka_hand --arm-prefix left_
+arm export --arm fer --format desk --hand franka_hand --set gaz2019
+arm export --arm fer --format desk --payload 1,0,0,0.1 --set gaz2019
 bag import log.csv --list --output new
 bag import log.csv --list --position q{}
 bag import log.csv --position q{} --velocity derived --effort tau{} --velocity-unit deg/s

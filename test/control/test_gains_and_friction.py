@@ -415,6 +415,12 @@ def test_a_joint_that_moves_no_mass_gets_no_gains(gains):
         gains(replace(arm, joints=joints, links=(*arm.links[:-1], LinkInertia.zero())))
 
 
+@pytest.mark.parametrize('held', [0.0, -0.1, 1e-5, np.nan])
+def test_a_time_for_which_no_torque_is_held_is_refused(held):
+    with refuses(SettingsError, 'hold_time', f'{held}'):
+        default_gains(load('fr3'), held)
+
+
 @pytest.mark.parametrize(('name', 'hand'), ARMS)
 @pytest.mark.parametrize('held', [0.05, 0.1])
 def test_firmer_gains_bear_torques_held_as_long_as_stated(held, name, hand):

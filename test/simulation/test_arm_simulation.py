@@ -16,8 +16,10 @@ from franka_dynamics.arm import JointLimits, load, MaxwellSlipFriction, ViscousC
 from franka_dynamics.arm.bodies import FixedFrame
 from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.control.settings import Settings
+from franka_dynamics.demo.random_plant import random_plant
 from franka_dynamics.dynamics import model as dynamics
 from franka_dynamics.errors import (
+    ArgumentError,
     DescriptionError,
     InertiaError,
     JointVectorError,
@@ -206,7 +208,14 @@ def test_an_arm_given_a_load_moves_with_its_mass_and_inertia():
         (lambda: arm(position_noise=-1e-4), SettingsError, ['position_noise', '-0.0001']),
         (lambda: arm(vibration_rms=np.nan), SettingsError, ['vibration_rms', 'nan']),
         (lambda: arm(seed=-1), SettingsError, ['seed', '-1']),
+        (lambda: arm(seed=0.5), ArgumentError, ['seed', '0.5']),
+        (lambda: arm(seed='a'), ArgumentError, ['seed', 'a']),
+        (lambda: random_plant(load('fer'), -1), SettingsError, ['seed', '-1']),
         (lambda: arm(push=Push(link=8)), SettingsError, ['link', '8', '1..7']),
+        (lambda: setattr(arm(), 'push', Push(link=8)), SettingsError, ['link', '8', '1..7']),
+        (lambda: arm(push=Push(link=1.5)), ArgumentError, ['link', '1.5']),
+        (lambda: Push((1.0, 2.0)), ArgumentError, ['force', '(1.0, 2.0)']),
+        (lambda: Push(moment=(0.0, np.nan, 0.0)), SettingsError, ['moment', 'nan']),
     ],
 )
 def test_a_start_or_an_arm_at_fault_is_refused_by_its_joints(call, error, names):

@@ -213,3 +213,21 @@ def test_the_command_serves_a_bag(simulate, tmp_path, monkeypatch):
     ((status, motion),) = served
     assert status == 200
     np.testing.assert_array_equal(motion.q, to_motion(recording).q)
+
+
+def test_arguments_go_to_the_xacro_file_with_meshes(simulate, packages, monkeypatch):
+    fd.write_recording(simulate(FER, duration=2.5), packages / 'bag')
+    argument = '><xacro:arg name="folder" default="/nowhere"/>'
+    text = urdf_with_meshes().replace('package://some_arm', 'file://$(arg folder)')
+    xmlns = 'xmlns:xacro="http://wiki.ros.org/xacro"'
+    text = re.sub('(<robot [^>]*)>', rf'\1 {xmlns}{argument}', text)
+    (packages / 'arm.urdf.xacro').write_text(text)
+    shown = []
+    monkeypatch.setattr(view, 'show_recording', lambda *_: None)
+    monkeypatch.setattr(ArmPage, 'show_meshes', lambda _, meshes: shown.append(meshes))
+    command = f'view {packages}/bag --port 0 --arm fer --urdf {packages}/arm.urdf.xacro'
+    assert main([*command.split(), f'folder:={packages}/some_arm']) == 0
+    monkeypatch.undo()
+    joints, _, sizes = zip(*drawn(FER, Q, shown[-1]))
+    assert joints == tuple(range(8))
+    np.testing.assert_allclose(sizes, [(0.1, 0.08, 0.06)] * 8, rtol=1e-6)

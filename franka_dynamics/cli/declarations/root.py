@@ -119,7 +119,7 @@ def doctor() -> None:
 
 @root_command.command(short_help='Show an arm in the browser, running or recorded.')
 @click.argument('bag', type=click.Path(), required=False)
-@option('--urdf', 'URDF with the meshes to show (default: that of --arm)', click.Path())
+@option('--urdf', 'URDF or xacro with the meshes to show (default: that of --arm)', click.Path())
 @option('--host', 'address to serve; 0.0.0.0 serves everybody in the network', default='127.0.0.1')
 @option('--port', 'port to serve, or the next free one', click.IntRange(0, 65535), default=8080)
 @shared.bag_and_stamp_options
