@@ -163,7 +163,8 @@ def _normalize_text(text: str) -> tuple[str, list[str]]:
     They allow blanks and comments before the XML declaration, ignore a default namespace, and
     allow prefixes of namespaces that are not declared.
     """
-    text = re.sub(r'\A(\s|<!--.*?-->)*<\?xml.*?\?>', '', text, count=1, flags=re.DOTALL)
+    # Atomic: else the search would try every way to read many comments without a declaration.
+    text = re.sub(r'\A(?>\s|<!--.*?-->)*<\?xml.*?\?>', '', text, count=1, flags=re.DOTALL)
     text = re.sub(r'(<robot\b[^>]*?)\sxmlns="[^"]*"', r'\1', text, count=1)
     try:
         ElementTree.fromstring(text)

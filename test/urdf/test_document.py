@@ -118,12 +118,14 @@ def test_a_bound_left_out_is_that_of_the_format():
     'text',
     [
         f'\n <!-- a comment --> {FER}',
+        '<!-- a comment -->' * 60 + FER.partition('?>')[2],
         FER.replace('<robot', '<robot xmlns="http://drake.mit.edu"', 1),
         with_elements(FER, '<material name="a"/><material name="a"/>'),
         FER.replace('<axis', '<dynamics damping="0" friction="-1"/><axis'),
     ],
     ids=[
         'blanks before the declaration',
+        'comments and no declaration',
         'a namespace',
         'a material twice',
         'negative friction',
