@@ -3,6 +3,7 @@
 """A simulated arm with brakes, sensors, friction, elastic gears and joint stops."""
 
 from dataclasses import dataclass, field, replace
+from numbers import Integral
 from pathlib import Path
 from typing import BinaryIO
 
@@ -68,7 +69,6 @@ class Push:
     start='start_position',
     vibration='vibration_rms',
 )
-@with_argument_checks
 @dataclass(frozen=True, eq=False)
 class SimulationSettings:
     """
@@ -112,7 +112,8 @@ class SimulationSettings:
     Raises
     ------
     SettingsError
-        If a noise, the vibration, the time or the seed is negative or not finite.
+        If a noise, the vibration or the time is negative or not finite, or the seed is no whole
+        number of 0 or more.
 
     """
 
@@ -139,13 +140,16 @@ class SimulationSettings:
             'effort_noise',
             'vibration_rms',
             'brake_release_after',
-            'seed',
         ):
             value = getattr(self, name)
             if not 0.0 <= value < np.inf:
                 raise SettingsError(
                     f'{name} of a simulation is {value}; it must be a finite number, 0 or more.'
                 )
+        if not isinstance(self.seed, Integral) or self.seed < 0:
+            raise SettingsError(
+                f'seed of a simulation is {self.seed!r:.80}; it must be a whole number, 0 or more.'
+            )
 
     def with_real_effects(self, arm: ArmDescription) -> 'SimulationSettings':
         """Return these settings with friction and armature on if the arm has them, else off."""
