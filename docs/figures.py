@@ -36,8 +36,8 @@ from franka_dynamics.identification import (
     least_squares,
     published_masses,
     results,
+    state_verdict,
     torque_model,
-    verdict,
 )
 from franka_dynamics.identification.faults import checks as fault_checks
 from franka_dynamics.identification.options import DEFAULT_PRIOR_PRECISION
@@ -341,7 +341,7 @@ def table_of_preparation() -> str:
 def table_of_thresholds() -> str:
     """Return the rows of the numbers by which an identification and its verdict are decided."""
     known = 100.0 * DEFAULT_PRIOR_PRECISION**-0.5
-    clear = verdict._MIN_CLEAR_LOG_BAYES_FACTOR
+    clear = state_verdict._MIN_CLEAR_LOG_BAYES_FACTOR
     least = fault_fits.MIN_LOG_BAYES_FACTOR
     fixed = 100.0 * fault_fits._MIN_FIXED_TO_FREE_FAULT
     left = 100.0 * fault_checks._MAX_ERROR_TO_RMS

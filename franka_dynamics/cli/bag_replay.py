@@ -23,8 +23,8 @@ from ..constants import GAINS_LAW_NAME
 from ..identification.law_tracking import LawPrediction, predict_laws
 from ..identification.laws import tracking_law, TrackingLaw
 from ..identification.options import IdentificationOptions
+from ..identification.replay_evaluation import evaluate_replay, ReplayEvaluation
 from ..identification.tracking import pd_gains, predict_tracking, TrackingPrediction
-from ..identification.verdict import evaluate_replay, ReplayEvaluation
 from ..recordings.options import SignalOptions
 from ..report import replay as report
 from ..report.verdict import verdict_headline, verdict_lines

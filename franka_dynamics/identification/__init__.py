@@ -19,7 +19,11 @@ A recording goes through these files, in this order:
 
 Whether recordings are sound:
 
-    verdict            which fault they have, if any, in the order of the checks
+    verdict            the steps of the judgement, and what it says
+    fault_verdict      which fault is named by what faults explain in fits
+    state_verdict      whether that is a fault of states
+    causes             the checks, in their order
+    questions          what users are asked about sound recordings
     fault_fits         fits with each fault's regressor columns: its size, and how sure it is
     cross_validation   fits with and without a fault's columns, judged on left-out folds
     reduced_equations  many such fits at the cost of one
@@ -29,6 +33,7 @@ Whether recordings are sound:
     published_masses   factors and loads that published masses allow
     changes            after what time a recording is that of another arm
     contacts           seconds in which something touched the arm
+    replay_evaluation  the same verdict without an identification, and errors of several sets
 
 Beside them:
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .cross_validation import CrossValidation, FoldFits
-from .faults import Diagnosis, Fault, MIN_HARMFUL_ERROR_RATIO, sure_share
+from .faults import Diagnosis, Fault, MIN_HARMFUL_ERROR_RATIO, possible_faults, sure_share
 from .faults.torques import EffortGain
 from ..arrays import Array
 
@@ -218,3 +218,36 @@ def fits_with_each(system: CrossValidation, faults: Iterable[Fault]) -> list[Fau
         if fault.column_names and fault not in system.given_faults
     ]
     return sorted(fits, key=lambda fit: -float(fit.log_likelihood_ratios().mean()))
+
+
+class TriedFaults(NamedTuple):
+    """
+    Fits of every fault with columns, beside the harmless faults that explain most.
+
+    All fits of `system` have the columns of those harmless faults. `fits` are those of each other
+    fault, the likeliest first, `harmful` the harmful ones of them. `harmless` is the likeliest
+    significant one that is harmless, or None.
+    """
+
+    system: CrossValidation
+    fits: list[FaultFits]
+    harmful: list[FaultFits]
+    harmless: FaultFits | None
+
+
+def tried_faults(system: CrossValidation) -> TriedFaults:
+    """
+    Return the fits of all faults beside dominant harmless ones.
+
+    While a harmless fault explains more than the harmful ones, its columns are added to all fits,
+    and the other faults are tried again.
+    """
+    faults = possible_faults(system.prior.model.n)
+    while True:
+        fits = fits_with_each(system, faults)
+        harmful = [fit for fit in fits if fit.is_harmful()]
+        significant_harmless = (fit for fit in fits if fit.is_significant() and fit.is_harmless())
+        harmless = next(significant_harmless, None)
+        if not harmful or harmless is None or not harmless.is_better(harmful[0]):
+            return TriedFaults(system, fits, harmful, harmless)
+        system = system.with_given_fault(harmless.fault, harmless.question())

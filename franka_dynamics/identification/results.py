@@ -11,9 +11,9 @@ import numpy as np
 from .options import IdentificationOptions
 from .prior import Prior, StartingSetPrecision
 from .receiver_offset import gravity_differences, with_receiver_offset
+from .recording_verdict import RecordingVerdict
 from .summary import RecordingNote
 from .torque_model import LOAD_SYMBOL, OFFSET_SYMBOL, SLIP_SYMBOL, TorqueModel
-from .verdict import RecordingVerdict
 from .. import former_names
 from ..arm import ArmDescription, available_arms, LinkInertia, load
 from ..arm.arm_file import arm_file_text

@@ -18,9 +18,9 @@ from ..dynamics.external_torque import estimate_wrenches, WrenchEstimator
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..files import atomic_write
 from ..identification.law_tracking import LawPrediction, MAX_LINEAR_ERROR_RAD
+from ..identification.replay_evaluation import ReplayEvaluation
 from ..identification.torque_model import expected_residual
 from ..identification.tracking import TrackingPrediction
-from ..identification.verdict import ReplayEvaluation
 from ..recordings.preprocessing import Motion, seconds_at_rest
 from ..recordings.recording import Recording
 from ..recordings.replay import TorquePrediction

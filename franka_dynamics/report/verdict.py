@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import plural
 from ..identification.faults import Diagnosis, FAULT_CLASSES
 from ..identification.published_masses import MassAmbiguity
-from ..identification.verdict import RecordingVerdict
+from ..identification.recording_verdict import RecordingVerdict
 
 # A scale of efforts and a load together are told only if the scale is off by less than this
 # factor, and the load is less than this factor times the largest that explains all by itself.

@@ -14,19 +14,21 @@ from franka_dynamics.arm.friction import friction_along
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import UrdfWarning
 from franka_dynamics.files import share_directory
-from franka_dynamics.identification import least_squares, verdict
+from franka_dynamics.identification import fault_fits, least_squares
 from franka_dynamics.identification.corrected_states import StateFaultFit
 from franka_dynamics.identification.cross_validation import CrossValidation
+from franka_dynamics.identification.fault_verdict import diagnose_fits
 from franka_dynamics.identification.faults import checks, Diagnosis, possible_state_faults, torques
 from franka_dynamics.identification.least_squares import GramStack
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.prior import Prior
 from franka_dynamics.identification.published_masses import MassAmbiguity
+from franka_dynamics.identification.replay_evaluation import evaluate_replay
 from franka_dynamics.identification.summary import MIN_MOTION_DURATION_S
 from franka_dynamics.identification.verdict import (
-    evaluate_replay,
     judge_motion,
     RecordingVerdict,
+    with_identified_error,
 )
 from franka_dynamics.recordings.options import SignalOptions
 from franka_dynamics.recordings.preprocessing import to_motion
@@ -202,8 +204,8 @@ def test_the_only_possible_fault_is_named_beside_its_fit(sound, monkeypatch):
     model = OPTIONS.torque_model(FER)
     sums = GramStack.from_motion(model, scaled(sound, 1, 1.3))
     fits = CrossValidation(sums, Prior.centered_at(FER, model, sums.max_torque))
-    monkeypatch.setattr(verdict, 'possible_faults', lambda n: [torques.EffortGain((1,))])
-    found, _ = verdict.diagnose_fits(fits, [])
+    monkeypatch.setattr(fault_fits, 'possible_faults', lambda n: [torques.EffortGain((1,))])
+    found, _ = diagnose_fits(fits, [])
     (cause,) = found.causes
     assert (cause.kind, cause.joints, found.suspected_joints) == ('gain', (1,), ())
     assert cause.error_after < cause.error_before == cause.rival_error
@@ -446,11 +448,11 @@ def test_a_large_effect_is_the_one_that_is(usual):
 
 def test_an_identified_arm_that_explains_too_little_is_not_sound():
     # Of a public log of a Panda, with all signs reversed, a fit without constraints explains 89 %.
-    found = verdict.with_identified_error(RecordingVerdict(), 0.355, 0.113)
+    found = with_identified_error(RecordingVerdict(), 0.355, 0.113)
     assert not found.sound and [one.kind for one in found.causes] == ['unexplained']
     assert found.causes[0].values == (0.355,)
-    assert verdict.with_identified_error(RecordingVerdict(), 0.15, 0.05).sound
-    assert verdict.with_identified_error(RecordingVerdict(), 0.25, 0.24).sound
+    assert with_identified_error(RecordingVerdict(), 0.15, 0.05).sound
+    assert with_identified_error(RecordingVerdict(), 0.25, 0.24).sound
 
 
 def test_a_drift_is_not_named_as_a_constant_gain(fer_1khz_recording):
@@ -527,9 +529,9 @@ def test_a_fault_that_predicts_no_better_is_not_named(sound):
     fits = CrossValidation(sums, Prior.centered_at(FER, model, sums.max_torque))
     (turned, *_) = possible_state_faults(7)
     likely = StateFaultFit(turned, 6.0, 1e3, error_before=3.9, error_after=3.8)
-    found, _ = verdict.diagnose_fits(fits, [likely])
+    found, _ = diagnose_fits(fits, [likely])
     assert [one.kind for one in found.causes] == [turned.kind]
-    found, _ = verdict.diagnose_fits(fits, [likely._replace(error_after=4.0)])
+    found, _ = diagnose_fits(fits, [likely._replace(error_after=4.0)])
     assert not found.causes and found.suspected_joints == turned.joints and not found.sound
 
 
