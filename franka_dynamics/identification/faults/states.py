@@ -5,6 +5,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -93,18 +94,29 @@ class ReversedAxis(StateFault):
         return signs, np.zeros(n), signs if self.effort_reversed else np.eye(n)
 
 
+@dataclass(frozen=True)
 class ExchangedJoints(StateFault):
-    """Exchanged positions, velocities and efforts of two joints."""
+    """Exchanged positions and velocities of two joints and, if `effort_exchanged`, efforts."""
 
+    effort_exchanged: bool = True
     kind = 'columns'
     joint_counts = (2,)
-    message = 'All columns of {joints} are exchanged. Check the order of the joints.'
+    message = (
+        'Columns of {joints} are exchanged: all of them, or all but the efforts. Check the order '
+        'of the joints.'
+    )
+
+    @classmethod
+    def for_joint_count(cls, n: int) -> list[Fault]:
+        """Return two faults of each pair of joints, with and without exchanged efforts."""
+        pairs = combinations(range(n), 2)
+        return [cls(pair, effort) for pair in pairs for effort in (True, False)]
 
     def state_and_torque_maps(self, n: int) -> tuple[Array, Array, Array]:
         """Return S, e, T (see StateFault) that exchange the two joints' states and torques."""
         exchange = np.eye(n)
         exchange[[*self.joints]] = exchange[[*self.joints[::-1]]]
-        return exchange, np.zeros(n), exchange
+        return exchange, np.zeros(n), exchange if self.effort_exchanged else np.eye(n)
 
 
 @dataclass(frozen=True)
