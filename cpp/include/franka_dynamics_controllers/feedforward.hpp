@@ -35,8 +35,9 @@ constexpr const char * kTorqueNotFinite = "the computed torque is not finite";
 ///
 /// It does what the docstring of franka_dynamics/control/core_step.py says, with these differences:
 /// it has no momentum observer, so that d is zero and nothing is unexplained, no stamps and ages of
-/// states, and no list of states before a start. Its states have the names of the Python receiver
-/// (State in constants.hpp); those of core_step.py are in brackets:
+/// states, and no list of states before a start. Its functions have the names of those in
+/// control/torque_state_machine.py, its states those of the Python receiver (State in
+/// constants.hpp); the names of core_step.py are in brackets:
 ///
 ///   state      torque
 ///   waiting    none (SILENT)
@@ -266,7 +267,7 @@ private:
       case State::holding:
         return braking_torque(seconds);
       case State::fault:
-        return fault_torque();
+        return stopping_torque();
       default:
         return stopped_torque_;
     }
@@ -413,7 +414,7 @@ private:
   }
 
   /// The torque that stops the arm by its model, and then the resting torque.
-  Vector fault_torque() const noexcept
+  Vector stopping_torque() const noexcept
   {
     if (!open_loop_stop_.stops(clock_)) {
       return resting_torque();

@@ -29,24 +29,32 @@ public:
   /// Set the elements' state to unknown.
   void restart() noexcept
   {
-    followed_ = false;
-    for (Vector & low : bounds_[0]) {low.fill(-1.0);}
-    for (Vector & high : bounds_[1]) {high.fill(1.0);}
+    is_followed_ = false;
+    for (Vector & bounds : lower_bounds_) {
+      bounds.fill(-1.0);
+    }
+    for (Vector & bounds : upper_bounds_) {
+      bounds.fill(1.0);
+    }
   }
 
   /// Update the elements' state for measured positions q [rad] at the time `stamp` [s].
   void follow(const Arm & arm, double stamp, const Vector & q) noexcept
   {
-    if (followed_ && !(stamp - stamp_ >= 0.0 && stamp - stamp_ <= kMaxStateGapS)) {restart();}
-    for (std::size_t e = 0; followed_ && e < arm.friction.elements; ++e) {
+    const bool is_gap = !(stamp - stamp_ >= 0.0 && stamp - stamp_ <= kMaxStateGapS);
+    if (is_followed_ && is_gap) {
+      restart();
+    }
+    for (std::size_t e = 0; is_followed_ && e < arm.friction.elements; ++e) {
       for (std::size_t i = 0; i < arm.n(); ++i) {
         const double step = (q[i] - q_[i]) / arm.friction.reach[e];
-        for (auto & side : bounds_) {side[e][i] = std::clamp(side[e][i] + step, -1.0, 1.0);}
+        lower_bounds_[e][i] = std::clamp(lower_bounds_[e][i] + step, -1.0, 1.0);
+        upper_bounds_[e][i] = std::clamp(upper_bounds_[e][i] + step, -1.0, 1.0);
       }
     }
     stamp_ = stamp;
     q_ = q;
-    followed_ = true;
+    is_followed_ = true;
   }
 
   /// Compute the friction torque tau to command [N m] at a reference velocity [rad/s], with less of
@@ -58,60 +66,77 @@ public:
     const Arm & arm, const Motion & reference, const JointState & measured, const Vector & kp,
     bool target_adds_gravity, const Vector & load, Vector & tau) const noexcept
   {
-    constexpr double kRange = kMaxRestSpeedRadS - kMinFrictionSpeedRadS;
-    constexpr double kAheadRange = kMaxFrictionLeadRadS - kMaxRestSpeedRadS;
+    constexpr double kFullExcessSpeed = kMaxRestSpeedRadS - kMinFrictionSpeedRadS;
+    constexpr double kFullRemainingLead = kMaxFrictionLeadRadS - kMaxRestSpeedRadS;
     const FrictionModel & model = arm.friction;
-    const bool linear = model.kind == FrictionModel::Kind::linear;
+    const bool is_linear = model.kind == FrictionModel::Kind::linear;
     for (std::size_t i = 0; i < arm.n(); ++i) {
-      const double dq = reference.dq[i], along = (dq > 0.0) - (dq < 0.0);
-      const double speed = std::clamp((std::abs(dq) - kMinFrictionSpeedRadS) / kRange, 0.0, 1.0);
-      const double ahead = along * measured.dq[i] - std::abs(dq);
-      const double behind = std::clamp((kMaxFrictionLeadRadS - ahead) / kAheadRange, 0.0, 1.0);
-      const double sure = linear ?
-        least(i, model, dq, load[i]) : along * sigmoid(model.coefficients[i], dq);
-      const double full_offset =
-        target_adds_gravity ? model.receiver_offset[i] : model.coefficients[i][2];
-      const double offset = linear ? (kp[i] > 0.0 ? 1.0 : speed) * full_offset : 0.0;
-      tau[i] = along * speed * behind * std::max(sure, 0.0) + offset;
+      const double dq = reference.dq[i];
+      const double direction = (dq > 0.0) - (dq < 0.0);
+      // Shares of the friction, from 0 to 1: less of it at low reference speeds, and where the
+      // joint leads its reference.
+      const double excess_speed = std::abs(dq) - kMinFrictionSpeedRadS;
+      const double speed_share = std::clamp(excess_speed / kFullExcessSpeed, 0.0, 1.0);
+      const double lead = direction * measured.dq[i] - std::abs(dq);
+      const double remaining_lead = kMaxFrictionLeadRadS - lead;
+      const double lead_share = std::clamp(remaining_lead / kFullRemainingLead, 0.0, 1.0);
+      const double least_torque = is_linear ?
+        least_linear_torque(i, model, dq, load[i]) :
+        direction * sigmoid_torque(model.coefficients[i], dq);
+      tau[i] = direction * speed_share * lead_share * std::max(least_torque, 0.0);
+      if (is_linear) {
+        const double offset_share = kp[i] > 0.0 ? 1.0 : speed_share;
+        const double offset =
+          target_adds_gravity ? model.receiver_offset[i] : model.coefficients[i][2];
+        tau[i] += offset_share * offset;
+      }
     }
   }
 
 private:
   template<typename Row>  // amplitude, slope, offset
-  static double sigmoid(const Row & row, double dq) noexcept
+  static double sigmoid_torque(const Row & row, double dq) noexcept
   {
     const auto logistic = [](double x) {return 0.5 * (1.0 + std::tanh(0.5 * x));};
     return row[0] * (logistic(row[1] * (dq + row[2])) - logistic(row[1] * row[2]));
   }
 
-  /// The torque along the motion without the offset, less two deviations of the sum.
-  double least(
+  /// The torque along the motion without the offset, less two deviations of the sum [N m]. Of each
+  /// Maxwell-slip element the state counts with which it gives less along the motion.
+  double least_linear_torque(
     std::size_t i, const FrictionModel & model, double dq, double load) const noexcept
   {
-    const double along = dq < 0.0 ? -1.0 : 1.0;
     constexpr std::size_t kSliding = FrictionModel::kSliding;
-    std::array<double, FrictionModel::kMost> x{dq, std::tanh(dq / model.width), 0.0};
-    const auto & row = model.coefficients[i];
+    const double direction = dq < 0.0 ? -1.0 : 1.0;
+    const auto & coefficients = model.coefficients[i];
+    const double sliding = std::tanh(dq / model.width);
+    std::array<double, FrictionModel::kMost> terms{dq, sliding, 0.0};  // without the offset
     for (std::size_t e = 0; e < model.elements; ++e) {
-      const std::size_t side = along * row[kSliding + e] >= 0.0 ? 0 : 1;
-      x[kSliding + e] = bounds_[side][e][i];
+      const bool is_lower_less = direction * coefficients[kSliding + e] >= 0.0;
+      terms[kSliding + e] = is_lower_less ? lower_bounds_[e][i] : upper_bounds_[e][i];
     }
     const std::size_t count = model.count();
-    if (model.grows_with_load) {x[count - 1] = x[1] * std::abs(load);}
-    double sum = 0.0, variance = 0.0;
+    if (model.grows_with_load) {
+      terms[count - 1] = sliding * std::abs(load);
+    }
+    double sum = 0.0;
+    double variance = 0.0;
     for (std::size_t k = 0; k < count; ++k) {
-      sum += along * row[k] * x[k];
+      sum += direction * coefficients[k] * terms[k];
       for (std::size_t l = 0; l < count; ++l) {
-        variance += x[k] * model.covariance[i][k][l] * x[l];
+        variance += terms[k] * model.covariance[i][k][l] * terms[l];
       }
     }
     return sum - kFrictionMarginStdCount * std::sqrt(std::max(variance, 0.0));
   }
 
-  std::array<std::array<Vector, FrictionModel::kMaxElements>, 2> bounds_{};
+  // Of each element's state at each joint; equal where the state is known.
+  std::array<Vector, FrictionModel::kMaxElements> lower_bounds_{};
+  std::array<Vector, FrictionModel::kMaxElements> upper_bounds_{};
+  // The last positions [rad] and their time [s].
   Vector q_{};
   double stamp_ = 0.0;
-  bool followed_ = false;
+  bool is_followed_ = false;  // whether there are last positions
 };
 
 }  // namespace franka_dynamics_controllers
