@@ -16,6 +16,7 @@ from franka_dynamics.control import (
     limits,
     settings,
     state_check,
+    state_timing,
     stopping,
     terms,
 )
@@ -32,7 +33,8 @@ _CONSTANTS = {
     limits: 'MAX_TORQUE_RATE_NM_S MAX_STEP_S MAX_BRAKING_DECELERATION_RAD_S2 '
     'BRAKING_TIME_CONSTANT_S',
     control_law: 'RAMP_DURATION_S',
-    state_check: 'POSITION_TOLERANCE_RAD MAX_POSSIBLE_VELOCITY_RAD_S MIN_GOOD_STATE_COUNT',
+    state_check: 'POSITION_TOLERANCE_RAD MAX_POSSIBLE_VELOCITY_RAD_S',
+    state_timing: 'MIN_GOOD_STATE_COUNT',
     receiver: 'COMMAND_TIMEOUT_S',
     stopping: 'MIN_TIME_CONSTANT_TO_AGE_RATIO MIN_BRAKING_TIME_S MAX_BRAKED_SPEED_TO_LIMIT '
     'MAX_BRAKING_TIME_S MAX_STOPPED_SPEED_RAD_S UNSEEN_STOP_TIME_CONSTANT_S UNSEEN_STOP_TIME_S',

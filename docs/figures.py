@@ -22,7 +22,7 @@ from franka_dynamics.control import (
     limits,
     settings,
     speed_watcher,
-    state_check,
+    state_timing,
     stopping,
     terms,
 )
@@ -169,7 +169,7 @@ def table_of_times() -> str:
         ),
         (
             'good joint states before torques begin',
-            f'{state_check.MIN_GOOD_STATE_COUNT} in a row',
+            f'{state_timing.MIN_GOOD_STATE_COUNT} in a row',
         ),
         (
             'an arm at rest is not judged, because brakes may open late',

@@ -28,7 +28,7 @@ Each torque is within its limit, and within 1000 N m/s of the last one. The firs
 first one after `reset` have no last one; in a node, neither have the first one after zero and the
 first one after a change of who adds g(q).
 
-1. Can the state be used? state_check.py and repeated_positions.py say what is wrong.
+1. Can the state be used? state_check.py lists what can be wrong.
    - RUNNING, BRAKING and HOLDING become STOPPING at a state that cannot be used, or after none for
      20 ms (3 periods, if longer). Until then `tick` repeats the last torque.
    - In SILENT and STOPPING usable states are counted anew, and nothing is latched.
@@ -71,8 +71,9 @@ from .core_state import ACTIVE_STATES, State
 from .ending import Cause, Ending, ending_of_state, Reaction, Reason, ReasonCode
 from .limits import MAX_STEP_S
 from .repeated_positions import RepeatedPositions, Repetition
-from .state_check import StampOrder, StateCheck
+from .state_check import StateCheck
 from .state_input import make_own_torque, make_sample, StateSample
+from .state_timing import StampOrder
 from .terms import OwnTorque, StateTerms
 from .torque_output import TorqueOutput
 from .torque_state_machine import TorqueStateMachine

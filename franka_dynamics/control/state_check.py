@@ -1,45 +1,39 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Checks whether joint states are possible, on time and consistent with the state before.
+Checks whether joint states are possible, and consistent with the state before.
 
-A state is unusable in these cases, whose bounds are the constants below and `StateLimits`. Time
-may mend the first five; the others are latched (`CAUSE_OF_STATE_PROBLEM` in `ending.py`):
+A state is unusable in these cases. Time may mend the first five; the others are latched
+(`CAUSE_OF_STATE_PROBLEM` in `ending.py`):
 
-- states have ceased, or some are missing,
-- they come too rarely, or several at a time,
-- a state is old, or ahead of the clock,
-- the clock of stamps was set back,
+- states have ceased, or some are missing (state_timing.py),
+- they come too rarely, or several at a time (state_timing.py),
+- a state is old, or ahead of the clock (state_timing.py),
+- the clock of stamps was set back (state_timing.py),
 - a value is no number,
 - a position, velocity or effort is impossible by itself,
 - a position leaps further than the joint can turn (the new place is believed then),
 - positions are not where velocities take them,
-- all positions repeat bit for bit though the arm must move (`RepeatedPositions`),
+- all positions repeat bit for bit though the arm must move (repeated_positions.py),
 - a second source sends states, too (`CoreStep.reject_state`).
 
 A state whose stamp is not new is no state: it is dropped, as if none had come.
 """
 
 from collections import deque
-from enum import Enum
 import math
-from time import monotonic
 from typing import Any
 
 import numpy as np
 
 from .ending import Reason, ReasonCode
-from .limits import (
-    MAX_STATE_PERIOD_S,
-    MAX_STEP_S,
-    MIN_STATE_PERIOD_S,
-    PERIOD_MARGIN_FACTOR,
-)
+from .limits import MAX_STEP_S
 from .settings import StateLimits
 from .state_input import StateSample
+from .state_timing import MIN_GOOD_STATE_COUNT, StateTiming
 from ..arm import ArmDescription
 from ..arrays import Array, NDArray
-from ..errors import JointVectorError, SettingsError
+from ..errors import JointVectorError
 
 # Encoders may read this much beyond a position limit [rad]: where a joint was led by hand.
 POSITION_TOLERANCE_RAD = 0.2
@@ -61,25 +55,9 @@ DRIFT_TIME_CONSTANT_S = 0.2
 MAX_PLAUSIBLE_POSITION_RAD = 3.0 * math.pi
 # A measured effort beyond so many torque limits is not in N m.
 MAX_POSSIBLE_EFFORT_TO_LIMIT = 3.0
-# Torques begin after so many usable joint states in a row, the latest of which give the median
-# period and age.
-MIN_GOOD_STATE_COUNT = 20
-# States of the first torque are at most so old: feedback from older ones may oscillate.
-MAX_STATE_AGE_AT_START_S = 0.015
-# A state older than the last one is out of order, unless it is so much older [s] or the
-# MIN_GOOD_STATE_COUNT-th in a row: then the clock was set back.
-MAX_REORDERING_TIME_S = 1.0
 
 
-class StampOrder(Enum):
-    """Order of a joint state's stamp after the one before: new, repeated or late, or set back."""
-
-    NEW = 'after it'
-    OUT_OF_ORDER = 'not after it: a message comes again, or was overtaken'
-    SET_BACK = 'so far before it that the clock of stamps was set back'
-
-
-class StateCheck:
+class StateCheck(StateTiming):
     """
     Checks the joint states of one arm, one after the other, against `limits`.
 
@@ -108,17 +86,12 @@ class StateCheck:
     """
 
     def __init__(self, arm: ArmDescription, limits: StateLimits, period: float) -> None:
-        if not MIN_STATE_PERIOD_S <= period <= MAX_STATE_PERIOD_S:
-            why = f'period {period:g} s is not {MIN_STATE_PERIOD_S:g} to {MAX_STATE_PERIOD_S:g} s.'
-            if MAX_STATE_PERIOD_S < period < 10.0:
-                n = math.ceil(period / MAX_STATE_PERIOD_S)
-                why += f' Use substeps: for _ in range({n}): step, then move by {period / n:g} s.'
-            raise SettingsError(why)
-        self.limits = limits
-        self._expected_period = period
+        self._zero = np.zeros(arm.n)
+        self._positions = deque[tuple[float, Array]](maxlen=MIN_GOOD_STATE_COUNT)  # with stamps
+        super().__init__(limits, period)
         self._joint_names = arm.joint_names
         self._joint_kinds = tuple(joint.kind for joint in arm.joints)
-        self._max_period = PERIOD_MARGIN_FACTOR * max(1.0 / limits.min_input_rate, period)
+        self._max_still_drift = np.full(arm.n, MAX_STILL_POSITION_DRIFT_RAD)
         self._max_velocity = MAX_POSSIBLE_SPEED_RATIO * arm.limit('velocity')
         # Bounds of position, velocity and effort, (3 n,). A velocity beyond its limit is possible:
         # an arm that falls must be braked, and a velocity that is wrong contradicts the positions.
@@ -129,60 +102,22 @@ class StateCheck:
         # Finite also where there is no limit, so that an infinite value is beyond it.
         self._lower_bounds = np.nan_to_num(np.concatenate((lower, -velocity, -effort)))
         self._upper_bounds = np.nan_to_num(np.concatenate((upper, velocity, effort)))
-        self._zero = np.zeros(arm.n)
         self.reset()
 
     def reset(self) -> None:
         """Forget all joint states."""
         self.q = np.full_like(self._zero, np.nan)
         self.dq = self._zero
-        self.problem: Reason | None = ReasonCode.NO_STATE()
+        self.problem = ReasonCode.NO_STATE()
         self.has_possible_values = False
         self.is_position_known = False
         self.forget_times()
 
     def forget_times(self) -> None:
         """Forget joint states but the last position, as after the clock was set back."""
-        self.stamp: float | None = None
-        self.elapsed = 0.0
-        self.age = 0.0
-        self.arrival_time = 0.0
-        self._stamp_clock_at_arrival = 0.0  # of the latest state [s]
-        self._own_clock_at_arrival = 0.0
-        self._periods = deque[float](maxlen=MIN_GOOD_STATE_COUNT)
-        self._ages = deque[float](maxlen=MIN_GOOD_STATE_COUNT)
-        self.period = self._expected_period
-        self.median_age = 0.0
-        self.good_count = 0
+        super().forget_times()
         self._drift = self._zero
-        self._positions = deque[tuple[float, Array]](maxlen=MIN_GOOD_STATE_COUNT)  # with stamps
-        self._old_stamp_count = 0  # states in a row, up to the latest, whose stamps are not new
-        self._set_back_count = 0  # those of them whose stamps lie before the newest
-        self._stamps_repeat = False  # whether a stamp repeated just before the latest new one
-
-    @property
-    def has_enough_states(self) -> bool:
-        """Whether MIN_GOOD_STATE_COUNT usable joint states came in a row."""
-        return self.good_count >= MIN_GOOD_STATE_COUNT
-
-    @property
-    def age_in_periods(self) -> int:
-        """The age of the latest state in multiples of the last period, rounded."""
-        return round(self.age / self.elapsed) if self.elapsed and math.isfinite(self.age) else 0
-
-    def start_refusal(self) -> Reason | None:
-        """Return why joint states allow no first torque yet, or None."""
-        if not self.has_enough_states:
-            return ReasonCode.FEW_STATES(good=self.good_count, needed=MIN_GOOD_STATE_COUNT)
-        if self.median_age <= MAX_STATE_AGE_AT_START_S:
-            return None
-        age = 1e3 * self.median_age
-        most = 1e3 * MAX_STATE_AGE_AT_START_S
-        return ReasonCode.STALE_AT_START(age=age, most=most)
-
-    def silence_timeout(self) -> float:
-        """Return the time without a new state after which states count as lost [s]."""
-        return max(self.limits.state_timeout, 3.0 * self.period)
+        self._positions.clear()
 
     @property
     def is_velocity_wrong(self) -> bool:
@@ -196,42 +131,6 @@ class StateCheck:
             return self._zero
         (begin, first), (end, last) = self._positions[0], self._positions[-1]
         return (last - first) / (end - begin)
-
-    def stamp_order(self, sample: StateSample) -> StampOrder:
-        """Count a state's stamp; return whether it is new, repeated or late, or set back."""
-        if self.stamp is None or sample.stamp > self.stamp:
-            self._stamps_repeat = self._old_stamp_count > 0
-            self._old_stamp_count = 0
-            self._set_back_count = 0
-            return StampOrder.NEW
-        seconds_behind = self.stamp - sample.stamp
-        self._old_stamp_count += 1
-        if seconds_behind > 0.0:
-            self._set_back_count += 1
-        if self._old_stamp_count > MIN_GOOD_STATE_COUNT:  # before, stamps may be coarse
-            self.problem = ReasonCode.STAMP_REPEATED(stamp=sample.stamp)
-        if seconds_behind > MAX_REORDERING_TIME_S or self._set_back_count >= MIN_GOOD_STATE_COUNT:
-            return StampOrder.SET_BACK
-        return StampOrder.OUT_OF_ORDER
-
-    def tick_arguments(self, old: StateSample) -> tuple[float, float]:
-        """
-        Return `now` and `silence` [s] of `tick` for a repeated or late state.
-
-        Silence is told by the clock of stamps if the state has an age, or by that of `now`; else
-        by this computer's clock, because stamps may stand still.
-        """
-        if old.arrival_time is not None:
-            waited = old.arrival_time - self.arrival_time
-            age_may_hide_repeats = False
-        else:
-            waited = monotonic() - self._own_clock_at_arrival
-            # Of the same state that comes again with a constant age no time seems to pass.
-            age_may_hide_repeats = waited > MAX_REORDERING_TIME_S
-        silence = waited
-        if old.age is not None and not age_may_hide_repeats:  # simulated time may pause
-            silence = old.stamp + old.age - self._stamp_clock_at_arrival
-        return self.arrival_time + waited, silence
 
     def require_radians(self, q: Array) -> None:
         """Raise JointVectorError if positions q, (n,), are probably degrees instead of radians."""
@@ -288,7 +187,7 @@ class StateCheck:
         self.has_possible_values = problem is None
         late: Reason | None = None
         if problem is None:
-            late = self._check_timing(sample, now)
+            late = self.check_timing(sample, now)
             problem = self._check_motion(sample.q, sample.dq)
             self.q = sample.q
             self.dq = sample.dq
@@ -296,45 +195,6 @@ class StateCheck:
         self.is_position_known = problem is None
         self.reject(problem or late)
         return self.problem
-
-    def reject(self, problem: Reason | None) -> None:
-        """Record why the latest state cannot be used; None: it can, and is counted."""
-        self.problem = problem
-        self.good_count = self.good_count + 1 if problem is None else 0
-
-    def _check_timing(self, sample: StateSample, now: float) -> Reason | None:
-        """Record period and age; return why states are rare, old, ahead or missing, or None."""
-        stamp_before = self.stamp
-        self.stamp = sample.stamp
-        self.arrival_time = now
-        self._stamp_clock_at_arrival = sample.stamp + (sample.age or 0.0)
-        self._own_clock_at_arrival = monotonic()
-        stated_age = 0.0
-        if sample.age is not None and self.limits.max_state_age > 0.0:
-            stated_age = sample.age  # negative if it is ahead of the clock
-        self.age = max(0.0, stated_age)
-        self._ages.append(self.age)
-        self.median_age = sorted(self._ages)[len(self._ages) // 2]
-        if stamp_before is not None:
-            self.elapsed = sample.stamp - stamp_before
-            self._periods.append(self.elapsed)
-            self.period = sorted(self._periods)[len(self._periods) // 2]
-        return self._timing_problem(stated_age)
-
-    def _timing_problem(self, stated_age: float) -> Reason | None:
-        """Return why the latest state is rare, old, ahead or behind a gap, or None."""
-        if len(self._periods) >= MIN_GOOD_STATE_COUNT - 1 and self.period > self._max_period:
-            if self._stamps_repeat:
-                return ReasonCode.COARSE_STAMPS(step=1e3 * self.period)
-            least = PERIOD_MARGIN_FACTOR / self._max_period
-            return ReasonCode.RARE_STATES(rate=1.0 / self.period, least=least)
-        if self.elapsed > self.silence_timeout():
-            return ReasonCode.STATES_MISSING(gap=1e3 * self.elapsed)
-        max_age = self.limits.max_state_age
-        if not math.isfinite(stated_age) or abs(stated_age) > max_age > 0.0:
-            code = ReasonCode.STAMP_AHEAD if stated_age < 0.0 else ReasonCode.STALE
-            return code(age=1e3 * abs(stated_age), most=1e3 * max_age)
-        return None
 
     def _check_motion(self, q: Array, dq: Array) -> Reason | None:
         """Track drift; return why a joint leapt or contradicts its velocity, or None."""
@@ -349,10 +209,11 @@ class StateCheck:
         drift = kept_share * self._drift + moved - 0.5 * gap * (dq + self.dq)
         self._drift = drift
         are_velocities_zero = not any(dq.tolist())
-        allowed_drift = MAX_POSITION_DRIFT_RAD + (MAX_VELOCITY_DELAY_S + gap) * np.abs(dq)
         if are_velocities_zero:
-            allowed_drift = np.full_like(dq, MAX_STILL_POSITION_DRIFT_RAD)
-        has_drifted = np.abs(drift) > allowed_drift
+            max_drift = self._max_still_drift
+        else:
+            max_drift = MAX_POSITION_DRIFT_RAD + (MAX_VELOCITY_DELAY_S + gap) * np.abs(dq)
+        has_drifted = np.abs(drift) > max_drift
         if not any((has_leapt | has_drifted).tolist()):
             return None
         self._drift = self._zero

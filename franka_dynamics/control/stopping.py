@@ -16,7 +16,7 @@ import numpy as np
 
 from .ending import Reason, ReasonCode
 from .limits import BRAKING_TIME_CONSTANT_S, MAX_BRAKING_DECELERATION_RAD_S2, MAX_STEP_S
-from .state_check import MIN_GOOD_STATE_COUNT
+from .state_timing import MIN_GOOD_STATE_COUNT
 from .terms import MAX_REST_SPEED_RAD_S, MIN_MOTION_SPEED_RAD_S, StateTerms, TermModel
 from ..arm import ArmDescription
 from ..arrays import Array

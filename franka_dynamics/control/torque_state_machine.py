@@ -19,8 +19,9 @@ from .core_state import ACTIVE_STATES, State, StateEvent, Status, TRANSITIONS
 from .disturbance import DisturbanceMonitor
 from .ending import Cause, Ending, NO_ENDING, Reaction, Reason, ReasonCode, Remedy
 from .speed_watcher import SpeedWatcher
-from .state_check import MIN_GOOD_STATE_COUNT, StateCheck
+from .state_check import StateCheck
 from .state_input import is_finite
+from .state_timing import MIN_GOOD_STATE_COUNT
 from .stopping import BrakingController, OpenLoopStop
 from .terms import Desired, StateTerms, TermModel
 from .torque_output import TorqueOutput

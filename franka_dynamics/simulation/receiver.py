@@ -20,7 +20,8 @@ from ..arrays import Array, ArrayLike
 from ..control.ending import ending_of_state, ReasonCode
 from ..control.limits import MAX_STEP_S, MIN_STATE_PERIOD_S, TorqueLimiter
 from ..control.settings import Settings, StateLimits
-from ..control.state_check import MIN_GOOD_STATE_COUNT, StateCheck
+from ..control.state_check import StateCheck
+from ..control.state_timing import MIN_GOOD_STATE_COUNT
 from ..control.stopping import BrakingController, MAX_BRAKING_TIME_S
 from ..control.terms import TermModel
 from ..errors import SettingsError
