@@ -32,6 +32,7 @@ Whether recordings are sound:
     corrected_states   faults of states, each corrected on trial
     published_masses   factors and loads that published masses allow
     changes            after what time a recording is that of another arm
+    change_fits        fits to parts of a recording, between which something changes
     contacts           seconds in which something touched the arm
     replay_evaluation  the same verdict without an identification, and errors of several sets
 
