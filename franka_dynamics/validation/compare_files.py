@@ -65,7 +65,11 @@ class NearestSet(NamedTuple):
 
 
 def links_agree_to_table_digits(link: LinkInertia, other: LinkInertia) -> bool:
-    """Return whether two links' inertial parameters agree within published tables' rounding."""
+    """
+    Return whether two links' inertial parameters agree within published tables' rounding.
+
+    Tables round them about the centre of mass or about the origin: agreement in either will do.
+    """
     if abs(link.mass - other.mass) > max(MAX_TABLE_ROUNDING, _MASS_TOLERANCE_RATIO * other.mass):
         return False
     fields = {'center_of_mass': 'inertia_at_center_of_mass', 'first_moment': 'inertia'}
@@ -111,8 +115,9 @@ def nearest_set(links: Sequence[LinkInertia], candidates: Sequence[ArmDescriptio
 
     def sort_key(one: NearestSet) -> tuple[int, float, float]:
         """Return the sort key of a set; the nearest set has the smallest."""
-        apart = sum(apart for apart, same in zip(one.link_distances, one.link_matches) if same)
-        return one.link_matches.count(False), apart, sum(one.link_distances)
+        links = zip(one.link_distances, one.link_matches)
+        matching_distance = sum(distance for distance, is_match in links if is_match)
+        return one.link_matches.count(False), matching_distance, sum(one.link_distances)
 
     return min(map(compare_with, candidates), key=sort_key)
 
@@ -225,14 +230,17 @@ def read_pair(
     document = read_document(f'{second}', arguments=xacro if _is_xacro_path(second) else None)
     names = joint_names_of_arm(document, reference, prefix)
     arm = arm_of_chain(read_chain(document, names), reference)
-    shipped = use_nearest_set and not (is_urdf_or_mjcf(first) or is_file_path(f'{first}'))
     reference = reference_on_mount_of(reference, arm)
-    if shipped:
-        among = published_arms(reference, None if hand == AS_LISTED else hand, inertial_set)
-        known = nearest_set(links_in_frames_of(reference, arm), among).published_arm
-        name = known.inertial_set
-        hand = known.hand
-        reference = replace(reference, links=known.links, inertial_set=name, hand=hand)
+    is_shipped = not (is_urdf_or_mjcf(first) or is_file_path(f'{first}'))
+    if use_nearest_set and is_shipped:
+        published = published_arms(reference, None if hand == AS_LISTED else hand, inertial_set)
+        nearest = nearest_set(links_in_frames_of(reference, arm), published).published_arm
+        reference = replace(
+            reference,
+            links=nearest.links,
+            inertial_set=nearest.inertial_set,
+            hand=nearest.hand,
+        )
     return reference.with_joint_names(names), arm
 
 

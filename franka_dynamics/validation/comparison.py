@@ -8,23 +8,24 @@ rigid motion brings the rest of the first arm to that of the second, it is one d
 joint, or of the base, and the rest is compared after it.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 import math
-from typing import NamedTuple
 
 import numpy as np
 
-from .torque_effect import (
-    ParameterDifference,
-    SpaceFrameArm,
-    TorqueEffect,
-    TorqueSensitivity,
+from .parameter_pairs import (
+    friction_model_pair,
+    friction_pairs,
+    inertia_pairs,
+    limit_pairs,
+    ParameterPair,
+    vector_pairs,
 )
+from .space_frame_arm import SpaceFrameArm
+from .torque_effect import ParameterDifference, TorqueEffect, TorqueSensitivity
 from .. import former_names
-from ..arm import ArmDescription, FrictionModel, JointLimits, LinkInertia
-from ..arm.friction import grows_with_load
-from ..arm.inertia import elements_from_tensor, TENSOR_ORDER
+from ..arm import ArmDescription
 from ..arrays import Array, ArrayLike
 from ..dynamics.model import GRAVITY
 from ..errors import DescriptionError
@@ -38,16 +39,7 @@ _EQUALITY_TOLERANCE = 1e-9
 # one of 1e-5 m by at most 3e-3 N m.
 MAX_TEXT_ROUNDING = 1e-6  # relative
 MAX_GEOMETRY_ROUNDING = 1e-5  # m or rad
-
-
-class _ValuePair(NamedTuple):
-    """A parameter's values in the first and the second arm; NaN where an arm does not state it."""
-
-    parameter: str
-    unit: str
-    first: float | str
-    second: float | str
-    is_geometric: bool = False  # rounding errors of other joints add up in it
+_NO_EFFECT = TorqueEffect(0.0, '', 0.0)
 
 
 @former_names.of_attributes('0.3', geometry='geometry_differences', together='total_effect')
@@ -103,206 +95,193 @@ def compare_descriptions(
 
 
 class _DifferenceCollector:
-    """A collector of the differences between two arms, which are added joint by joint."""
+    """
+    A collector of the differences between two arms, which are added joint by joint.
+
+    `first_space` is the first arm in {S} with what has been found to be moved put where the second
+    arm has it, so that the next joints are compared after that.
+    """
 
     def __init__(self, first: ArmDescription, second: ArmDescription, gravity: ArrayLike) -> None:
         """Place both arms in {S}, and compute the effect of all differences at once."""
         self.first = first
         self.second = second
         self.differences = list[ParameterDifference]()
-        text = second.urdf is not None
-        self._value_bound = MAX_TEXT_ROUNDING if text else _EQUALITY_TOLERANCE
-        self._axis_bound = MAX_GEOMETRY_ROUNDING if text else _EQUALITY_TOLERANCE
+        is_text = second.urdf is not None
+        self._value_bound = MAX_TEXT_ROUNDING if is_text else _EQUALITY_TOLERANCE
+        self._axis_bound = MAX_GEOMETRY_ROUNDING if is_text else _EQUALITY_TOLERANCE
         # A URDF's arm may have no link with the name of a flange.
         self._has_flange = second.urdf is None or not second.urdf.tip_is_guess
-        self._probe = TorqueSensitivity(first, gravity)
-        self.first_space, self.second_space = map(SpaceFrameArm.at_zero, (first, second))
-        self.total_effect = self._probe.effect(self.second_space, self.first_space, other=second)
+        self._sensitivity = TorqueSensitivity(first, gravity)
+        self.first_space = SpaceFrameArm.at_zero(first)
+        self.second_space = SpaceFrameArm.at_zero(second)
+        self.total_effect = self._effect(self.second_space, second)
 
-    def _add_differing(
-        self,
-        kind: str,
-        owner: str,
-        pairs: list[_ValuePair],
-        changed: SpaceFrameArm | None = None,
-    ) -> bool:
-        """
-        Add a ParameterDifference for each pair that differs; return whether there are any.
+    def _effect(
+        self, changed: SpaceFrameArm, friction_of: ArmDescription | None = None
+    ) -> TorqueEffect:
+        """Return the effect of a change of the first arm, with the friction of an arm if given."""
+        return self._sensitivity.effect(changed, self.first_space, other=friction_of)
 
-        Their effect is that of `changed`, the first arm with what differs, or, if they are of the
-        kind 'friction', that of the second arm's friction.
-        """
-        differing = [pair for pair in pairs if not self._are_equal(pair)]
-        effect = TorqueEffect(0.0, '', 0.0)
-        other = self.second if kind == 'friction' else None
-        if differing and (changed or other):
-            space = self.first_space
-            effect = self._probe.effect(changed or space, space, other=other)
-        for name, unit, first, second, _ in differing:
-            found = ParameterDifference(
+    # Adding what differs ------------------------------------------------------------------------
+    def _add(
+        self, kind: str, owner: str, pairs: Iterable[ParameterPair], effect: TorqueEffect
+    ) -> None:
+        """Add a ParameterDifference for each pair."""
+        for pair in pairs:
+            difference = ParameterDifference(
                 kind,
                 owner,
-                name,
-                first,
-                second,
-                unit,
+                pair.parameter,
+                pair.first,
+                pair.second,
+                pair.unit,
                 effect.largest,
                 effect_unit=effect.unit,
             )
-            self.differences.append(found)
-        return bool(differing)
+            self.differences.append(difference)
 
-    def _are_equal(self, pair: _ValuePair) -> bool:
+    def _add_changed(
+        self, kind: str, owner: str, pairs: Iterable[ParameterPair], changed: SpaceFrameArm
+    ) -> None:
+        """Add pairs that differ, with the effect of `changed`: the first arm with these values."""
+        differing = self._differing(pairs)
+        if differing:
+            self._add(kind, owner, differing, self._effect(changed))
+
+    def _differing(self, pairs: Iterable[ParameterPair]) -> list[ParameterPair]:
+        """Return the pairs whose values are not equal within rounding."""
+        return [pair for pair in pairs if not self._are_equal(pair)]
+
+    def _are_equal(self, pair: ParameterPair) -> bool:
         """Return whether the two values of a pair are equal within rounding."""
-        _, _, a, b, is_geometric = pair
-        if isinstance(a, str) or isinstance(b, str):
-            return a == b
-        room = self._axis_bound if is_geometric else self._value_bound
-        return a == b or (math.isnan(a) and math.isnan(b)) or abs(a - b) <= room
+        first = pair.first
+        second = pair.second
+        if isinstance(first, str) or isinstance(second, str):
+            return first == second
+        if first == second or (math.isnan(first) and math.isnan(second)):
+            return True
+        bound = self._axis_bound if pair.is_geometric else self._value_bound
+        return abs(first - second) <= bound
 
+    # Joints -------------------------------------------------------------------------------------
     def add_joint_differences(self, i: int) -> None:
         """Add the differences of joint i and its link between the two arms."""
-        name = self.first.joint_names[i]
         joint = self.first.joints[i]
-        its = self.second.joints[i]
-        here = self.first_space
-        there = self.second_space
-        against = False
-        if joint.kind is not its.kind:
-            kinds = [_ValuePair('kind', '', joint.kind.value, its.kind.value)]
-            self._add_differing('geometry', name, kinds, here.with_joint(i, there, 'twists'))
+        other = self.second.joints[i]
+        other_limits = other.limits
+        if joint.kind is not other.kind:
+            self._add_kind_difference(i)
         else:
-            motion = here.displacement_to(there, i, self._axis_bound, with_flange=self._has_flange)
-            if not here.axes_agree(there, i, self._axis_bound) or self._is_link_moved(motion, i):
-                self._add_axis_displacement(motion, i, name)
-            here = self.first_space
-            against = bool(here.axis(i)[0] @ there.axis(i)[0] < 0.0)
-        if against:
-            signs = [_ValuePair('direction of the axis', '', '+', '-')]
-            backwards = replace(here, twists=-here.twists)
-            self._add_differing('geometry', name, signs, here.with_joint(i, backwards, 'twists'))
-        unit = 'kg m^2' if joint.kind is JointKind.REVOLUTE else 'kg'
-        rotors = [_ValuePair('rotor inertia', unit, joint.rotor_inertia, its.rotor_inertia)]
-        self._add_differing('geometry', name, rotors, here.with_joint(i, there, 'rotor_inertias'))
-        inertias = [*_inertia_pairs(here.inertias[i], there.inertias[i])]
-        self._add_differing('link', name, inertias, here.with_joint(i, there, 'inertias'))
-        limits = its.limits
-        if against:
-            limits = replace(limits, lower=-limits.upper, upper=-limits.lower)
-        self._add_differing('limits', name, [*_limit_pairs(joint.kind, joint.limits, limits)])
+            self._add_axis_displacement(i)
+            if self._is_axis_reversed(i):
+                self._add_axis_reversal(i)
+                upper = -other_limits.lower
+                other_limits = replace(other_limits, lower=-other_limits.upper, upper=upper)
+        self._add_rotor_difference(i)
+        self._add_link_differences(i)
+        limits = self._differing(limit_pairs(joint.kind, joint.limits, other_limits))
+        self._add('limits', joint.name, limits, _NO_EFFECT)
 
-    def _is_link_moved(self, motion: Array | None, i: int) -> bool:
-        """Return whether link i's inertia equals the second arm's only once moved by `motion`."""
+    def _add_kind_difference(self, i: int) -> None:
+        """Add that joint i turns in one arm and slides in the other."""
+        own = self.first.joints[i]
+        other = self.second.joints[i]
+        pairs = [ParameterPair('kind', '', own.kind.value, other.kind.value)]
+        changed = self.first_space.with_joint(i, self.second_space, 'twists')
+        self._add_changed('geometry', own.name, pairs, changed)
+
+    def _add_axis_displacement(self, i: int) -> None:
+        """Add that joint i is elsewhere: with all that is behind it, if one motion moves that."""
         own = self.first_space
-        other = self.second_space.inertias[i]
-        moved = own if motion is None else own.with_moved_joints(motion, i)
-        links = (one.inertias[i] for one in (own, moved))
-        here, brought = (all(map(self._are_equal, _inertia_pairs(one, other))) for one in links)
-        return brought and not here
+        other = self.second_space
+        motion = own.displacement_to(other, i, self._axis_bound, with_flange=self._has_flange)
+        is_axis_moved = not own.axes_agree(other, i, self._axis_bound)
+        if motion is not None and (is_axis_moved or self._is_link_moved(motion, i)):
+            self._move_joints(motion, i)
+        elif motion is None and is_axis_moved:
+            self._add_axis_difference(i)
 
-    def _add_axis_displacement(self, motion: Array | None, i: int, name: str) -> None:
-        """Add the displacement of joint axis i or, by `motion`, of joints i to n, moving them."""
-        d, p = self.first_space.axis(i)
-        e, q = self.second_space.axis(i)
-        if motion is None:
-            changed = self.first_space.with_joint(i, self.second_space, 'twists')
-            e = np.copysign(1.0, d @ e) * e
-            pairs = _vector_pairs('axis', '', d, e) + _vector_pairs('axis position', 'm', p, q)
-            self._add_differing('geometry', name, pairs, changed)
-            return
+    def _is_link_moved(self, motion: Array, i: int) -> bool:
+        """Return whether link i's inertia equals the second arm's only once moved by `motion`."""
+        other = self.second_space.inertias[i]
+        moved = self.first_space.with_moved_joints(motion, i)
+        was_there = not self._differing(inertia_pairs(self.first_space.inertias[i], other))
+        return not was_there and not self._differing(inertia_pairs(moved.inertias[i], other))
+
+    def _move_joints(self, motion: Array, i: int) -> None:
+        """Move joints i to n of the first arm by `motion`, (4, 4) in {S}, and add that."""
+        rotation = motion[:3, :3]
+        point = self.first_space.axis(i).point
+        pairs = vector_pairs('position', 'm', point, rotation @ point + motion[:3, 3])
+        pairs += vector_pairs('turn about', 'rad', np.zeros(3), log3(rotation))
         changed = self.first_space.with_moved_joints(motion, i)
-        pairs = _vector_pairs('position', 'm', p, motion[:3, :3] @ p + motion[:3, 3])
-        pairs += _vector_pairs('turn about', 'rad', np.zeros(3), log3(motion[:3, :3]))
-        self._add_differing('geometry', name if i else 'base', pairs, changed)
+        owner = self.first.joint_names[i] if i else 'base'
+        self._add_changed('geometry', owner, pairs, changed)
         self.first_space = changed
 
+    def _add_axis_difference(self, i: int) -> None:
+        """Add that the axis of joint i alone is another one."""
+        own = self.first_space.axis(i)
+        other = self.second_space.axis(i)
+        direction = np.copysign(1.0, own.direction @ other.direction) * other.direction
+        pairs = vector_pairs('axis', '', own.direction, direction)
+        pairs += vector_pairs('axis position', 'm', own.point, other.point)
+        changed = self.first_space.with_joint(i, self.second_space, 'twists')
+        self._add_changed('geometry', self.first.joint_names[i], pairs, changed)
+
+    def _is_axis_reversed(self, i: int) -> bool:
+        """Return whether the axis of joint i points the other way in the second arm."""
+        own = self.first_space.axis(i).direction
+        return bool(own @ self.second_space.axis(i).direction < 0.0)
+
+    def _add_axis_reversal(self, i: int) -> None:
+        """Add that the axis of joint i points the other way."""
+        pairs = [ParameterPair('direction of the axis', '', '+', '-')]
+        reversed_arm = replace(self.first_space, twists=-self.first_space.twists)
+        changed = self.first_space.with_joint(i, reversed_arm, 'twists')
+        self._add_changed('geometry', self.first.joint_names[i], pairs, changed)
+
+    def _add_rotor_difference(self, i: int) -> None:
+        """Add the difference of the rotor inertias of joint i."""
+        joint = self.first.joints[i]
+        unit = 'kg m^2' if joint.kind is JointKind.REVOLUTE else 'kg'
+        inertias = joint.rotor_inertia, self.second.joints[i].rotor_inertia
+        pairs = [ParameterPair('rotor inertia', unit, *inertias)]
+        changed = self.first_space.with_joint(i, self.second_space, 'rotor_inertias')
+        self._add_changed('geometry', joint.name, pairs, changed)
+
+    def _add_link_differences(self, i: int) -> None:
+        """Add the differences of the inertial parameters of link i."""
+        pairs = inertia_pairs(self.first_space.inertias[i], self.second_space.inertias[i])
+        changed = self.first_space.with_joint(i, self.second_space, 'inertias')
+        self._add_changed('link', self.first.joint_names[i], pairs, changed)
+
+    # The arm ------------------------------------------------------------------------------------
     def add_flange_difference(self) -> None:
-        """Add the difference of flange poses (no effect on torques) if the second is no guess."""
-        if self._has_flange:
-            one = self.first_space.tool_pose
-            other = self.second_space.tool_pose
-            turn = log3(other[:3, :3] @ one[:3, :3].T)
-            pairs = _vector_pairs('position', 'm', one[:3, 3], other[:3, 3])
-            pairs += _vector_pairs('turn about', 'rad', np.zeros(3), turn)
-            self._add_differing('geometry', 'flange', pairs)
+        """Add the difference of flange poses, which no torque shows, if the second is no guess."""
+        if not self._has_flange:
+            return
+        own = self.first_space.tool_pose
+        other = self.second_space.tool_pose
+        turn = log3(other[:3, :3] @ own[:3, :3].T)
+        pairs = vector_pairs('position', 'm', own[:3, 3], other[:3, 3])
+        pairs += vector_pairs('turn about', 'rad', np.zeros(3), turn)
+        self._add('geometry', 'flange', self._differing(pairs), _NO_EFFECT)
 
     def add_friction_differences(self) -> None:
-        """Add the differences of friction coefficients by joint, or of the types of models."""
-        frictions = (self.first.friction, self.second.friction)
-        names = self.first.joint_names
-        one, other = map(_friction_model_name, frictions)
-        kinds = [_ValuePair('friction model', '', one, other)]
-        if self._add_differing('friction', 'arm', kinds) or frictions[0] is None:
-            return
-        found = dict[str, list[_ValuePair]]()
-        for part in fields(frictions[0]):  # type: ignore[arg-type]
-            if part.init and part.name not in (
-                'covariance',
-                'reach',
-            ):  # reach: in the model
-                if all(getattr(each, part.name) is None for each in frictions):
-                    continue
-                values = [np.asarray(getattr(each, part.name)) for each in frictions]
-                for at in np.ndindex(values[0].shape):  # columns are joints, rows slip elements
-                    element = ''.join(f'[{k + 1}]' for k in at[:-1])
-                    here, there = (each.item(at) for each in values)
-                    pair = _ValuePair(f'friction {part.name}{element}', '', here, there)
-                    found.setdefault(names[at[-1]] if at else 'arm', []).append(pair)
-        for place, pairs in found.items():
-            self._add_differing('friction', place, pairs)
+        """
+        Add the differences of friction coefficients by joint, or of the types of models.
 
-
-def _friction_model_name(friction: FrictionModel | None) -> str:
-    """Return a friction model's class and the reaches [mrad] of its slip elements, or 'none'."""
-    reaches = ', '.join(f'{1e3 * one:g}' for one in getattr(friction, 'reach', ()))
-    elements = f' of elements of {reaches} mrad' if reaches else ''
-    load = ' that grows with the load' if grows_with_load(friction) else ''
-    return f'{type(friction).__name__}{elements}{load}' if friction else 'none'
-
-
-def _limit_pairs(
-    kind: JointKind, limits: JointLimits, other_limits: JointLimits
-) -> Iterator[_ValuePair]:
-    """Yield a pair of values for each limit of two joints; a limit that is not stated is NaN."""
-    position = kind.position_unit
-    effort = kind.effort_unit
-    units = {
-        'lower': position,
-        'upper': position,
-        'velocity': f'{position}/s',
-        'acceleration': f'{position}/s^2',
-        'jerk': f'{position}/s^3',
-        'effort': effort,
-        'effort_rate': f'{effort}/s',
-        'velocity_offset': f'{position}/s',
-        'velocity_deceleration': f'{position}/s^2',
-    }
-    for (name, a), b in zip(vars(limits).items(), vars(other_limits).values()):
-        first, second = (math.nan if value is None else value for value in (a, b))
-        yield _ValuePair(f'limit {name}', units[name], first, second)
-
-
-def _inertia_pairs(first: LinkInertia, second: LinkInertia) -> Iterator[_ValuePair]:
-    """Yield pairs of inertial parameters, about the centre of mass if both links have mass."""
-    yield _ValuePair('mass', 'kg', first.mass, second.mass)
-    vector = 'center_of_mass'
-    name = 'centre of mass'
-    unit = 'm'
-    tensor = 'inertia_at_center_of_mass'
-    about = 'the centre of mass'
-    if not (first.mass and second.mass):
-        vector = 'first_moment'
-        name = 'first moment'
-        unit = 'kg m'
-        tensor = 'inertia'
-        about = 'the origin'
-    yield from _vector_pairs(name, unit, *(getattr(link, vector) for link in (first, second)))
-    six = (elements_from_tensor(getattr(link, tensor)).tolist() for link in (first, second))
-    for axes, a, b in zip(TENSOR_ORDER, *six):
-        yield _ValuePair(f'inertia {axes} about {about}', 'kg m^2', a, b)
-
-
-def _vector_pairs(name: str, unit: str, first: Array, second: Array) -> list[_ValuePair]:
-    """Return a pair of values, with geometric tolerance, for each component of two vectors."""
-    pairs = zip('xyz', first.tolist(), second.tolist())
-    return [_ValuePair(f'{name} {axis}', unit, a, b, True) for axis, a, b in pairs]
+        The effect of each is that of the whole friction of the second arm.
+        """
+        own = self.first.friction
+        other = self.second.friction
+        pairs = {'arm': [friction_model_pair(own, other)]}
+        if own is not None and other is not None and not self._differing(pairs['arm']):
+            pairs = friction_pairs(own, other, self.first.joint_names)
+        differing = {owner: self._differing(owned) for owner, owned in pairs.items()}
+        if any(differing.values()):
+            effect = self._effect(self.first_space, friction_of=self.second)
+            for owner, owned in differing.items():
+                self._add('friction', owner, owned, effect)

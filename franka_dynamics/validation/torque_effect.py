@@ -2,24 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Computes how differences between two arms, placed in the space frame, change joint torques."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 import math
-from typing import Any, Self
 
 import numpy as np
 
+from .space_frame_arm import SpaceFrameArm
 from .. import former_names
 from ..arm import ArmDescription
 from ..arm.friction import friction_along, friction_torque, grows_with_load
 from ..arrays import Array, ArrayLike
-from ..dynamics.body_tree import BodyTree
 from ..dynamics.derivatives import tree_motion
 from ..dynamics.model import as_gravity_vector
 from ..dynamics.sampling import sample_states
 from ..errors import distinct_texts
-from ..spatial import adjoint
 
-_IDENTITY_ROTATION_WEIGHT = 1e-9  # by which of several rotations that fit the least is taken
 # Torque differences up to MAX_TORQUE_ROUNDING_RATIO, relative to the largest torque, are
 # rounding errors.
 MAX_TORQUE_ROUNDING_RATIO = 1e-11
@@ -27,83 +24,6 @@ _RANDOM_STATE_COUNT = 200
 # Steps of a motion in which the friction models of both are compared.
 _FRICTION_PATH_COUNT = 500
 _FRICTION_PATH_STEP_S = 0.01
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class SpaceFrameArm(BodyTree):
-    """A serial arm as a tree whose bodies' frames are {S} at q = 0, with the flange as tool."""
-
-    @classmethod
-    def at_zero(cls, arm: ArmDescription) -> 'SpaceFrameArm':
-        """Return an arm's joint axes, inertias and flange in the space frame at q = 0."""
-        tree = BodyTree.from_description(arm)
-        poses = tree.poses(np.zeros(arm.n))
-        twists = (adjoint(poses) @ tree.twists[..., None])[..., 0]
-        links = tuple(link.expressed_in(pose) for link, pose in zip(arm.links, poses))
-        placements = np.tile(np.eye(4), (arm.n, 1, 1))
-        tool = poses[-1] @ tree.tool_pose
-        return cls(tree.parents, placements, twists, links, tree.rotor_inertias, tool_pose=tool)
-
-    def axis(self, i: int) -> tuple[Array, Array]:
-        """Return joint i's axis: direction and point [m] nearest {S}'s origin (0 if prismatic)."""
-        v = self.twists[i, :3]
-        omega = self.twists[i, 3:]
-        return (omega, np.cross(omega, v) + 0.0) if omega.any() else (v, np.zeros(3))
-
-    def with_joint(self, i: int, other: 'SpaceFrameArm', field: str) -> 'SpaceFrameArm':
-        """Return this arm with the value of `field` at joint i replaced by that of another arm."""
-        values = list(getattr(self, field))
-        values[i] = getattr(other, field)[i]
-        changed: dict[str, Any] = {field: tuple(values)}
-        return replace(self, **changed)
-
-    def with_moved_joints(self, motion: Array, first: int) -> 'SpaceFrameArm':
-        """Return the arm with joints `first` on, and what they carry, moved by `motion` in {S}."""
-        behind = (link.expressed_in(motion) for link in self.inertias[first:])
-        inertias = (*self.inertias[:first], *behind)
-        twists = np.vstack((self.twists[:first], self.twists[first:] @ adjoint(motion).T))
-        return replace(self, twists=twists, inertias=inertias, tool_pose=motion @ self.tool_pose)
-
-    def axes_agree(self, other: 'SpaceFrameArm', i: int, tolerance: float) -> bool:
-        """Return whether another arm has the same axis of joint i, in either direction."""
-        d, p = self.axis(i)
-        e, q = other.axis(i)
-        apart = np.cross(d, q - p) if self.twists[i, 3:].any() else np.zeros(3)
-        return bool(max(np.abs(np.cross(d, e)).max(), np.abs(apart).max()) <= tolerance)
-
-    def displacement_to(self, other: Self, i: int, atol: float, with_flange: bool) -> Array | None:
-        """
-        Return the displacement (4, 4) in {S} that takes joints i to n to another arm's, or None.
-
-        With `with_flange` the flange is moved, too. Of several the smallest is returned.
-        """
-        joints = range(i, self.n)
-        pairs = [(self.axis(j), other.axis(j)) for j in joints]
-        signs = [np.copysign(1.0, d @ e) for (d, _), (e, _) in pairs]
-        directions = [(d, sign * e) for ((d, _), (e, _)), sign in zip(pairs, signs)]
-        if with_flange:
-            directions += zip(self.tool_pose[:3, :3].T, other.tool_pose[:3, :3].T)
-        # Kabsch's rotation of the directions.
-        correlation = sum(np.outer(e, d) for d, e in directions)
-        u, _, vt = np.linalg.svd(correlation + _IDENTITY_ROTATION_WEIGHT * np.eye(3))
-        motion = np.eye(4)
-        motion[:3, :3] = turn = u @ np.diag([1.0, 1.0, np.linalg.det(u @ vt)]) @ vt
-        center = pairs[0][0][1]
-        across = [np.zeros((3, 3))]
-        offsets = [np.zeros(3)]
-        turning = [pair for j, pair in zip(joints, pairs) if self.twists[j, 3:].any()]
-        points = [(np.eye(3) - np.outer(e, e), p, q) for (_, p), (e, q) in turning]
-        if with_flange:
-            points.append((np.eye(3), self.tool_pose[:3, 3], other.tool_pose[:3, 3]))
-        for project, p, q in points:
-            across.append(project)
-            offsets.append(project @ (q - center - turn @ (p - center)))
-        shift = np.linalg.lstsq(np.vstack(across), np.concatenate(offsets), rcond=1e-9)[0]
-        motion[:3, 3] = center + shift - turn @ center
-        brought = self.with_moved_joints(motion, i)
-        fits = all(brought.axes_agree(other, j, atol) for j in joints)
-        apart = np.abs(brought.tool_pose - other.tool_pose).max() if with_flange else 0.0
-        return motion if fits and apart <= atol else None
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ their effect on torque.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from . import compare_files
 from .compare_files import NearestSet
@@ -131,39 +132,46 @@ def checked_arm_from_urdf(
         If geometry or inertials differ; its `verdict` has all findings.
 
     """
-    document = read_document(urdf, source) if isinstance(urdf, Path) else parse_robot(urdf, source)
-    chain = read_chain(document, joint_names or reference.joint_names, held_positions=held)
-    _require_link_masses(chain)
+    chain = _read_chain_with_masses(urdf, source, joint_names or reference.joint_names, held)
     arm = compare_files.arm_of_chain(chain, reference)
     reference = compare_files.reference_on_mount_of(reference, arm)
-    links = compare_files.links_in_frames_of(reference, arm)
-    published = compare_files.published_arms(reference, expected_hand)
-    nearest = compare_files.nearest_set(links, published)
-    if expected_hand is None and nearest.published_arm.hand == NO_HAND:
-        _require_mass_of_hand(chain)
-    known = replace(reference, links=nearest.published_arm.links, hand=nearest.published_arm.hand)
-    found = compare_descriptions(known, arm)
-    if moved := found.geometry_differences:
-        _raise_mismatch(UrdfVerdict(source, reference.name, findings=moved, notes=chain.notes))
-    same, findings, notes = _inertial_findings(nearest, found, accept_unknown_inertials)
+    nearest = _nearest_published_set(chain, arm, reference, expected_hand)
+    published = nearest.published_arm
+    reference_with_set = replace(reference, links=published.links, hand=published.hand)
+    comparison = compare_descriptions(reference_with_set, arm)
+    verdict = UrdfVerdict(source, reference.name, notes=chain.notes)
+    if comparison.geometry_differences:
+        _raise_mismatch(replace(verdict, findings=comparison.geometry_differences))
+
+    inertials = _judge_inertials(nearest, comparison, accept_unknown_inertials)
     joints, limit_notes = _tighter_limits(arm, reference)
-    notes += *chain.torque_notes, *chain.notes, *limit_notes, *find_flange(chain).notes
-    verdict = UrdfVerdict(source, reference.name, nearest, same, findings, notes)
-    if findings:
+    notes = (*chain.torque_notes, *chain.notes, *limit_notes, *find_flange(chain).notes)
+    verdict = replace(
+        verdict,
+        nearest_set=nearest,
+        has_same_inertias=inertials.are_published,
+        findings=inertials.findings,
+        notes=(*inertials.notes, *notes),
+    )
+    if verdict.findings:
         _raise_mismatch(verdict)
-    name = verdict.inertial_set
-    hand = verdict.hand_in_urdf
-    arm = replace(arm, joints=tuple(joints), notes=reference.notes, inertial_set=name, hand=hand)
-    unphysical = tuple(f'{sentence}.' for sentence in arm.inconsistencies())
+    arm = replace(
+        arm,
+        joints=joints,
+        notes=reference.notes,
+        inertial_set=verdict.inertial_set,
+        hand=verdict.hand_in_urdf,
+    )
+    unphysical = (f'{sentence}.' for sentence in arm.inconsistencies())
     return arm, replace(verdict, notes=(*unphysical, *verdict.notes))
 
 
 def node_acceptance_notes(reference: ArmDescription, arm: ArmDescription) -> list[str]:
     """
-    Return notes on an arm's URDF; by an arm file's `reference`, first whether a node accepts it.
+    Return whether a node accepts a URDF's arm as its model, and why, with the arm's notes.
 
-    A node takes a URDF's arm only against an arm file's; against another URDF there are notes
-    alone.
+    A node knows `reference` from an arm file. If `reference` is a URDF's arm, too, no node asks,
+    and there are only notes.
     """
     assert arm.urdf is not None
     if reference.urdf is not None:
@@ -179,42 +187,89 @@ def node_acceptance_notes(reference: ArmDescription, arm: ArmDescription) -> lis
     return [verdict.summary(), *verdict.notes]
 
 
-def _inertial_findings(
-    nearest: NearestSet, comparison: Comparison, accept_unknown: bool
-) -> tuple[bool, tuple[ParameterDifference, ...], tuple[str, ...]]:
-    """
-    Return whether inertials are published ones, differences to refuse the URDF for, and notes.
+def _read_chain_with_masses(
+    urdf: str | Path,
+    source: str,
+    joint_names: Sequence[str],
+    held: Mapping[str, float] | None,
+) -> SerialChain:
+    """Read a URDF's chain; raise UrdfError if a moving link, with all on it, has no mass."""
+    document = read_document(urdf, source) if isinstance(urdf, Path) else parse_robot(urdf, source)
+    chain = read_chain(document, joint_names, held_positions=held)
+    if massless := ', '.join(map(repr, chain.massless_links)):
+        words = document.wording
+        raise document.error(
+            f'{words.link} {massless} and what is fixed to it have no {words.inertial}. Give the '
+            'inertials, or take the model from the arm file (model_source: description).'
+        )
+    return chain
 
-    A link that is not within rounding of the published one is a finding if its difference changes
-    a torque in some mounting of the arm, or if no real body has its parameters.
+
+def _nearest_published_set(
+    chain: SerialChain, arm: ArmDescription, reference: ArmDescription, expected_hand: str | None
+) -> NearestSet:
+    """Return the published set nearest to a URDF's; raise UrdfError if it forgets its hand."""
+    links = compare_files.links_in_frames_of(reference, arm)
+    published = compare_files.published_arms(reference, expected_hand)
+    nearest = compare_files.nearest_set(links, published)
+    if expected_hand is None and nearest.published_arm.hand == NO_HAND:
+        _require_mass_of_hand(chain)
+    return nearest
+
+
+class _InertialJudgement(NamedTuple):
+    """
+    A judgement of a URDF's inertials.
+
+    `are_published` says whether they are a published set's, but for differences without effect on
+    torques. For `findings` the URDF is refused; `notes` are sentences on the other differences.
+    """
+
+    are_published: bool
+    findings: tuple[ParameterDifference, ...]
+    notes: tuple[str, ...]
+
+
+def _judge_inertials(
+    nearest: NearestSet, comparison: Comparison, accept_unknown: bool
+) -> _InertialJudgement:
+    """
+    Judge the links that are not within rounding of the nearest published set's.
+
+    A difference that changes no torque in any mounting of the arm passes. The others are findings;
+    with `accept_unknown` they are accepted, unless no real body has the parameters of a link.
     """
     first, second = comparison.space_arms
-    probe = TorqueSensitivity(comparison.first, _TILTED_GRAVITY_M_S2)
-    findings = []
-    notes = []
-    impossible = False
-    for i, place in enumerate(comparison.first.joint_names):
+    sensitivity = TorqueSensitivity(comparison.first, _TILTED_GRAVITY_M_S2)
+    passed = list[ParameterDifference]()
+    findings = list[ParameterDifference]()
+    are_possible = True
+    for i, joint in enumerate(comparison.first.joint_names):
         if nearest.link_matches[i]:
             continue
-        link = second.inertias[i]
-        changed = first.with_joint(i, second, 'inertias')
-        remark = '' if link.is_physical() else 'no real body has these parameters'
-        own = [one for one in comparison.differences if (one.kind, one.owner) == ('link', place)]
-        differing = [replace(one, remark=remark) for one in own]
-        if probe.effect(changed, first).largest > 0.0 or not link.is_physical():
-            findings += differing
-            if not link.is_physical():
-                impossible = True
+        is_physical = second.inertias[i].is_physical()
+        remark = '' if is_physical else 'no real body has these parameters'
+        differences = [
+            replace(one, remark=remark)
+            for one in comparison.differences
+            if one.kind == 'link' and one.owner == joint
+        ]
+        effect = sensitivity.effect(first.with_joint(i, second, 'inertias'), first)
+        if effect.largest > 0.0 or not is_physical:
+            findings += differences
+            are_possible = are_possible and is_physical
         else:
-            notes += [f'{one} Passed.' for one in differing]
+            passed += differences
     findings.sort(key=lambda one: -one.torque_effect)
-    same = not findings
-    if findings and accept_unknown and not impossible:
-        notes = [*(f'{one} Accepted.' for one in findings), *notes]
+    are_published = not findings
+    accepted = list[ParameterDifference]()
+    if accept_unknown and are_possible:
+        accepted = findings
         findings = []
+    notes = [f'{one} Accepted.' for one in accepted] + [f'{one} Passed.' for one in passed]
     if not findings and nearest.largest_distance > _MAX_UNNOTED_INERTIAL_DIFFERENCE:
         notes.append(f'The difference to {nearest} acts on torques: {comparison.total_effect}.')
-    return same, tuple(findings), tuple(notes)
+    return _InertialJudgement(are_published, tuple(findings), tuple(notes))
 
 
 def _raise_mismatch(verdict: UrdfVerdict) -> None:
@@ -227,17 +282,6 @@ def _raise_mismatch(verdict: UrdfVerdict) -> None:
     axes = f'the joints of {verdict.arm_name}'
     against = axes if verdict.nearest_set is None else verdict.nearest_set
     raise UrdfMismatchError(f'{verdict.urdf_name} against {against}: {first}{more}', verdict)
-
-
-def _require_link_masses(chain: SerialChain) -> None:
-    """Raise UrdfError if a moving link, with all fixed to it, has no mass or inertia."""
-    document = chain.document
-    words = chain.document.wording
-    if massless := ', '.join(map(repr, chain.massless_links)):
-        raise document.error(
-            f'{words.link} {massless} and what is fixed to it have no {words.inertial}. Give the '
-            'inertials, or take the model from the arm file (model_source: description).'
-        )
 
 
 def _require_mass_of_hand(chain: SerialChain) -> None:
@@ -255,21 +299,24 @@ def _require_mass_of_hand(chain: SerialChain) -> None:
         )
 
 
-def _tighter_limits(arm: ArmDescription, other: ArmDescription) -> tuple[list[Joint], list[str]]:
-    """Return joints with the tighter limits of two arms, and a note on limits from `arm`."""
+def _tighter_limits(
+    arm: ArmDescription, reference: ArmDescription
+) -> tuple[tuple[Joint, ...], list[str]]:
+    """Return the joints of a URDF's arm with the tighter limits of both, and a note on its own."""
     joints = []
     changes = []
-    for joint, limits in zip(arm.joints, (one.limits for one in other.joints)):
+    for joint, known in zip(arm.joints, reference.joints):
         tighter = dict[str, float]()
         words = list[str]()
-        for key in compare_files.URDF_LIMIT_NAMES:
-            own = getattr(joint.limits, key)
-            at = getattr(limits, key)
-            if own > at if key == 'lower' else own < at:
-                tighter[key] = own
-                words.append(f'{key} {own:g} for {at:g}')
-        joints.append(replace(joint, limits=replace(limits, **tighter)))
+        for name in compare_files.URDF_LIMIT_NAMES:
+            limit = getattr(joint.limits, name)
+            known_limit = getattr(known.limits, name)
+            is_tighter = limit > known_limit if name == 'lower' else limit < known_limit
+            if is_tighter:
+                tighter[name] = limit
+                words.append(f'{name} {limit:g} for {known_limit:g}')
+        joints.append(replace(joint, limits=replace(known.limits, **tighter)))
         if words:
             changes.append(f'{joint.name} ({", ".join(words)})')
     note = f"of two limits the tighter holds, here the URDF's: {', '.join(changes)}."
-    return joints, [note] if changes else []
+    return tuple(joints), [note] if changes else []
