@@ -21,6 +21,12 @@ from typing import NamedTuple
 import numpy as np
 
 from .ending import Reason, ReasonCode
+from .excess_causes import (
+    CAUSE_OF_OWN_TORQUE,
+    CAUSES_OF_EXCESS,
+    Compared,
+    direction_of_excess,
+)
 from .limits import MAX_GENTLE_SPEED_RAD_S
 from .settings import friction_in_measured_effort, StateLimits
 from .terms import (
@@ -60,29 +66,6 @@ MAX_EFFORT_ECHO_DELAY_STEPS = 3
 MIN_STICTION_TO_LIMIT = 0.02
 # or below this multiple of the friction that the arm's description states.
 STICTION_MARGIN_FACTOR = 1.25
-# An excess is along or against g(q) if it is so by this share at all joints that bear weight.
-MIN_EXCESS_TO_GRAVITY = 0.3
-
-# Probable causes of an excess along (+) or against (-) g(q), or neither, by what is compared: the
-# measured torque with the commanded one, or with what the motion needs; or, without a measured
-# torque, the sent one with that.
-CAUSES_OF_EXCESS = {
-    'command+': 'g(q) or a load is added twice (the receiver, Desk?), the receiver still applies '
-    'an earlier torque, or somebody else sends',
-    'command-': 'no torque arrives, or nobody adds the g(q) that target {target} expects',
-    'command': 'somebody else sends torques, too, or the joints have another order',
-    'motion+': 'a payload or hand that nobody declared, something touches the arm, or other units',
-    'motion-': 'a load that is not there, a wrong gravity_vector, or efforts that lack gravity or '
-    "are currents, as a UR's (let it publish joint states without efforts)",
-    'sent+': 'a payload or hand that nobody declared, or nobody adds the g(q) that target '
-    '{target} expects',
-    'sent-': 'the receiver adds g(q), which target {target} takes for missing, a load is not '
-    'there, or gravity_vector is wrong',
-    'unlike gravity': 'target {target} (who adds g(q)?), payload, gravity_vector or the order of '
-    'joints are wrong, or something touches the arm',
-}
-# The first cause where the caller's own law gives the torque.
-CAUSE_OF_OWN_TORQUE = 'the torque of your own law presses a joint against its stop or an obstacle'
 
 
 class _Differences(NamedTuple):
@@ -139,11 +122,12 @@ class DisturbanceMonitor:
         self.load_estimator.reset()
         self.has_effort = False
         self._effort = self._zero  # the last measured torque [N m]
-        self._sent: Array | None = None  # see `update` [N m]
+        # The sent torque that acted at the last state [N m]; None if that does not carry the arm.
+        self._acting_torque: Array | None = None
         self.disturbance_torque = self._zero
         self.external_torque = self._zero
         self._excess_time_s = 0.0
-        self._brakes_until = -np.inf  # stamp [s]
+        self._brakes_until = -np.inf  # stamp until which an arm at rest is not judged [s]
         self._state: StateTerms | None = None
         self._payload_change = self._zero  # change of g(q) [N m]
         self._payload_change_stamp = -np.inf  # [s]
@@ -201,10 +185,9 @@ class DisturbanceMonitor:
         terms = self._terms
         self._state = state
         self._end_load_allowance()
-        # The torque that acted at this state; None if the arm is not carried by what was sent.
-        self._sent = None
+        self._acting_torque = None
         if sent and not (silent and terms.adds_gravity):
-            self._sent = sent[-1 - min(lag, len(sent) - 1)]
+            self._acting_torque = sent[-1 - min(lag, len(sent) - 1)]
         believed_torque = self._believed_torque(terms, state)
         received_torque = believed_torque
         self.has_effort = False
@@ -219,7 +202,7 @@ class DisturbanceMonitor:
             np.array((believed_torque, received_torque)),
             state.gravity,
         )
-        if self._sent is not None or self.has_effort:
+        if self._acting_torque is not None or self.has_effort:
             self.load_estimator.update(
                 state.stamp, state.q, state.dq, self.external_torque, terms.true_model
             )
@@ -263,8 +246,8 @@ class DisturbanceMonitor:
         Before the first torque a target that compensates gravity carries the arm itself, also on
         an inclined base.
         """
-        if self._sent is not None:
-            return self._added_gravity(terms, state) + self._sent
+        if self._acting_torque is not None:
+            return self._added_gravity(terms, state) + self._acting_torque
         return self._gravity(terms, state) if terms.adds_gravity else self._zero
 
     def _added_gravity(self, terms: TermModel, state: StateTerms) -> Array:
@@ -280,6 +263,7 @@ class DisturbanceMonitor:
         """Return how other `terms` change disturbance and external torque at rest, (2, n)."""
         needed = self._gravity(terms, state) - state.gravity
         believed = self._believed_torque(terms, state) - self._believed_torque(self._terms, state)
+        # A measured torque does not depend on what is believed of it.
         measured = self._zero if self.has_effort else believed
         return np.array((believed - needed, measured - needed))
 
@@ -307,15 +291,12 @@ class DisturbanceMonitor:
         [s].
         """
         largest = np.abs(self._differences(self._terms)).max(axis=0)  # of both, (n,)
-        np.maximum(
-            self.max_bound_ratios,
-            largest / self.running_bound,
-            out=self.max_bound_ratios,
-        )
-        if state.is_moving:
+        bound_ratios = largest / self.running_bound
+        np.maximum(self.max_bound_ratios, bound_ratios, out=self.max_bound_ratios)
+        if state.is_moving:  # its brakes are open
             self._brakes_until = -np.inf
-        is_over = any((largest > bound).tolist()) and state.stamp > self._brakes_until
-        if is_over:
+        is_judged = state.stamp > self._brakes_until
+        if is_judged and any((largest > bound).tolist()):
             self._excess_time_s += min(elapsed, MAX_COUNTED_PERIOD_S)
         else:
             self._excess_time_s = 0.0
@@ -382,32 +363,18 @@ class DisturbanceMonitor:
     def _probable_causes(self, terms: TermModel, excess: Array, *, by_motion: bool) -> str:
         """Return the probable causes of an excess torque, (n,) [N m], by what was compared."""
         assert self._state is not None, 'a state has come'
+        compared = Compared.MEASURED_AND_NEEDED if by_motion else Compared.MEASURED_AND_COMMANDED
         if not self.has_effort:
-            compared = 'sent'
-        elif by_motion:
-            compared = 'motion'
-        else:
-            compared = 'command'
-        sign = self._sign_along_gravity(excess, self._gravity(terms, self._state))
-        causes = CAUSES_OF_EXCESS.get(compared + sign, CAUSES_OF_EXCESS['unlike gravity'])
-        texts = [causes.format(target=terms.profile.name)]
-        if load := self.load_estimator.load_mass_text():
+            compared = Compared.SENT_AND_NEEDED
+        gravity = self._gravity(terms, self._state)
+        along = direction_of_excess(excess, gravity, is_heavy=np.abs(gravity) > self.start_bound)
+        texts = [CAUSES_OF_EXCESS[compared, along].format(target=terms.profile.name)]
+        load = self.load_estimator.load_mass_text()
+        if load:
             texts.insert(0, load)
         if self.has_own_torque:
             texts.insert(0, CAUSE_OF_OWN_TORQUE)
         return ', or '.join(texts)
-
-    def _sign_along_gravity(self, excess: Array, gravity: Array) -> str:
-        """Return + or - if an excess is along or against gravity where that is large, else ''."""
-        bears_weight = np.abs(gravity) > self.start_bound
-        if not bears_weight.any():
-            return ''
-        excess_to_gravity = excess[bears_weight] / gravity[bears_weight]
-        if (excess_to_gravity > MIN_EXCESS_TO_GRAVITY).all():
-            return '+'
-        if (excess_to_gravity < -MIN_EXCESS_TO_GRAVITY).all():
-            return '-'
-        return ''
 
 
 def disturbance_bounds(arm: ArmDescription) -> tuple[Array, Array]:
