@@ -257,6 +257,7 @@ class CoreStep(TorqueStateMachine):
         self.output.sent_at = now - MAX_STEP_S
         self.states.forget_times()
         self.disturbances.forget_states()
+        self.speed_watcher.reset()
         problem = ReasonCode.CLOCK_SET_BACK()
         self.states.reject(problem)
         # A simulation that was reset has put the arm elsewhere.

@@ -35,7 +35,8 @@ class RepeatedPositions:
     latest : Repetition
         What the positions of the latest state say.
     repeat_time_s : float
-        How long positions have repeated [s]; for an OLD_STATE, since the first one of these.
+        How long positions have repeated [s]; for an OLD_STATE, since the first one of these, and
+        after the clock of stamps was set back, since then.
 
     """
 
@@ -72,6 +73,8 @@ class RepeatedPositions:
             if self.latest is Repetition.OLD_STATE and before is not Repetition.OLD_STATE:
                 # An arm that rested until now may have been pushed: its rest was no repetition.
                 self._repeated_since = sample.stamp
+            # Where the clock of stamps was set back, repetitions count from there.
+            self._repeated_since = min(self._repeated_since, sample.stamp)
         self.repeat_time_s = sample.stamp - self._repeated_since
 
     def _kind_of_repetition(

@@ -81,6 +81,7 @@ class TorqueStateMachine:
             self.desired = None
             self.states.reset()
             self.disturbances.forget_states()
+            self.speed_watcher.reset()
             self.reference.clear('reset')
             self.open_loop_stop.reset()
             self.output.reset_torques()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import JointLimits, load
+from franka_dynamics.control.ending import ReasonCode
 from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, Stop
 from franka_dynamics.control.settings import Settings as Settings
 from franka_dynamics.control.stopping import BrakingController
@@ -245,6 +246,18 @@ def test_an_arm_at_rest_whose_states_repeat_stays_running(applied):
     assert held.state is State.HOLDING
 
 
+@pytest.mark.parametrize('set_back_s', [0.0, 50.0])
+def test_states_frozen_since_a_clock_was_set_back_end_torques(set_back_s):
+    held = core(Settings(target='mujoco', **FIRM))
+    sent_at_rest(held, 100, begin=100.0)
+    begin = 100.1 - set_back_s
+    sent_at_rest(held, 100, begin=begin)
+    assert held.state is State.RUNNING
+    held.follow(HOME + [STILL, [0.3] * 7], [0.0, 1.0])
+    sent_at_rest(held, 200, begin=begin + 0.1)
+    assert held.ending.first_reason.code is ReasonCode.FROZEN_POSITIONS
+
+
 def test_a_joint_that_sticks_under_steady_torque_stays_running():
     held = core(Settings(target='mujoco', **HALF))
     for k in range(1000):
@@ -290,15 +303,17 @@ def test_after_an_unusable_state_the_rate_counts_from_its_torque():
     np.testing.assert_allclose(steps, 0.5, rtol=0.0, atol=1e-9)  # 1,000 N m/s in 0.5 ms
 
 
-def test_after_a_reset_a_motion_before_it_allows_no_speed():
+@pytest.mark.parametrize('is_reset', [True, False])
+def test_a_motion_before_the_clock_was_set_back_allows_no_speed(is_reset):
     stopped = []
     for moved in (False, True):
-        loop = core(Settings(target='fci', **HALF), **LOOP)
+        loop = core(Settings(target='mujoco', **HALF), **LOOP)
         for k in range(400 if moved else 0):
             loop.step(HOME + 1e-6 * (k % 2), STILL, 100.0 + 1e-3 * k)
             if k == 100:
                 loop.follow(HOME + np.outer([0.0, 0.05], np.eye(7)[0]), [0.1, 1.0])
-        loop.reset()
+        if is_reset:
+            loop.reset()
         loop.blocked = 'the user waits'
         q = HOME.copy()
         speed = 0.0
@@ -309,6 +324,7 @@ def test_after_a_reset_a_motion_before_it_allows_no_speed():
             q = q + 1e-3 * speed * np.eye(7)[0]
             loop.step(q + 1e-6 * (k % 2), speed * np.eye(7)[0], 1e-3 * k)
         stopped.append(speed)
+    assert stopped[0] < 0.7 * FER.limit('velocity')[0]
     assert stopped[1] == pytest.approx(stopped[0], abs=0.05)
 
 
