@@ -124,6 +124,8 @@ class Feedforward(CoreStep):
     ) -> None:
         arm = as_description(arm)
         if soft_gains is not None:
+            if not soft_gains >= 0.0:
+                raise SettingsError(f'soft_gains is {soft_gains:g} 1/s; it must be 0 or more.')
             settings = dict(zip(('kp', 'kd'), low_gains(arm, soft_gains))) | settings
         output = TorqueOutput(arm, period if applied_when_silent else None, send)
         states = StateCheck(arm, limits or StateLimits(), period)

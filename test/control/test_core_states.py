@@ -120,6 +120,12 @@ def test_soft_gains_follow_the_rate_and_yield_to_given_ones():
     np.testing.assert_array_equal((half.kp, half.kd), (given, soft.kd))
 
 
+@pytest.mark.parametrize('rate', [-1.0, np.nan])
+def test_soft_gains_of_no_rate_are_named(rate):
+    with refuses(errors.SettingsError, 'soft_gains', f'{rate:g}'):
+        Feedforward('fr3', soft_gains=rate)
+
+
 def test_degrees_are_refused_in_the_first_state():
     loop = core(MUJOCO, applied_when_silent=True)
     with pytest.raises(errors.JointVectorError, match=r'degrees.*radians'):

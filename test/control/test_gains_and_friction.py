@@ -15,11 +15,12 @@ from scipy.linalg import expm
 import yaml
 
 from franka_dynamics.arm import LinkInertia, load, MaxwellSlipFriction, ViscousCoulombFriction
-from franka_dynamics.arm.friction import LinearFriction, slip_state_bounds
+from franka_dynamics.arm.friction import friction_torque, LinearFriction, slip_state_bounds
 from franka_dynamics.control import terms
+from franka_dynamics.control.control_law import ControlLaw
 from franka_dynamics.control.default_gains import default_gains, low_gains
 from franka_dynamics.control.feedforward import Feedforward, State
-from franka_dynamics.control.settings import Terms
+from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.dynamics.body_tree import BodyTree
 from franka_dynamics.dynamics.derivatives import linearize
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -196,6 +197,19 @@ def test_the_error_is_stated_and_the_margin_kept(written, monkeypatch):
     sliding = rubbing.torque(DQ)
     found = crisp_torque(text, DQ) if crisp else franky_torque(text, DQ, monkeypatch)
     assert (np.abs(found[[0, -1]]) < np.abs(sliding[[0, -1]]) - 0.04).all()
+
+
+def test_friction_that_nobody_commands_is_told_in_each_joints_unit():
+    arm = load('rpr')  # its second joint slides
+    kp = (10.0, 20.0, 30.0)
+    law = ControlLaw(arm, Settings(target='mujoco', kp=kp, kd=(1.0,)))
+    turning, sliding, last = friction_torque(arm.friction, np.full(3, 0.5), None)
+    low, high = sorted((turning, last))
+    error = max(turning / kp[0], last / kp[2])
+    note = law.unused_friction_note()
+    assert f'{low:.2g} to {high:.2g} N m at 0.5 rad/s' in note
+    assert f'{sliding:.2g} N at 0.5 m/s' in note
+    assert f'{1e3 * error:.2g} mrad and {1e3 * sliding / kp[1]:.2g} mm' in note
 
 
 def test_an_arm_without_friction_is_refused():
