@@ -72,9 +72,13 @@ std::string listed(const std::vector<std::string> & names)
 /// Whether a name ends in these words, and no letter or digit stands before them.
 bool ends_with(const std::string & name, const std::string & words)
 {
-  if (name.size() < words.size()) {return false;}
+  if (name.size() < words.size()) {
+    return false;
+  }
   const std::size_t begin = name.size() - words.size();
-  if (name.compare(begin, words.size(), words) != 0) {return false;}
+  if (name.compare(begin, words.size(), words) != 0) {
+    return false;
+  }
   return begin == 0 || !std::isalnum(static_cast<unsigned char>(name[begin - 1]));
 }
 
@@ -95,7 +99,9 @@ class Reader
 public:
   Reader(const std::string & text, const std::vector<std::string> & names)
   {
-    if (text.empty()) {throw error("there is none yet; give an arm_file, or publish it");}
+    if (text.empty()) {
+      throw error("there is none yet; give an arm_file, or publish it");
+    }
     if (!model_.initString(text)) {
       throw error("it is no URDF that urdfdom can read, for the reason that it printed above");
     }
@@ -113,13 +119,19 @@ public:
     const std::string name = flange.empty() ? flange_name() : flange;
     const auto tool = std::find_if(
       tools_.begin(), tools_.end(), [&name](const auto & one) {return one.first == name;});
-    if (tool == tools_.end()) {throw error("link " + name + " is not fixed to the last link");}
+    if (tool == tools_.end()) {
+      throw error("link " + name + " is not fixed to the last link");
+    }
     arm_.flange = tool->second;
-    if (const std::string reason = refuse(arm_); !reason.empty()) {throw error(reason);}
+    if (const std::string reason = refuse(arm_); !reason.empty()) {
+      throw error(reason);
+    }
     notes = notes_;
     for (std::size_t i = 0; i < arm_.n(); ++i) {
       const bool moves_mass = arm_.chain.links[i].body.mass != 0.0;
-      if (!moves_mass) {notes.push_back(arm_.joints[i] + " moves no mass");}
+      if (!moves_mass) {
+        notes.push_back(arm_.joints[i] + " moves no mass");
+      }
     }
     notes.push_back("a payload is given in the frame of " + name);
     notes.emplace_back(
@@ -145,7 +157,9 @@ private:
   const UrdfJoint & joint(const std::string & name) const
   {
     const auto found = model_.getJoint(name);
-    if (!found) {throw error("there is no joint " + name);}
+    if (!found) {
+      throw error("there is no joint " + name);
+    }
     return *found;
   }
 
@@ -159,7 +173,9 @@ private:
     for (; link; link = link->NextSiblingElement("link")) {
       const auto * const inertial = link->FirstChildElement("inertial");
       const auto & read = model_.getLink(link->Attribute("name"))->inertial;
-      if (!inertial) {continue;}
+      if (!inertial) {
+        continue;
+      }
       const auto * const mass = inertial->FirstChildElement("mass");
       const auto * const inertia = inertial->FirstChildElement("inertia");
       if (!read || number(mass, "value") != read->mass || number(inertia, "ixx") != read->ixx ||
@@ -174,14 +190,20 @@ private:
   /// The moving joints from the root to the last one must be the arm's.
   void require_chain() const
   {
-    if (arm_.joints.empty() || arm_.joints.size() > kMaxJoints) {throw error(refuse(arm_));}
-    for (const std::string & name : arm_.joints) {joint(name);}
+    if (arm_.joints.empty() || arm_.joints.size() > kMaxJoints) {
+      throw error(refuse(arm_));
+    }
+    for (const std::string & name : arm_.joints) {
+      joint(name);
+    }
     std::vector<std::string> moving;
     auto link = model_.getLink(joint(arm_.joints.back()).child_link_name);
     for (std::size_t count = 0; link->parent_joint; link = link->getParent()) {
       require_tree(++count);
       const UrdfJoint & before = *link->parent_joint;
-      if (before.type == UrdfJoint::FIXED) {continue;}
+      if (before.type == UrdfJoint::FIXED) {
+        continue;
+      }
       const bool has_one_axis = before.type == UrdfJoint::REVOLUTE ||
         before.type == UrdfJoint::CONTINUOUS || before.type == UrdfJoint::PRISMATIC;
       if (!has_one_axis || before.mimic || !has_direction(before.axis)) {
@@ -207,7 +229,9 @@ private:
   /// A link is met once on any way through a tree.
   void require_tree(std::size_t links) const
   {
-    if (links > model_.links_.size()) {throw error("its links form a loop, or have two parents");}
+    if (links > model_.links_.size()) {
+      throw error("its links form a loop, or have two parents");
+    }
   }
 
   /// Where a joint that the arm carries is held: at zero, or at its limit nearest to it.
@@ -239,10 +263,14 @@ private:
     if (place.joints_before == arm_.n() && place.is_fixed) {
       tools_.emplace_back(link.name, place.pose);
     }
-    if (place.joints_before > 0 && link.inertial) {add_mass(link, place);}
+    if (place.joints_before > 0 && link.inertial) {
+      add_mass(link, place);
+    }
     for (const auto & child : link.child_joints) {
       const Pose origin = place.pose * pose(child->parent_to_joint_origin_transform);
-      if (place.joints_before > 0) {require_near(origin.position, "joint " + child->name);}
+      if (place.joints_before > 0) {
+        require_near(origin.position, "joint " + child->name);
+      }
       if (place.joints_before < arm_.n() && child->name == arm_.joints[place.joints_before]) {
         follow_arm_joint(*child, origin, place);
       } else if (child->type == UrdfJoint::FIXED) {
@@ -271,7 +299,9 @@ private:
   void follow_arm_joint(const UrdfJoint & next, const Pose & origin, const Place & place)
   {
     const std::size_t i = place.joints_before;
-    if (i == 0) {arm_.mount = place.pose.rotation;}
+    if (i == 0) {
+      arm_.mount = place.pose.rotation;
+    }
     add_joint(next, i);
     const Rows to_axis = rotation_to_axis(next.axis);
     arm_.chain.links[i].placement = origin * Pose{to_axis, {}};
@@ -303,7 +333,9 @@ private:
     endings.emplace_back("flange");
     for (const std::string & ending : endings) {
       for (const auto & [name, pose_in_last_joint] : tools_) {
-        if (ends_with(name, ending)) {return name;}
+        if (ends_with(name, ending)) {
+          return name;
+        }
       }
     }
     return tools_.front().first;

@@ -62,7 +62,9 @@ void fill(
             std::to_string(count));
   }
   std::copy(given.begin(), given.end(), place.begin());
-  if (short_count == 1 && given.size() == 1) {std::fill_n(place.begin(), count, given[0]);}
+  if (short_count == 1 && given.size() == 1) {
+    std::fill_n(place.begin(), count, given[0]);
+  }
 }
 
 /// The settings that parameters ask for; throws std::runtime_error if they cannot be used.
@@ -84,7 +86,9 @@ Settings settings_of(const feedforward_controller::Params & given, const Arm & a
   fill("kp", given.kp, 1, arm.n(), settings.kp);
   fill("kd", given.kd, 1, arm.n(), settings.kd);
   const std::string reason = refuse(arm, settings);
-  if (!reason.empty()) {throw std::runtime_error(reason);}
+  if (!reason.empty()) {
+    throw std::runtime_error(reason);
+  }
   return settings;
 }
 
@@ -142,7 +146,9 @@ Arm FeedforwardController::read_arm() const
     return arm;
   }
   Arm arm = arm_from_file(parameters_.arm_file);
-  if (requested.empty()) {return arm;}
+  if (requested.empty()) {
+    return arm;
+  }
   // A prefix may stand before the names that the file has.
   const auto [named_end, file_end] = std::mismatch(
     requested.begin(), requested.end(), arm.joints.begin(), arm.joints.end(), ends_with);
@@ -166,7 +172,9 @@ FeedforwardController::CallbackReturn FeedforwardController::on_configure(const 
     const Arm arm = read_arm();
     const Settings settings = settings_of(parameters_, arm);
     const std::string reason = robot_model_.configure(parameters_.robot_model, arm.n());
-    if (!reason.empty()) {return fail(reason);}
+    if (!reason.empty()) {
+      return fail(reason);
+    }
     const auto logger = get_node()->get_logger();
     if (arm.payload.mass > 0.0 && settings.payload[0] > 0.0) {
       RCLCPP_WARN(
@@ -232,13 +240,27 @@ rcl_interfaces::msg::SetParametersResult FeedforwardController::accept(
     // that is added there must be added here, too, or it is not checked.
     for (const auto & parameter : changed) {
       const std::string & name = parameter.get_name();
-      if (name == "terms.friction") {given.terms.friction = parameter.as_bool();}
-      if (name == "gravity_vector") {given.gravity_vector = parameter.as_double_array();}
-      if (name == "payload") {given.payload = parameter.as_double_array();}
-      if (name == "payload_known_to_robot") {given.payload_known_to_robot = parameter.as_bool();}
-      if (name == "scale") {given.scale = parameter.as_double();}
-      if (name == "kp") {given.kp = parameter.as_double_array();}
-      if (name == "kd") {given.kd = parameter.as_double_array();}
+      if (name == "terms.friction") {
+        given.terms.friction = parameter.as_bool();
+      }
+      if (name == "gravity_vector") {
+        given.gravity_vector = parameter.as_double_array();
+      }
+      if (name == "payload") {
+        given.payload = parameter.as_double_array();
+      }
+      if (name == "payload_known_to_robot") {
+        given.payload_known_to_robot = parameter.as_bool();
+      }
+      if (name == "scale") {
+        given.scale = parameter.as_double();
+      }
+      if (name == "kp") {
+        given.kp = parameter.as_double_array();
+      }
+      if (name == "kd") {
+        given.kd = parameter.as_double_array();
+      }
     }
     const Locked locked(configuring_);
     settings_of(given, feedforward_->arm());
@@ -292,7 +314,8 @@ FeedforwardController::Status FeedforwardController::status() const
     if (!feedforward_->latched()) {
       remedy =
         "it ends after " + std::to_string(kMinGoodStateCount) + " possible joint states in a row";
-    } else if (feedforward_->settings().command == Command::total_torque) {
+    } else if (choice<Command>(kCommands, parameters_.reference) == Command::total_torque) {
+      // Not settings(), which the control cycle may be replacing.
       remedy = "the next torque ends it";
     }
     status.message += std::string(": ") + fault + "; " + remedy;
@@ -326,7 +349,9 @@ void FeedforwardController::publish_status()
 {
   const Locked locked(configuring_);
   const Status now = status();
-  if (now == status_) {return;}
+  if (now == status_) {
+    return;
+  }
   publisher_->publish(now);
   std::string text = now.message;
   for (const auto & value : now.values) {
@@ -393,7 +418,9 @@ FeedforwardController::CallbackReturn FeedforwardController::on_activate(const L
   chained_age_ = std::numeric_limits<double>::infinity();
   std::string reason = robot_model_.activate(state_interfaces_);
   for (const auto & interface : ordered_exported_reference_interfaces_) {
-    if (!interface->set_value(kNone)) {reason = "the reference interfaces cannot be written";}
+    if (!interface->set_value(kNone)) {
+      reason = "the reference interfaces cannot be written";
+    }
   }
   return reason.empty() ? CallbackReturn::SUCCESS : fail(reason);
 }
@@ -464,7 +491,9 @@ bool FeedforwardController::read_states(JointState & state) const
   for (std::size_t i = 0; i < n; ++i) {
     const auto position = state_interfaces_[i].get_optional();
     const auto velocity = state_interfaces_[n + i].get_optional();
-    if (!position || !velocity) {return false;}
+    if (!position || !velocity) {
+      return false;
+    }
     state.q[i] = *position;
     state.dq[i] = *velocity;
   }
@@ -484,14 +513,18 @@ bool FeedforwardController::write(const Vector & tau)
 return_type FeedforwardController::update_and_write_commands(
   const rclcpp::Time &, const rclcpp::Duration & period)
 {
-  if (settings_.has_new()) {feedforward_->apply(settings_.read());}
+  if (settings_.has_new()) {
+    feedforward_->apply(settings_.read());
+  }
   // Time is the sum of the periods, because the node's clock can be set back.
   const double elapsed = period.seconds();
   const Reference * given = is_in_chained_mode() ? chained(elapsed) : given_;
   JointState state;
   Vector tau;
   const bool is_state_known = read_states(state);
-  if (is_state_known) {robot_model_.compare(feedforward_->terms(), state);}
+  if (is_state_known) {
+    robot_model_.compare(feedforward_->terms(), state);
+  }
   // Nothing is written before the first command or, with motions, the first usable state.
   const bool sends = feedforward_->cycle(elapsed, is_state_known ? &state : nullptr, given, tau);
   return !sends || write(tau) ? return_type::OK : return_type::ERROR;

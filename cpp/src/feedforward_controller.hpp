@@ -83,7 +83,7 @@ private:
   rclcpp::Subscription<Message>::SharedPtr subscription_;
 
   // Members that the executor's thread uses, never the control cycle.
-  std::mutex configuring_;  // feedforward_ is made or ended
+  std::mutex configuring_;  // between configuring or cleaning up, and the callbacks below
   rclcpp::node_interfaces::OnSetParametersCallbackHandle::SharedPtr accepting_;
   rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr applying_;
   rclcpp::Publisher<Status>::SharedPtr publisher_;

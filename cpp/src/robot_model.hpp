@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "franka_dynamics_controllers/terms.hpp"
+#include "franka_dynamics_controllers/text.hpp"
 #ifdef WITH_FRANKA_MODEL
 #include "franka_semantic_components/franka_robot_model.hpp"
 #endif
@@ -44,7 +45,7 @@ struct FrankaModel  // stands for the class that is not there, and is never made
 
 /// Faster than this [rad/s] no joint of an arm at rest moves: the tolerance of
 /// joint_trajectory_controller for a motion's end (stopped_velocity_tolerance).
-constexpr double kRestSpeed = 0.01;
+constexpr double kRobotModelRestSpeedRadS = 0.01;
 
 /// The largest difference between the robot's model and this one, at rest, since activation.
 ///
@@ -62,7 +63,9 @@ public:
   {
     model_.reset();
     robot_ = robot;
-    if (robot.empty()) {return "";}
+    if (robot.empty()) {
+      return "";
+    }
     if (!kHasFrankaModel) {
       return "robot_model is set, but this package was built without franka_semantic_components";
     }
@@ -88,7 +91,9 @@ public:
     largest_gravity_ = 0.0;
     largest_mass_ = 0.0;
     rested_ = false;
-    if (!model_) {return "";}
+    if (!model_) {
+      return "";
+    }
     make();  // FrankaRobotModel keeps the pointers that it found first
     try {
       if (model_->assign_loaned_state_interfaces(interfaces)) {
@@ -103,15 +108,21 @@ public:
 
   void release()
   {
-    if (model_) {model_->release_interfaces();}
+    if (model_) {
+      model_->release_interfaces();
+    }
   }
 
   /// Compare both models if the arm rests; for the control cycle.
   void compare(const TermModel & terms, const JointState & state) noexcept
   {
-    if (!model_) {return;}
+    if (!model_) {
+      return;
+    }
     for (std::size_t i = 0; i < kRobotJoints; ++i) {
-      if (!(std::abs(state.dq[i]) <= kRestSpeed)) {return;}
+      if (!(std::abs(state.dq[i]) <= kRobotModelRestSpeedRadS)) {
+        return;
+      }
     }
     Vector gravity;
     Matrix mass;
@@ -137,7 +148,9 @@ public:
   /// The largest differences in words; for any thread.
   std::string difference() const
   {
-    if (!rested_) {return "none yet: the arm has not rested";}
+    if (!rested_) {
+      return "none yet: the arm has not rested";
+    }
     return "g " + as_text(largest_gravity_) + " N m, M " + as_text(largest_mass_) +
            " kg m^2 (at rest)";
   }

@@ -23,7 +23,9 @@ static thread_local int allocations = 0;  // the middleware's threads allocate, 
 void * operator new(std::size_t size)
 {
   ++allocations;
-  if (void * const place = std::malloc(size)) {return place;}
+  if (void * const place = std::malloc(size)) {
+    return place;
+  }
   throw std::bad_alloc();
 }
 void operator delete(void * place) noexcept {std::free(place);}

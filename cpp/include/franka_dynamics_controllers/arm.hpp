@@ -24,8 +24,10 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 struct FrictionModel
 {
   enum class Kind {none, sigmoid, linear};
-  static constexpr std::size_t kSliding = 3, kMaxElements = 8;
-  static constexpr std::size_t kMost = kSliding + kMaxElements + 1;
+  static constexpr std::size_t kOffset = 2;   ///< place of the offset in `coefficients`
+  static constexpr std::size_t kSliding = 3;  ///< number of coefficients before the elements'
+  static constexpr std::size_t kMaxElements = 8;
+  static constexpr std::size_t kMost = kSliding + kMaxElements + 1;  ///< coefficients of a joint
 
   Kind kind = Kind::none;
   std::size_t elements = 0;      ///< number of Maxwell-slip elements of each joint
@@ -141,7 +143,9 @@ inline std::string refuse(const Arm & arm)
   for (std::size_t i = 0; i < arm.n(); ++i) {
     const Link & link = arm.chain.links[i];
     const std::string joint = joints[i] + " of " + arm.name;
-    if (std::count(joints.begin(), joints.end(), joints[i]) > 1) {return joint + " is there twice";}
+    if (std::count(joints.begin(), joints.end(), joints[i]) > 1) {
+      return joint + " is there twice";
+    }
     if (!(arm.effort[i] > 0.0 && std::isfinite(arm.effort[i]))) {
       return joint + " has no torque limit, which a controller must know";
     }
@@ -150,7 +154,9 @@ inline std::string refuse(const Arm & arm)
     if (!(arm.lower[i] <= arm.upper[i] && lowest_limit > 0.0)) {
       return joint + " has limits that leave it no room";
     }
-    if (!arm.within_range(i, arm.home[i])) {return joint + " has a home beyond its limits";}
+    if (!arm.within_range(i, arm.home[i])) {
+      return joint + " has a home beyond its limits";
+    }
     const bool has_rotor = link.rotor_inertia >= 0.0 && link.rotor_inertia <= kMostOfAnArm;
     if (!is_real(link.body) || !has_rotor) {
       return joint + " moves a link or a rotor that no real body can be";

@@ -44,7 +44,9 @@ public:
   : path_(std::move(path))
   {
     std::ifstream file(path_);
-    if (!file) {throw error("cannot be opened");}
+    if (!file) {
+      throw error("cannot be opened");
+    }
     std::string key;
     for (std::string line; std::getline(file, line); ) {
       line.erase(std::min(line.find('#'), line.size()));
@@ -56,7 +58,9 @@ public:
         if (is_key) {
           key = word.substr(0, word.size() - 1);
           const bool is_new = words_.try_emplace(key).second;
-          if (!is_new) {throw error("has " + key + " twice");}
+          if (!is_new) {
+            throw error("has " + key + " twice");
+          }
         } else if (word != "-") {
           words_[key].push_back(word);
         }
@@ -68,7 +72,9 @@ public:
   std::vector<std::string> words(const std::string & key)
   {
     const auto found = words_.extract(key);
-    if (found.empty() || found.mapped().empty()) {throw error("has no " + key);}
+    if (found.empty() || found.mapped().empty()) {
+      throw error("has no " + key);
+    }
     return found.mapped();
   }
 
@@ -76,7 +82,9 @@ public:
   std::string word(const std::string & key)
   {
     const auto found = words(key);
-    if (found.size() > 1) {throw error(key + " has more than one word");}
+    if (found.size() > 1) {
+      throw error(key + " has more than one word");
+    }
     return found[0];
   }
 
@@ -84,7 +92,9 @@ public:
   std::vector<double> numbers(const std::string & key, std::size_t count, bool unlimited = false)
   {
     std::vector<double> numbers;
-    for (const std::string & word : words(key)) {numbers.push_back(number(key, word, unlimited));}
+    for (const std::string & word : words(key)) {
+      numbers.push_back(number(key, word, unlimited));
+    }
     if (numbers.size() != count) {
       throw error(key + " has " + std::to_string(numbers.size()) + " numbers instead of " +
               std::to_string(count));
@@ -97,7 +107,9 @@ public:
   /// Throw if a key was not taken.
   void finish() const
   {
-    if (!words_.empty()) {throw error("has " + words_.begin()->first + ", which no arm has");}
+    if (!words_.empty()) {
+      throw error("has " + words_.begin()->first + ", which no arm has");
+    }
   }
 
   std::runtime_error error(const std::string & problem) const
@@ -110,13 +122,19 @@ public:
 private:
   double number(const std::string & key, const std::string & word, bool unlimited) const
   {
-    if (unlimited && word == ".inf") {return kInfinity;}
-    if (unlimited && word == "-.inf") {return -kInfinity;}
+    if (unlimited && word == ".inf") {
+      return kInfinity;
+    }
+    if (unlimited && word == "-.inf") {
+      return -kInfinity;
+    }
     double number = 0.0;
     const char * const end = word.data() + word.size();
     const auto [rest, problem] = std::from_chars(word.data(), end, number);
     const bool read = rest == end && problem == std::errc{} && std::isfinite(number);
-    if (read && (unlimited || std::abs(number) <= kMostOfAnArm)) {return number;}
+    if (read && (unlimited || std::abs(number) <= kMostOfAnArm)) {
+      return number;
+    }
     throw error(key + " has " + word + ", which is no number of an arm");
   }
 
@@ -130,9 +148,13 @@ inline FrictionModel friction_from_file(ArmFile & file, std::size_t n)
   using Kind = FrictionModel::Kind;
   FrictionModel model;
   const std::string kind = file.word("friction");
-  if (kind == "none") {return model;}
+  if (kind == "none") {
+    return model;
+  }
   const auto require = [&file](bool holds) {
-      if (!holds) {throw file.error("has a friction that no joint has");}
+      if (!holds) {
+        throw file.error("has a friction that no joint has");
+      }
     };
   model.kind = kind == "sigmoid" ? Kind::sigmoid : Kind::linear;
   model.width = file.numbers("friction_width", 1)[0];
@@ -155,19 +177,24 @@ inline FrictionModel friction_from_file(ArmFile & file, std::size_t n)
   const auto rows = file.numbers("friction_coefficients", n * m);
   const auto covariance = file.numbers("friction_covariance", n * m * m);
   for (std::size_t k = 0; k < covariance.size(); ++k) {
-    const std::size_t joint = k / (m * m), row = k / m % m, column = k % m;
+    const std::size_t joint = k / (m * m);
+    const std::size_t row = k / m % m;
+    const std::size_t column = k % m;
     require(row != column || covariance[k] >= 0.0);
     model.covariance[joint][row][column] = covariance[k];
     model.coefficients[joint][column] = rows[joint * m + column];
   }
-  for (std::size_t i = 0; i < n; ++i) {model.receiver_offset[i] = rows[i * m + 2];}
+  for (std::size_t i = 0; i < n; ++i) {
+    model.receiver_offset[i] = rows[i * m + FrictionModel::kOffset];
+  }
   if (file.has("friction_receiver_offset")) {  // written only if it is another
     require(kind == "linear");
     const auto offset = file.numbers("friction_receiver_offset", n);
     std::copy(offset.begin(), offset.end(), model.receiver_offset.begin());
   }
   for (std::size_t i = 0; model.grows_with_load && i < n; ++i) {
-    require(rows[i * m + m - 1] >= 0.0 && rows[i * m + m - 1] < 1.0);
+    const double of_load = rows[i * m + m - 1];
+    require(of_load >= 0.0 && of_load < 1.0);
   }
   return model;
 }
@@ -194,7 +221,9 @@ inline Arm arm_from_file(const std::string & path)
   const std::vector<double> limits = file.numbers("limits", limit_order.size() * n, true);
   for (std::size_t i = 0; i < n; ++i) {
     const double * const row = &links[kNumbersPerLink * i];
-    if (row[0] != 0.0 && row[0] != 1.0) {throw file.error("links has a joint of a third kind");}
+    if (row[0] != 0.0 && row[0] != 1.0) {
+      throw file.error("links has a joint of a third kind");
+    }
     Link & link = arm.chain.links[i];
     link.prismatic = row[0] == 1.0;
     link.placement = pose(row + kPlaceOfPose);
@@ -210,7 +239,9 @@ inline Arm arm_from_file(const std::string & path)
   arm.rated_load = file.numbers("rated_load", 1, true)[0];
   arm.friction = friction_from_file(file, n);
   file.finish();
-  if (const std::string reason = refuse(arm); !reason.empty()) {throw file.error(reason);}
+  if (const std::string reason = refuse(arm); !reason.empty()) {
+    throw file.error(reason);
+  }
   return arm;
 }
 

@@ -37,7 +37,8 @@ public:
   /// torque, and the PD torque. Without a `reference` inertia and friction torque are zero, and the
   /// PD torque only damps.
   void torque(
-    const Arm & arm, const JointState & state, const Motion * reference, Vector & total) const noexcept
+    const Arm & arm, const JointState & state, const Motion * reference,
+    Vector & total) const noexcept
   {
     Vector part{};
     total.fill(0.0);

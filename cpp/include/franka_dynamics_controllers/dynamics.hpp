@@ -99,7 +99,8 @@ constexpr Rows symmetric(const std::array<double, 6> & I) noexcept
 constexpr Body operator*(const Pose & pose, const Body & body) noexcept
 {
   const Three & p = pose.position;
-  const Three h = pose.rotation * body.moment, lever = h + body.mass * p;
+  const Three h = pose.rotation * body.moment;
+  const Three lever = h + body.mass * p;
   Rows I = pose.rotation * body.inertia * transposed(pose.rotation);
   // Steiner's theorem for a shift by p, with the first moment h in the new axes:
   // R I R^T + (2 h.p + m p.p) 1 - h p^T - p h^T - m p p^T.
@@ -138,8 +139,11 @@ struct Link
   Pose at(double q) const noexcept
   {
     const auto & [R, p] = placement;
-    if (prismatic) {return {R, p + q * Three{R[0].z, R[1].z, R[2].z}};}
-    const double c = std::cos(q), s = std::sin(q);
+    if (prismatic) {
+      return {R, p + q * Three{R[0].z, R[1].z, R[2].z}};
+    }
+    const double c = std::cos(q);
+    const double s = std::sin(q);
     const auto turned = [c, s](const Three & row) {
         return Three{row.x * c + row.y * s, row.y * c - row.x * s, row.z};
       };

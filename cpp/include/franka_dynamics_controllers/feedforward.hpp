@@ -33,11 +33,16 @@ constexpr const char * kTorqueNotFinite = "the computed torque is not finite";
 /// Computes each control cycle's torque. One object per arm. One thread calls it; any thread may
 /// read state(), fault(), latched() and timeouts().
 ///
-/// It does what the docstring of franka_dynamics/control/core_step.py says, with these differences:
-/// it has no momentum observer, so that d is zero and nothing is unexplained, no stamps and ages of
-/// states, and no list of states before a start. Its functions have the names of those in
-/// control/torque_state_machine.py, its states those of the Python receiver (State in
-/// constants.hpp); the names of core_step.py are in brackets:
+/// It does what the docstring of franka_dynamics/control/core_step.py says, without the guard:
+///
+/// - It has no momentum observer: d is zero, and no torque counts as unexplained.
+/// - A joint state is judged by itself (state_check.hpp). States have no stamps and ages, and
+///   nobody looks whether positions leap, repeat or contradict velocities, or whether a joint is
+///   too fast for the motion. The brake alone notices that a joint gets faster.
+/// - Torques begin at the first usable state, and nobody looks whether gains bear a delay.
+///
+/// Its functions have the names of those in control/torque_state_machine.py, its states those of the
+/// Python receiver (State in constants.hpp); the names of core_step.py are in brackets:
 ///
 ///   state      torque
 ///   waiting    none (SILENT)
@@ -75,8 +80,9 @@ public:
     law_.configure(arm_, Settings{});
   }
 
-  /// Use other settings from the next cycle on; a step of a motion's torque is faded out. Returns
-  /// '', or why the settings are refused; the present settings then stay in use. Allocates.
+  /// Use other settings from the next cycle on. With Command::motion and Command::law the torque
+  /// changes by a ramp, with Command::torque as fast as the torque rate allows. Returns '', or why
+  /// the settings are refused; the present settings then stay in use. Allocates.
   std::string configure(const Settings & settings)
   {
     std::string reason = refuse(arm_, settings);
@@ -112,7 +118,7 @@ public:
   {
     return state_ == State::fault ? fault_reason_.load() : nullptr;
   }
-  /// Whether usable states do not end the fault.
+  /// Whether usable states do not end the latest fault.
   bool latched() const noexcept {return is_latched_;}
   /// How often torques ceased while they were followed.
   std::uint64_t timeouts() const noexcept {return timeout_count_;}
@@ -220,7 +226,8 @@ private:
     }
   }
 
-  /// Begin by a ramp from the torque of a held arm, or from the gravity torque to command.
+  /// Begin to follow. The law's torque then comes by a ramp from the torque of a held arm, or from
+  /// the gravity torque to command; torques from upstream come as fast as the torque rate allows.
   void begin() noexcept
   {
     if (state_ == State::waiting) {

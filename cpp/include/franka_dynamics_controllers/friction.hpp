@@ -87,7 +87,8 @@ public:
       if (is_linear) {
         const double offset_share = kp[i] > 0.0 ? 1.0 : speed_share;
         const double offset =
-          target_adds_gravity ? model.receiver_offset[i] : model.coefficients[i][2];
+          target_adds_gravity ? model.receiver_offset[i] :
+          model.coefficients[i][FrictionModel::kOffset];
         tau[i] += offset_share * offset;
       }
     }

@@ -39,7 +39,9 @@ inline Answer read_command(
 {
   constexpr double kMostOfLimit = 10.0;
   const std::size_t n = arm.n();
-  if (count != command_size(command, n)) {return Answer::wrong_size;}
+  if (count != command_size(command, n)) {
+    return Answer::wrong_size;
+  }
   if (!std::all_of(values, values + count, [](double x) {return std::isfinite(x);})) {
     return Answer::not_finite;
   }
@@ -49,7 +51,9 @@ inline Answer read_command(
     const bool has_possible_rates = count == n ||
       (std::abs(values[n + i]) <= kMostOfLimit * arm.velocity[i] &&
       std::abs(values[2 * n + i]) <= kMostOfLimit * arm.acceleration[i]);
-    if (!is_possible || !has_possible_rates) {return Answer::out_of_bounds;}
+    if (!is_possible || !has_possible_rates) {
+      return Answer::out_of_bounds;
+    }
   }
   Vector & first = command == Command::motion ? reference.q : reference.torque;
   std::copy_n(values, n, first.begin());
@@ -78,7 +82,9 @@ public:
   /// The newest value; for the reading thread.
   const T & read() noexcept
   {
-    if (has_new()) {readers_slot_ = exchanged_slot_.exchange(readers_slot_) & ~kNew;}
+    if (has_new()) {
+      readers_slot_ = exchanged_slot_.exchange(readers_slot_) & ~kNew;
+    }
     return slots_[readers_slot_];
   }
 

@@ -8,106 +8,133 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 
 #include "franka_dynamics_controllers/terms.hpp"
 
 namespace franka_dynamics_controllers
 {
 
-/// Brings a moving arm to rest by a PD torque towards the pose where braking began and by M(q) a,
-/// as far as kd damps less: a is that of a critically damped joint with the time constant
-/// kBrakingTimeConstantS, or longer and with softer gains in a slow loop. Without a motion's gains
-/// there is no pose, and a only damps. An arm at rest is held where it came to rest.
+/// Brings a moving arm to rest, and holds it, as BrakingController of
+/// franka_dynamics/control/stopping.py does. Its torque, without G + C dq and with d = 0, is
+///
+///   - kp (q - q_b) - kd dq - M (1 - s) a
+///
+/// q_b is the pose where braking began or, at rest, where the arm came to rest. a is the
+/// deceleration of a critically damped joint with the time constant kBrakingTimeConstantS, of which
+/// kd gives the share s already. In a slow loop the time constant is longer, and gains are softer.
+/// Without a motion's gains there is no pose q_b, and a only damps.
 class BrakingController
 {
 public:
   BrakingController() noexcept = default;
   explicit BrakingController(const Settings & settings) noexcept
-  : kp_(settings.kp), kd_(settings.kd), pulls_(settings.command == Command::motion) {}
+  : kp_(settings.kp), kd_(settings.kd), pulls_to_pose_(settings.command == Command::motion) {}
 
   bool at_rest() const noexcept {return at_rest_;}
   /// Whether a joint is too fast in spite of braking.
   bool fails() const noexcept {return fails_;}
 
-  /// Compute the brake's torque, `elapsed` seconds after the last one.
+  /// Compute the brake's torque `tau` [N m], `elapsed` seconds after the last one.
   void torque(
     const Arm & arm, const JointState & state, const TermModel & terms, double elapsed,
     Vector & tau) noexcept
   {
     const auto & [q, dq] = state;
-    time_ += elapsed;
-    const bool comes_to_rest = note_rest_and_failure(arm, dq);
-    // Time constant that suits a loop whose cycle is longer than expected [s].
-    const double slow_loop_time = kMinTimeConstantToAgeRatio * std::max(0.0, elapsed - kMaxStepS);
-    const double decay_time = std::max(kBrakingTimeConstantS, slow_loop_time);
-    const double stiffness = 0.25 / (decay_time * decay_time);  // critically damped [1/s^2]
-    // Further away the stop pose yields: there a would reach its bound, and the arm stays where it
-    // was pushed to.
-    const double max_away = kMaxBrakingDecelerationRadS2 / stiffness;
+    time_s_ += elapsed;
+    record_speeds(arm, dq);
     Matrix M;
     mass_matrix(terms.chain, q, M);
-    Vector acceleration{};  // a
+    // States that come rarely bear slower damping only, and softer gains.
+    const double delay = std::max(0.0, elapsed - kMaxStepS);
+    const double min_time_constant = kMinTimeConstantToAgeRatio * delay;
+    const double time_constant = std::max(kBrakingTimeConstantS, min_time_constant);
+    const double stiffness = 0.25 / (time_constant * time_constant);  // critically damped [1/s^2]
+    const double max_deceleration = kMaxBrakingDecelerationRadS2;
+    const Vector from_pose = move_stop_pose(arm, q, max_deceleration / stiffness);
     Vector pd_torque{};
+    Vector deceleration{};
     for (std::size_t i = 0; i < arm.n(); ++i) {
-      const bool is_held_back = !at_rest_ && held_back_[i];
-      const bool pose_moves = !begun_ || comes_to_rest || is_held_back;
-      const double away =
-        pose_moves ? 0.0 : std::clamp(q[i] - stop_pose_[i], -max_away, max_away);
-      stop_pose_[i] = q[i] - away;
-      // Share of the gains that a slow loop can have without becoming unstable.
-      const double share = 1.0 / std::max(1.0, slow_loop_time * kd_[i] / M[i][i]);
-      const double kd = share * kd_[i];
-      pd_torque[i] = share * kp_[i] * away + kd * dq[i];
-      // Share of the damping that kd leaves to a.
-      const double missing = 1.0 - std::min(1.0, kd * decay_time / M[i][i]);
-      const double damping = std::clamp(
-        dq[i] / decay_time, -kMaxBrakingDecelerationRadS2, kMaxBrakingDecelerationRadS2);
-      acceleration[i] = -missing * ((pulls_ ? stiffness * away : 0.0) + damping);
+      const double inertia = M[i][i];
+      const double kept_share = 1.0 / std::max(1.0, min_time_constant * kd_[i] / inertia);
+      const double kp = kept_share * kp_[i];
+      const double kd = kept_share * kd_[i];
+      pd_torque[i] = kp * from_pose[i] + kd * dq[i];
+      const double damping =
+        std::clamp(dq[i] / time_constant, -max_deceleration, max_deceleration);
+      const double pull = pulls_to_pose_ ? stiffness * from_pose[i] : 0.0;
+      const double missing_share = 1.0 - std::min(1.0, kd * time_constant / inertia);  // 1 - s
+      deceleration[i] = missing_share * (pull + damping);
     }
-    begun_ = true;
-    terms.inertia(q, acceleration, tau);
-    for (std::size_t i = 0; i < arm.n(); ++i) {tau[i] -= pd_torque[i];}
+    Vector inertia_torque{};
+    terms.inertia(q, deceleration, inertia_torque);
+    for (std::size_t i = 0; i < arm.n(); ++i) {
+      tau[i] = -inertia_torque[i] - pd_torque[i];
+    }
   }
 
-  /// Note where limits changed a desired torque into the sent one.
+  /// Record where limits changed a desired torque into the sent one [N m].
   void record_limited_torque(const Vector & desired, const Vector & sent) noexcept
   {
-    for (std::size_t i = 0; i < kMaxJoints; ++i) {held_back_[i] = desired[i] != sent[i];}
+    for (std::size_t i = 0; i < kMaxJoints; ++i) {
+      is_held_back_[i] = desired[i] != sent[i];
+    }
   }
 
 private:
-  /// Note whether the arm rests, and whether braking fails; return whether it comes to rest now.
-  bool note_rest_and_failure(const Arm & arm, const Vector & dq) noexcept
+  /// Note whether the arm has come to rest, and whether braking fails to slow a joint down.
+  void record_speeds(const Arm & arm, const Vector & dq) noexcept
   {
     const bool is_slow = std::all_of(
       dq.begin(), dq.end(), [](double speed) {return std::abs(speed) < kMaxStoppedSpeedRadS;});
-    slow_state_count_ = is_slow ? slow_state_count_ + 1 : 0;
-    const bool rests = slow_state_count_ >= kMinGoodStateCount || time_ > kMaxBrakingTimeS;
-    const bool comes_to_rest = rests && !at_rest_;
-    at_rest_ = at_rest_ || rests;
+    rest_count_ = is_slow ? rest_count_ + 1 : 0;
+    const bool is_over = rest_count_ >= kMinGoodStateCount || time_s_ > kMaxBrakingTimeS;
+    if (is_over && !at_rest_) {
+      stop_pose_.reset();  // it is held where it came to rest
+      at_rest_ = true;
+    }
     fails_ = false;
     for (std::size_t i = 0; i < arm.n(); ++i) {
       const double speed = std::abs(dq[i]);
-      if (time_ <= kMinBrakingTimeS) {  // the arm may still get faster
-        first_speed_[i] = std::max(first_speed_[i], speed);
-      } else {
-        const double max_speed =
-          std::max(kMaxBrakedSpeedToLimit * arm.velocity[i], first_speed_[i]);
-        fails_ = fails_ || speed > max_speed;
+      if (time_s_ <= kMinBrakingTimeS) {  // the arm may still get faster
+        max_first_speed_[i] = std::max(max_first_speed_[i], speed);
+        continue;
       }
+      const double max_speed = kMaxBrakedSpeedToLimit * arm.velocity[i];
+      fails_ = fails_ || speed > std::max(max_speed, max_first_speed_[i]);
     }
-    return comes_to_rest;
   }
 
-  double time_ = 0.0;  // [s]
-  Vector first_speed_{};  // largest in kMinBrakingTimeS [rad/s]
-  Vector stop_pose_{};  // where the gains pull to
+  /// Move the pose that the arm is pulled to; return how far the arm is from it.
+  ///
+  /// The pose is where braking began, and later where the arm came to rest. It moves with the arm
+  /// in two cases: a joint that is being braked takes it along while a limit holds its torque back,
+  /// and so does a joint that is pushed further away than `max_distance`.
+  Vector move_stop_pose(const Arm & arm, const Vector & q, double max_distance) noexcept
+  {
+    if (!stop_pose_) {  // braking begins, or the arm has come to rest
+      stop_pose_ = q;
+    }
+    Vector from_pose{};
+    for (std::size_t i = 0; i < arm.n(); ++i) {
+      double & pose = (*stop_pose_)[i];
+      if (!at_rest_ && is_held_back_[i]) {
+        pose = q[i];
+      }
+      from_pose[i] = std::clamp(q[i] - pose, -max_distance, max_distance);
+      pose = q[i] - from_pose[i];
+    }
+    return from_pose;
+  }
+
+  double time_s_ = 0.0;
+  int rest_count_ = 0;  // slow states in a row
+  Vector max_first_speed_{};  // in the first kMinBrakingTimeS [rad/s]
+  std::optional<Vector> stop_pose_{};  // where the gains pull to
   Vector kp_{};
   Vector kd_{};
-  std::array<bool, kMaxJoints> held_back_{};  // by limits of the last torque
-  int slow_state_count_ = 0;  // in a row
-  bool pulls_ = false;  // towards the stop pose, as with a motion's gains
-  bool begun_ = false;
+  std::array<bool, kMaxJoints> is_held_back_{};  // by limits of the last torque
+  bool pulls_to_pose_ = false;  // towards the stop pose, as with a motion's gains
   bool at_rest_ = false;
   bool fails_ = false;
 };
@@ -145,7 +172,9 @@ public:
   /// Where the arm probably is at a time [s]: in a stop its velocity decays exponentially.
   JointState probable_state(double now) const noexcept
   {
-    if (!begun_) {return seen_;}
+    if (!begun_) {
+      return seen_;
+    }
     JointState at{};
     const double left = std::exp(-std::max(0.0, now - seen_at_) / kUnseenStopTimeConstantS);
     for (std::size_t i = 0; i < kMaxJoints; ++i) {
@@ -168,7 +197,9 @@ public:
     terms.gravity_to_command(at.q, tau);
     terms.coriolis(at, coriolis);
     terms.inertia(at.q, slowing, inertia);
-    for (std::size_t i = 0; i < kMaxJoints; ++i) {tau[i] += coriolis[i] + inertia[i];}
+    for (std::size_t i = 0; i < kMaxJoints; ++i) {
+      tau[i] += coriolis[i] + inertia[i];
+    }
   }
 
 private:

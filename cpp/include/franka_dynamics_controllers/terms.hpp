@@ -53,7 +53,9 @@ public:
     const Body at_centre{mass, {}, symmetric({xx, xy, xz, yy, yz, zz})};
     Body & last = chain.links[arm.n() - 1].body;
     Body & robots_last = robot_.chain.links[arm.n() - 1].body;
-    if (mass != 0.0) {last = last + arm.flange * Pose{kIdentity, {x, y, z}} * at_centre;}
+    if (mass != 0.0) {
+      last = last + arm.flange * Pose{kIdentity, {x, y, z}} * at_centre;
+    }
     if (settings.payload_known_to_robot) {
       robots_last = last;
     } else if (mass != 0.0 || arm.payload.mass != 0.0) {
@@ -71,12 +73,16 @@ public:
   void gravity_to_command(const Vector & q, Vector & tau) const noexcept
   {
     tau.fill(0.0);
-    if (adds_gravity_ && robot_has_same_model_) {return;}
+    if (adds_gravity_ && robot_has_same_model_) {
+      return;
+    }
     gravity(q, tau);
     if (adds_gravity_) {
       Vector added;
       robot_.gravity(q, added);
-      for (std::size_t i = 0; i < chain.n; ++i) {tau[i] -= added[i];}
+      for (std::size_t i = 0; i < chain.n; ++i) {
+        tau[i] -= added[i];
+      }
     }
   }
 
