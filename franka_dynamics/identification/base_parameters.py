@@ -230,11 +230,17 @@ class BaseParameters:
 
         The torques stay the same under the gravity for which the parameters were computed. The
         links are not physical: use the arm to generate customised equations or in
-        `NewtonEulerModel`, never in a simulator. A tree of bodies cannot be regrouped in this way.
-        `values` (b,) are by default those of the analysed arm; BaseParameterError is raised for
-        another shape and for values that are no finite numbers.
+        `NewtonEulerModel`, never in a simulator. `values` (b,) are by default those of the
+        analysed arm.
+
+        Raises BaseParameterError for values of another shape or that are no finite numbers, and
+        for the parameters of a tree of bodies, which no arm has.
         """
-        assert isinstance(self.description, ArmDescription)
+        if not isinstance(self.description, ArmDescription):
+            raise BaseParameterError(
+                'These are the base parameters of a tree of bodies, and only an arm can be '
+                'regrouped: compute them with base_parameters(arm).'
+            )
         base_values = as_array(
             self.values() if values is None else values,
             (len(self),),

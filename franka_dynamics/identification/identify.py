@@ -47,7 +47,7 @@ from .verdict import (
 from ..arm import ArmDescription
 from ..arm_io import ArmLike, as_description
 from ..arrays import Array
-from ..errors import ClusterError, IdentificationError, RecordingError
+from ..errors import BaseParameterError, ClusterError, IdentificationError, RecordingError
 from ..recordings.recording import ProgressCallback
 from ..recordings.replay import TorqueErrorUnit
 
@@ -111,11 +111,13 @@ def identify(
     ClusterError
         If a worker of `executor` dies.
     IdentificationError
-        If no recording is given, or one twice, with other signal options, or something else.
+        If no recording is given, or one twice, with other signal options, or something else; if
+        a published set has another geometry than `start`.
     RecordingError
-        If a recording cannot be used (of bags unless `skip_failures`): values that are not finite,
-        less than 9.5 s of motion in all, or a fault that makes all results meaningless; if
-        no bag, or no test bag, can be used.
+        If a recording in memory has another number of joints than `start`; if a recording cannot
+        be used (of bags unless `skip_failures`): values that are not finite, less than 9.5 s of
+        motion in all, or a fault that makes all results meaningless; if no bag, or no test bag,
+        can be used.
     MissingDependencyError
         If scipy or clarabel is not installed, or nothing that reads bags.
 
@@ -130,6 +132,8 @@ def identify(
     if isinstance(published, (ArmDescription, str, Path)):
         published = [published]
     published_sets = [as_description(arm) for arm in published] or [start]
+    model = options.torque_model(start)
+    _require_same_geometry(model, published_sets)
     sources = [*fitted_sources, *test_sources]
     map_all = partial(_map_on, executor)
 
@@ -197,7 +201,6 @@ def identify(
         )
         return result, asks_for_load
 
-    model = options.torque_model(start)
     result, asks_for_load = identified_with(model)
     if asks_for_load:
         # All stages again, with the torque of the identified arm's bodies as the load.
@@ -211,8 +214,22 @@ def identify(
     used_sources = [
         source for source, name in zip(sources, labels_of(sources)) if name in used_names
     ]
-    result = result.with_receiver_offsets(recorded_positions(used_sources, start))
+    message_count = sum(note.message_count for note in result.recordings.notes)
+    positions = recorded_positions(used_sources, start, message_count)
+    result = result.with_receiver_offsets(positions)
     return with_torque_deviations(result, used_sources)
+
+
+def _require_same_geometry(model: TorqueModel, published: Sequence[ArmDescription]) -> None:
+    """Raise IdentificationError unless published sets have the geometry of a model's arm."""
+    for arm in published:
+        try:
+            model.base.values(arm)
+        except BaseParameterError as error:
+            raise IdentificationError(
+                f'{arm.file or arm.name} has another geometry than {model.arm.name}, and cannot '
+                'be compared with it: name published sets of the same joints, DH rows and mount.'
+            ) from error
 
 
 def _used_recordings(

@@ -25,25 +25,31 @@ from ..recordings.preprocessing import Motion
 _MAX_POSE_COUNT = 1000  # of all recordings together; neighbouring samples show the same pose
 
 
-def recorded_positions(sources: Sequence[AnyRecording], start: ArmDescription) -> Array:
+def recorded_positions(
+    sources: Sequence[AnyRecording], start: ArmDescription, message_count: int
+) -> Array:
     """
     Return positions along recordings, at equal steps of each, (N, n) [rad or m].
 
-    There are at most some 1,000 in all. A recording that cannot be read is left out.
+    There are at most some 1,000 in all, of `message_count` messages, and no more is kept of a
+    recording that was read. One that cannot be read is left out.
     """
-    positions = []
+    step = 1 + message_count // _MAX_POSE_COUNT
+    positions = [np.zeros((0, start.n))]
     for source in sources:
-        if isinstance(source, Motion):
-            positions.append(source.q)
-            continue
         try:
-            positions.append(as_recording(source, 'a recording', start).q)
+            q = _positions_of(source, start)
         except FrankaDynamicsError:
             continue
-    if not positions:
-        return np.zeros((0, start.n))
-    step = 1 + sum(map(len, positions)) // _MAX_POSE_COUNT
-    return np.concatenate([own[::step] for own in positions])
+        positions.append(q[::step].copy())  # a view would keep all of the recording
+    return np.concatenate(positions)
+
+
+def _positions_of(source: AnyRecording, start: ArmDescription) -> Array:
+    """Return the positions of a source, (N, n) [rad or m]; RecordingError if it is unusable."""
+    if isinstance(source, Motion):
+        return source.q
+    return as_recording(source, 'a recording', start).q
 
 
 def gravity_differences(

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arm import ArmDescription
 from ..arrays import Array
-from ..errors import IdentificationError
+from ..errors import IdentificationError, RecordingError
 from ..recordings.options import HEADER_STAMP, SignalOptions
 from ..recordings.preprocessing import Motion, to_motion
 from ..recordings.recording import read_recording, Recording, require_finite
@@ -49,17 +49,27 @@ RecordingLike = AnyRecording | str | Path  # as users give one
 def as_recordings(
     recordings: Sequence[RecordingLike] | RecordingLike, arm: ArmDescription
 ) -> list[AnyRecording]:
-    """Return a list of recordings, paths as Bags; raise IdentificationError for other types."""
+    """
+    Return a list of recordings, paths as Bags.
+
+    Raises IdentificationError for other types, RecordingError if one in memory has another number
+    of joints than the arm.
+    """
     if isinstance(recordings, (str, Path, Bag, Recording, Motion)):
         recordings = [recordings]
     sources: list[AnyRecording] = []
-    for source in recordings:
+    for k, source in enumerate(recordings, 1):
         if isinstance(source, (str, Path)):
             source = Bag(str(source), arm.joint_names)
         if not isinstance(source, (Bag, Recording, Motion)):
             raise IdentificationError(
                 'A recording must be the path of a bag, a Bag, Recording or Motion; got '
                 f'{type(source).__name__}.'
+            )
+        if not isinstance(source, Bag) and source.q.shape[1] != arm.n:
+            raise RecordingError(
+                f'Recording {k} is of {source.q.shape[1]} joints, and {arm.name} has {arm.n}: '
+                'give the arm that was recorded, or the columns of its joints alone.'
             )
         sources.append(source)
     return sources

@@ -98,7 +98,8 @@ def friction_pairs(
     """
     Return pairs of two friction models of one name, by the joint that they belong to.
 
-    A number that is the same for all joints belongs to 'arm'.
+    A number that is the same for all joints belongs to 'arm'. What one model alone states is NaN
+    in the other.
     """
     pairs = dict[str, list[ParameterPair]]()
     for field in fields(first):  # type: ignore[arg-type]
@@ -108,8 +109,8 @@ def friction_pairs(
         is_compared = field.init and field.name not in ('covariance', 'reach')
         if not is_compared or (own is None and its is None):
             continue
-        own = np.asarray(own)
-        its = np.asarray(its)
+        stated = (math.nan if values is None else values for values in (own, its))
+        own, its = np.broadcast_arrays(*stated)
         for index in np.ndindex(own.shape):  # the last axis is that of joints, if there is one
             owner = joint_names[index[-1]] if index else 'arm'
             element = ''.join(f'[{row + 1}]' for row in index[:-1])

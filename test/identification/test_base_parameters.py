@@ -10,7 +10,7 @@ import pytest
 import franka_dynamics as fd
 from franka_dynamics.arm import Convention, DHRow, Joint, JointKind
 from franka_dynamics.arm.frames import to_modified_convention
-from franka_dynamics.dynamics.body_tree import BASE_BODY
+from franka_dynamics.dynamics.body_tree import as_body_tree, BASE_BODY
 from franka_dynamics.errors import BaseParameterError, JointVectorError
 from franka_dynamics.identification import base_parameters, direct_method
 
@@ -175,6 +175,7 @@ def test_a_twist_that_nearly_vanishes_shows_in_the_rank_gap():
             ('[3.0, -5.0',),
         ),
         (lambda: fd.base_parameters(FER).values(fd.load('scemi')), ('scemi', 'fer')),
+        (lambda: fd.base_parameters(as_body_tree(FER)).regrouped_arm(), ('tree', 'arm')),
     ],
 )
 def test_gravity_and_geometry_that_do_not_fit_are_refused(call, names):

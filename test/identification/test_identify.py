@@ -226,6 +226,12 @@ def still(recording, share=1.0):
     return replace(recording, q=q, dq=np.where(rests, 0.0, recording.dq))
 
 
+def five_joints(recording):
+    """Return the recording of an arm's first five joints."""
+    columns = {name: getattr(recording, name)[:, :5] for name in ('q', 'dq', 'effort')}
+    return replace(recording, joint_names=recording.joint_names[:5], **columns)
+
+
 def no_number(recording):
     effort = recording.effort.copy()
     effort[100, 3] = np.nan
@@ -258,6 +264,8 @@ def clipped(recording):
         ),
         (lambda x: [x.select(slice(0, 57))], RecordingError, ['1.86 s', '9.5 s']),
         (lambda x: [still(x)], RecordingError, ['stands still', 'identify plan']),
+        (lambda x: [x, five_joints(x)], RecordingError, ['Recording 2', '5 joints', 'has 7']),
+        (lambda x: [to_motion(five_joints(x))], RecordingError, ['5 joints', 'has 7']),
         (lambda x: [still(x, 0.75)], RecordingError, ['6.', 's of motion']),
         (lambda x: [clipped(x)], RecordingError, ['fer_joint', 'clipped']),
         (lambda x: [replace(x, q=np.degrees(x.q))], RecordingError, ['degrees']),
@@ -267,6 +275,12 @@ def test_sources_at_fault_are_refused_before_any_fit(simulate, sources, error, n
     recording = simulate(FER, duration=24.0, noise=0.1)
     with refuses(error, *names):
         fd.identify(sources(recording), FER)
+
+
+@pytest.mark.parametrize('published', ['rpr', replace(FER, base=np.diag([1.0, -1.0, -1.0, 1.0]))])
+def test_a_set_of_another_geometry_is_refused_unread(published):
+    with refuses(IdentificationError, 'geometry', 'fer'):
+        fd.identify(['/no/such/bag'], FER, [FER, published])
 
 
 def test_a_path_is_that_of_a_bag(simulate, tmp_path):

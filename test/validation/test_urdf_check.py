@@ -462,6 +462,18 @@ def test_one_change_is_named_alone_with_its_place(first, second, expected):
     assert (found.owner, found.parameter, found.has_effect) == expected
 
 
+@pytest.mark.parametrize('places', [(0, 1), (1, 0)])
+def test_a_number_of_friction_that_one_arm_states_differs(places):
+    known = replace(FER, friction=replace(RUBBING, receiver_offset=np.full(7, 0.2)))
+    arms = RUBBED, known
+    found = fd.compare(*(arms[place] for place in places)).differences
+    assert [one.owner for one in found] == list(FER.joint_names)
+    assert {one.parameter for one in found} == {'friction receiver_offset'}
+    values = np.array([(one.first, one.second) for one in found])[:, list(places)]
+    np.testing.assert_array_equal(values, [(np.nan, 0.2)] * 7)
+    assert not any(one.has_effect for one in found)
+
+
 def test_a_difference_is_said_with_enough_digits():
     bare = replace(FER, hand='none')
     heavier = with_link(bare, 6, replace(bare.links[6], mass=0.735522004))
