@@ -173,6 +173,7 @@ class DisturbanceMonitor:
         effort: Array | None,
         sent: list[Array],
         lag: int,
+        *,
         silent: bool,
     ) -> None:
         """
@@ -191,7 +192,7 @@ class DisturbanceMonitor:
         believed_torque = self._believed_torque(terms, state)
         received_torque = believed_torque
         self.has_effort = False
-        if effort is not None and self._is_measured(effort, sent, silent):
+        if effort is not None and self._is_measured(effort, sent, silent=silent):
             self.has_effort = True
             self._effort = effort
             received_torque = self._without_friction(effort, state)
@@ -207,7 +208,7 @@ class DisturbanceMonitor:
                 state.stamp, state.q, state.dq, self.external_torque, terms.true_model
             )
 
-    def _is_measured(self, effort: Array, sent: list[Array], silent: bool) -> bool:
+    def _is_measured(self, effort: Array, sent: list[Array], *, silent: bool) -> bool:
         """
         Return whether an effort, (n,) [N m], is a measured torque.
 
