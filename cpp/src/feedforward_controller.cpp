@@ -14,6 +14,7 @@
 
 #include "franka_dynamics_controllers/arm_file.hpp"
 #include "franka_dynamics_controllers/arm_from_urdf.hpp"
+#include "controller_settings.hpp"
 
 namespace franka_dynamics_controllers
 {
@@ -31,66 +32,12 @@ namespace
 {
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// What a parameter says, in the order of the enumerations Command and Tilt.
-const std::vector<std::string> kCommands{"motion", "torque", "total_torque", "law"};
-const std::vector<std::string> kTilts{"", "robot", "node"};
-
 // Parameters that are not this controller's, and yet no mistake: of ROS and ros2_control, and those
 // that franka_bringup gives to every node of its controller manager.
 const std::vector<std::string> kOfOthers{
   "type", "update_rate", "is_async", "async_parameters", "thread_priority", "use_sim_time",
   "qos_overrides", "params_file", "node_options_args", "fallback_controllers",
   "arm_prefix", "load_gripper", "robot_type"};
-
-template<typename Enumeration>
-Enumeration choice(const std::vector<std::string> & words, const std::string & word)
-{
-  return static_cast<Enumeration>(std::find(words.begin(), words.end(), word) - words.begin());
-}
-
-/// Copy a parameter's numbers, of which there must be `count` or, if that is another number,
-/// `short_count`. One number for several joints is that of each.
-template<std::size_t Size>
-void fill(
-  const std::string & name, const std::vector<double> & given, std::size_t short_count,
-  std::size_t count, std::array<double, Size> & place)
-{
-  if (given.size() != short_count && given.size() != count) {
-    const std::string choice = short_count == count ? "" : std::to_string(short_count) + " or ";
-    throw std::runtime_error(
-            name + " has " + std::to_string(given.size()) + " numbers; it takes " + choice +
-            std::to_string(count));
-  }
-  std::copy(given.begin(), given.end(), place.begin());
-  if (short_count == 1 && given.size() == 1) {
-    std::fill_n(place.begin(), count, given[0]);
-  }
-}
-
-/// The settings that parameters ask for; throws std::runtime_error if they cannot be used.
-Settings settings_of(const feedforward_controller::Params & given, const Arm & arm)
-{
-  Settings settings;
-  settings.target = *std::find_if(
-    std::begin(kTargets), std::end(kTargets),
-    [&](const Target & target) {return target.name == given.target;});
-  settings.command = choice<Command>(kCommands, given.reference);
-  settings.mount_tilt_compensated_by = choice<Tilt>(kTilts, given.mount_tilt_compensated_by);
-  settings.friction = given.terms.friction;
-  std::array<double, 3> gravity{};
-  fill("gravity_vector", given.gravity_vector, 3, 3, gravity);
-  settings.gravity_vector = {gravity[0], gravity[1], gravity[2]};
-  settings.payload_known_to_robot = given.payload_known_to_robot;
-  settings.scale = given.scale;
-  fill("payload", given.payload, 4, settings.payload.size(), settings.payload);
-  fill("kp", given.kp, 1, arm.n(), settings.kp);
-  fill("kd", given.kd, 1, arm.n(), settings.kd);
-  const std::string reason = refuse(arm, settings);
-  if (!reason.empty()) {
-    throw std::runtime_error(reason);
-  }
-  return settings;
-}
 
 bool ends_with(const std::string & name, const std::string & ending)
 {
@@ -234,34 +181,8 @@ rcl_interfaces::msg::SetParametersResult FeedforwardController::accept(
 {
   rcl_interfaces::msg::SetParametersResult result;
   result.successful = true;
-  auto given = parameter_listener_->get_params();
   try {
-    // The parameters that feedforward_controller_parameters.yaml does not declare as read-only: one
-    // that is added there must be added here, too, or it is not checked.
-    for (const auto & parameter : changed) {
-      const std::string & name = parameter.get_name();
-      if (name == "terms.friction") {
-        given.terms.friction = parameter.as_bool();
-      }
-      if (name == "gravity_vector") {
-        given.gravity_vector = parameter.as_double_array();
-      }
-      if (name == "payload") {
-        given.payload = parameter.as_double_array();
-      }
-      if (name == "payload_known_to_robot") {
-        given.payload_known_to_robot = parameter.as_bool();
-      }
-      if (name == "scale") {
-        given.scale = parameter.as_double();
-      }
-      if (name == "kp") {
-        given.kp = parameter.as_double_array();
-      }
-      if (name == "kd") {
-        given.kd = parameter.as_double_array();
-      }
-    }
+    const auto given = with_changes(parameter_listener_->get_params(), changed);
     const Locked locked(configuring_);
     settings_of(given, feedforward_->arm());
   } catch (const std::exception & error) {
@@ -314,7 +235,7 @@ FeedforwardController::Status FeedforwardController::status() const
     if (!feedforward_->latched()) {
       remedy =
         "it ends after " + std::to_string(kMinGoodStateCount) + " possible joint states in a row";
-    } else if (choice<Command>(kCommands, parameters_.reference) == Command::total_torque) {
+    } else if (command_of(parameters_) == Command::total_torque) {
       // Not settings(), which the control cycle may be replacing.
       remedy = "the next torque ends it";
     }
