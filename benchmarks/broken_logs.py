@@ -45,13 +45,13 @@ from franka_dynamics.arm import ArmDescription, available_arms, available_sets
 from franka_dynamics.arm_io import load_arm
 from franka_dynamics.arrays import Array
 from franka_dynamics.errors import RecordingError
-from franka_dynamics.identification.cross_validation import CrossValidation
-from franka_dynamics.identification.faults import Diagnosis
-from franka_dynamics.identification.faults.torques import EffortGain, UndeclaredLoad
-from franka_dynamics.identification.fit import (
+from franka_dynamics.identification.consistent_fit import (
     fit_consistent_parameters,
     PhysicalConstraints,
 )
+from franka_dynamics.identification.cross_validation import CrossValidation
+from franka_dynamics.identification.faults import Diagnosis
+from franka_dynamics.identification.faults.torques import EffortGain, UndeclaredLoad
 from franka_dynamics.identification.least_squares import (
     common_noise,
     GramStack,

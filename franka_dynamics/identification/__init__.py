@@ -12,7 +12,8 @@ A recording goes through these files, in this order:
     summary            reads and filters recordings, and reduces each to Gram matrices
     least_squares      fits to Gram matrices; folds, each left out in turn
     prior              inertias near the starting set's, and friction near zero
-    fit                physically consistent parameters, by a semidefinite program
+    fit                all fits, to all recordings and without each part, and their errors
+    consistent_fit     physically consistent parameters, by a semidefinite program
     load_friction      whether friction grows with the load
     results            the identified arm, its errors, and its file
     torque_deviation   what the external torque of that arm deviates by

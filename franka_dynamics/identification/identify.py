@@ -20,21 +20,22 @@ It has six stages; each takes what the one before returns:
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from . import fit, summary
+from .consistent_fit import arm_from_fit, PhysicalConstraints
 from .least_squares import fit_theta, GramStack, rms_residuals
 from .load_friction import losses_are_possible, predicts_left_out_parts
 from .options import IdentificationOptions
 from .prior import Prior
 from .receiver_offset import recorded_positions
 from .results import Estimate, Identification, Improvement, UsedRecordings
-from .sources import as_recordings, labels_of, RecordingLike
+from .sources import AnyRecording, as_recordings, labels_of, RecordingLike
 from .summary import RecordingSummary
 from .torque_deviation import with_torque_deviations
 from .torque_model import TorqueModel
@@ -134,86 +135,21 @@ def identify(
     published_sets = [as_description(arm) for arm in published] or [start]
     model = options.torque_model(start)
     _require_same_geometry(model, published_sets)
-    sources = [*fitted_sources, *test_sources]
-    map_all = partial(_map_on, executor)
-
-    def summaries(model: TorqueModel) -> Iterable[RecordingSummary]:
-        """Return all recordings' summaries, with regressors of a torque model."""
-        summarise = partial(summary.summarise_recording, model, options)
-        return map_all(summarise, sources, labels_of(sources))
-
-    def identified_with(model: TorqueModel) -> tuple[Identification, bool]:
-        """Return all results by a torque model, and whether friction seems to grow with load."""
-        # Stages 1 to 3: read, prepare, sum.
-        read = _with_progress(summaries(model), len(sources), progress)
-        used, test_count, failures = _usable_summaries(read, len(fitted_sources), skip_failures)
-        grams = [recording.grams for recording in used if recording.grams is not None]
-        split = fit.DataSplit.from_grams(grams, test_count)
-        total_grams = split.total_grams
-
-        # Stage 4: fit, without each left-out part and last to everything.
-        priors = [
-            Prior.centered_at(arm, model, total_grams.max_torque)
-            for arm in (start, *published_sets)
-        ]
-        start_prior, *published_priors = priors
-        constraints = fit.PhysicalConstraints.from_prior(start_prior, start)
-        fit_to = partial(fit.fit_parameter_sets, priors, constraints, options.regularization)
-        to_fit = [*split.fitted_grams, total_grams]
-        fits = _with_progress(map_all(fit_to, to_fit), len(to_fit), progress)
-        *part_fits, total_fit = fits
-        estimate = fit.final_estimate(start_prior, options.regularization, total_grams, total_fit)
-        arm = fit.arm_from_fit(start, start_prior, total_fit.consistent_fit, estimate.covariance)
-
-        # Stage 5: test.
-        errors = fit.all_torque_errors(priors, split, total_fit, part_fits)
-        unconstrained_errors, arm_errors, *published_errors = errors
-
-        # Stage 6: judge.
-        verdict = judge_recordings(
-            total_grams, start_prior, published_priors if published else (), used
-        )
-        verdict = with_gravity_refitted(
-            verdict, lambda gravity: _verdict_by(model.with_gravity(gravity), summaries)
-        )
-        used_recordings = _used_recordings(
-            used, test_count, failures, estimate, total_grams, options
-        )
-        identified_error, unconstrained_error = (
-            one.test.E / used_recordings.effort_rms.E for one in (arm_errors, unconstrained_errors)
-        )
-        verdict = with_identified_error(verdict, identified_error, unconstrained_error)
-        value_faults = tuple(sentence for recording in used for sentence in recording.value_faults)
-        fitted = used[: len(used) - test_count]
-        asks_for_load = predicts_left_out_parts(fitted, start_prior, options.regularization)
-        result = Identification(
-            start=start,
-            options=options,
-            arm=arm,
-            estimate=estimate,
-            torque_errors=errors,
-            published_fit=fit.published_fit(
-                priors, published_sets, total_grams, total_fit, published_errors
-            ),
-            improvement=Improvement.from_errors(arm_errors, published_errors),
-            verdict=replace(verdict, value_faults=value_faults),
-            recordings=used_recordings,
-        )
-        return result, asks_for_load
-
-    result, asks_for_load = identified_with(model)
+    procedure = _Procedure(
+        start,
+        published_sets,
+        has_published=bool(published),
+        options=options,
+        sources=[*fitted_sources, *test_sources],
+        non_test_count=len(fitted_sources),
+        skip_failures=skip_failures,
+        executor=executor,
+        progress=progress,
+    )
+    result, asks_for_load = procedure.identified_with(model)
     if asks_for_load:
-        # All stages again, with the torque of the identified arm's bodies as the load.
-        base_parameters = result.estimate.theta[: len(model.base)]
-        with_load, _ = identified_with(model.with_load_friction(base_parameters))
-        without_load_errors = result.arm_errors
-        improved = Improvement.from_errors(with_load.arm_errors, [without_load_errors]).better
-        if improved and with_load.verdict.sound and losses_are_possible(with_load):
-            result = replace(with_load, load_independent_errors=without_load_errors)
-    used_names = result.recordings.names
-    used_sources = [
-        source for source, name in zip(sources, labels_of(sources)) if name in used_names
-    ]
+        result = _with_load_friction_if_better(procedure, result)
+    used_sources = procedure.sources_of(result.recordings)
     message_count = sum(note.message_count for note in result.recordings.notes)
     positions = recorded_positions(used_sources, start, message_count)
     result = result.with_receiver_offsets(positions)
@@ -232,42 +168,174 @@ def _require_same_geometry(model: TorqueModel, published: Sequence[ArmDescriptio
             ) from error
 
 
+class _UsableRecordings(NamedTuple):
+    """
+    Summaries of the usable recordings, of which the last `test_count` are tests.
+
+    `failures` has a sentence for each bag that is not usable.
+    """
+
+    summaries: list[RecordingSummary]
+    test_count: int
+    failures: list[str]
+
+    @property
+    def fitted(self) -> list[RecordingSummary]:
+        """The summaries of those that are not tests."""
+        return self.summaries[: len(self.summaries) - self.test_count]
+
+    @property
+    def grams(self) -> list[GramStack]:
+        """The Gram matrices of each."""
+        return [each.grams for each in self.summaries if each.grams is not None]
+
+    @property
+    def value_faults(self) -> tuple[str, ...]:
+        """Sentences on values that no arm has."""
+        return tuple(sentence for each in self.summaries for sentence in each.value_faults)
+
+
+@dataclass(frozen=True, eq=False)
+class _Procedure:
+    """
+    The stages of an identification, for what `identify` was given.
+
+    `published_sets` are those to compare with, the starting set alone unless `has_published`. The
+    first `non_test_count` of `sources` are not tests.
+    """
+
+    start: ArmDescription
+    published_sets: Sequence[ArmDescription]
+    has_published: bool
+    options: IdentificationOptions
+    sources: Sequence[AnyRecording]
+    non_test_count: int
+    skip_failures: bool
+    executor: Executor | None
+    progress: ProgressCallback | None
+
+    def identified_with(self, model: TorqueModel) -> tuple[Identification, bool]:
+        """Return all results by a torque model, and whether friction seems to grow with load."""
+        precision = self.options.regularization
+        # Stages 1 to 3: read, prepare, sum.
+        read = _with_progress(self._summaries(model), len(self.sources), self.progress)
+        usable = _usable_recordings(read, self.non_test_count, self.skip_failures)
+        split = fit.DataSplit.from_grams(usable.grams, usable.test_count)
+        total_grams = split.total_grams
+
+        # Stage 4: fit, without each left-out part and last to everything.
+        priors = [
+            Prior.centered_at(arm, model, total_grams.max_torque)
+            for arm in (self.start, *self.published_sets)
+        ]
+        start_prior = priors[0]
+        *part_fits, total_fit = self._fits(split, priors)
+        estimate = fit.final_estimate(start_prior, precision, total_grams, total_fit)
+        arm = arm_from_fit(self.start, start_prior, total_fit.consistent_fit, estimate.covariance)
+
+        # Stage 5: test.
+        errors = fit.all_torque_errors(priors, split, total_fit, part_fits)
+        unconstrained_errors, arm_errors, *published_errors = errors
+
+        # Stage 6: judge.
+        recordings = _used_recordings(usable, estimate, total_grams, precision)
+        verdict = with_identified_error(
+            self._verdict_by_grams(usable.summaries, total_grams, priors),
+            identified_error=arm_errors.test.E / recordings.effort_rms.E,
+            unconstrained_error=unconstrained_errors.test.E / recordings.effort_rms.E,
+        )
+        result = Identification(
+            start=self.start,
+            options=self.options,
+            arm=arm,
+            estimate=estimate,
+            torque_errors=errors,
+            published_fit=fit.published_fit(
+                priors, self.published_sets, total_grams, total_fit, published_errors
+            ),
+            improvement=Improvement.from_errors(arm_errors, published_errors),
+            verdict=replace(verdict, value_faults=usable.value_faults),
+            recordings=recordings,
+        )
+        return result, predicts_left_out_parts(usable.fitted, start_prior, precision)
+
+    def sources_of(self, recordings: UsedRecordings) -> list[AnyRecording]:
+        """Return the sources of the recordings that were used."""
+        names = labels_of(self.sources)
+        return [source for source, name in zip(self.sources, names) if name in recordings.names]
+
+    def _summaries(self, model: TorqueModel) -> Iterator[RecordingSummary]:
+        """Return all recordings' summaries, with regressors of a torque model."""
+        summarise = partial(summary.summarise_recording, model, self.options)
+        return _map_on(self.executor, summarise, self.sources, labels_of(self.sources))
+
+    def _fits(self, split: fit.DataSplit, priors: Sequence[Prior]) -> Iterator[fit.FitResults]:
+        """Return the fits without each left-out part, and last that to everything."""
+        constraints = PhysicalConstraints.from_prior(priors[0], self.start)
+        precision = self.options.regularization
+        fit_to = partial(fit.fit_parameter_sets, priors, constraints, precision)
+        to_fit = [*split.fitted_grams, split.total_grams]
+        return _with_progress(_map_on(self.executor, fit_to, to_fit), len(to_fit), self.progress)
+
+    def _verdict_by_grams(
+        self,
+        summaries: Sequence[RecordingSummary],
+        total_grams: GramStack,
+        priors: Sequence[Prior],
+    ) -> RecordingVerdict:
+        """Return the verdict on recordings, by gravity as given or, if it is turned, as found."""
+        start_prior, *published_priors = priors
+        model = start_prior.model
+        return with_gravity_refitted(
+            judge_recordings(
+                total_grams,
+                start_prior,
+                published_priors if self.has_published else (),
+                summaries,
+            ),
+            lambda gravity: self._verdict_under(model.with_gravity(gravity)),
+        )
+
+    def _verdict_under(self, model: TorqueModel) -> RecordingVerdict:
+        """Return the verdict on the usable recordings by a model alone, no set published."""
+        usable = [each for each in self._summaries(model) if each.failure is None]
+        grams = [each.grams for each in usable if each.grams is not None]
+        total_grams = fit.DataSplit.from_grams(grams, test_count=0).total_grams
+        prior = Prior.centered_at(model.arm, model, total_grams.max_torque)
+        return judge_recordings(total_grams, prior, (), usable)
+
+
+def _with_load_friction_if_better(procedure: _Procedure, result: Identification) -> Identification:
+    """
+    Return the result with friction that grows with the load, where that is better and possible.
+
+    All stages are done again, with the torque of the identified arm's bodies as the load.
+    """
+    model = result.estimate.model
+    base_parameters = result.estimate.theta[: len(model.base)]
+    with_load, _ = procedure.identified_with(model.with_load_friction(base_parameters))
+    improved = Improvement.from_errors(with_load.arm_errors, [result.arm_errors]).better
+    if improved and with_load.verdict.sound and losses_are_possible(with_load):
+        return replace(with_load, load_independent_errors=result.arm_errors)
+    return result
+
+
 def _used_recordings(
-    used: Sequence[RecordingSummary],
-    test_count: int,
-    failures: Sequence[str],
-    estimate: Estimate,
-    total_grams: GramStack,
-    options: IdentificationOptions,
+    usable: _UsableRecordings, estimate: Estimate, total_grams: GramStack, precision: float
 ) -> UsedRecordings:
     """Return notes on the recordings used, and E of the estimate on each."""
     unit = TorqueErrorUnit.for_arm(estimate.model.arm)
-    errors = [
-        recording.grams.torque_errors(estimate.theta, unit).E
-        for recording in used
-        if recording.grams
-    ]
-    remarks = _contradiction_remarks(used, estimate.prior, options, total_grams)
+    errors = [grams.torque_errors(estimate.theta, unit).E for grams in usable.grams]
+    remarks = _contradiction_remarks(usable.summaries, estimate.prior, precision, total_grams)
     return UsedRecordings(
-        notes=tuple(recording.note for recording in used),
+        notes=tuple(each.note for each in usable.summaries),
         errors=tuple(errors),
         effort_rms=total_grams.torque_errors(np.zeros(0), unit),
-        test_count=test_count,
-        signal=used[0].signal,
-        failures=tuple(failures),
+        test_count=usable.test_count,
+        signal=usable.summaries[0].signal,
+        failures=tuple(usable.failures),
         remarks=tuple(remarks),
     )
-
-
-def _verdict_by(
-    model: TorqueModel, summarise: Callable[[TorqueModel], Iterable[RecordingSummary]]
-) -> RecordingVerdict:
-    """Return the verdict by a model on the usable of `summarise(model)`, no set published."""
-    used = [recording for recording in summarise(model) if recording.failure is None]
-    all_grams = [recording.grams for recording in used if recording.grams]
-    total_grams = fit.DataSplit.from_grams(all_grams, test_count=0).total_grams
-    prior = Prior.centered_at(model.arm, model, total_grams.max_torque)
-    return judge_recordings(total_grams, prior, (), used)
 
 
 def _map_on(executor: Executor | None, function: Callable[..., T], *items: Any) -> Iterator[T]:
@@ -292,11 +360,11 @@ def _with_progress(items: Iterable[T], n: int, progress: ProgressCallback | None
             progress(done_count, n)
 
 
-def _usable_summaries(
+def _usable_recordings(
     results: Iterator[RecordingSummary], non_test_count: int, skip_failures: bool
-) -> tuple[list[RecordingSummary], int, list[str]]:
+) -> _UsableRecordings:
     """
-    Return usable summaries, how many are tests, and bags' errors, raised unless `skip_failures`.
+    Return the usable recordings, and bags' errors, which are raised unless `skip_failures`.
 
     The first `non_test_count` are not tests. Raises the error of the first unusable bag unless
     `skip_failures`; RecordingError if no bag to fit, or no test bag, can be used;
@@ -327,19 +395,18 @@ def _usable_summaries(
         raise IdentificationError(
             'The recordings were not prepared alike; prepare all with the same signal options.'
         )
-    return used, used_test_count, failures
+    return _UsableRecordings(used, used_test_count, failures)
 
 
 def _contradiction_remarks(
     used: Sequence[RecordingSummary],
     prior: Prior,
-    options: IdentificationOptions,
+    precision: float,
     total_grams: GramStack,
 ) -> Iterator[str]:
     """Yield a sentence for each recording that one fit to all recordings explains badly."""
     if len(used) < 2:
         return
-    precision = options.regularization
     common_theta = fit_theta(total_grams, prior, precision)
 
     def relative_residual(grams: GramStack, theta: Array) -> float:

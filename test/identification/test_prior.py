@@ -17,7 +17,7 @@ from franka_dynamics.arm import (
 from franka_dynamics.arm.hands import load_hand
 from franka_dynamics.demo.random_plant import random_plant
 from franka_dynamics.errors import IdentificationError
-from franka_dynamics.identification import fit, least_squares
+from franka_dynamics.identification import consistent_fit, least_squares
 from franka_dynamics.identification import prior as priors
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.prior import Prior, with_minimum_gyration
@@ -266,10 +266,10 @@ def fitted(simulate, arm, *, start=FER, **kwargs):
 
 
 def consistent(equations, prior, precision, start):
-    links = fit.PhysicalConstraints.from_prior(prior, start)
-    fitted = fit.fit_consistent_parameters(equations, prior, links, precision)
+    links = consistent_fit.PhysicalConstraints.from_prior(prior, start)
+    fitted = consistent_fit.fit_consistent_parameters(equations, prior, links, precision)
     size = len(prior.mean)
-    return fit.arm_from_fit(start, prior, fitted, np.zeros((size, size)))
+    return consistent_fit.arm_from_fit(start, prior, fitted, np.zeros((size, size)))
 
 
 @pytest.mark.parametrize('rotor_inertia', [0.0, 0.05])
@@ -324,7 +324,7 @@ def test_without_information_the_fit_is_the_reference(simulate):
 
 @pytest.mark.parametrize('hand', ['franka_hand', 'hand_ledezma2021'])
 def test_a_hand_can_be_taken_off_what_was_identified_with_it(simulate, monkeypatch, hand):
-    monkeypatch.setattr(fit, 'MAX_MASS_RATIO', 20.0)
+    monkeypatch.setattr(consistent_fit, 'MAX_MASS_RATIO', 20.0)
     start = load('fer', hand=hand)
     # These torques belong to a last link that is lighter than the hand alone.
     own = load_hand(hand).expressed_in(FER.flange_transform())
