@@ -144,7 +144,7 @@ def _require_no_gravity(recording: 'Recording', gravity: 'Array') -> None:
 @dataclass(frozen=True)
 class ExcitationLimits:
     """
-    Limits of an excitation motion; raises IdentificationError unless 0 < `fraction` <= 1.
+    Limits of an excitation motion.
 
     `fraction` is that of the limits of velocity, acceleration and torque to use, `clearance` [m]
     the distance kept between the links' centre lines, `table_height` [m] the table's,
@@ -152,6 +152,9 @@ class ExcitationLimits:
     joint's position limits, `table_margin` [m] the smallest height above the table of the third
     frame, all later frames and the tool's tip. Heights are along the space frame's z, the tool's
     length is along the flange's z.
+
+    Raises IdentificationError unless 0 < `fraction` <= 1, the table's height is finite, and the
+    other lengths and angles are finite and not negative.
     """
 
     fraction: float = 0.7
@@ -162,8 +165,18 @@ class ExcitationLimits:
     tool_length: float = 0.15
 
     def __post_init__(self) -> None:
-        """Raise IdentificationError unless the fraction is above 0 and at most 1."""
+        """Raise IdentificationError for a value that no motion can keep, or that is no limit."""
         if not 0.0 < self.fraction <= 1.0:
             raise IdentificationError(
                 f'The fraction of the limits is {self.fraction}; it must lie between 0 and 1.'
             )
+        if not math.isfinite(self.table_height):
+            raise IdentificationError(
+                f'The height of the table is {self.table_height} m; it must be finite.'
+            )
+        for name in ('position_margin', 'table_margin', 'clearance', 'tool_length'):
+            value = getattr(self, name)
+            if not 0.0 <= value < math.inf:
+                raise IdentificationError(
+                    f'{name} of an excitation is {value}; it must be zero or more, and finite.'
+                )

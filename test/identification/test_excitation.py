@@ -126,6 +126,20 @@ def test_a_parameter_too_small_to_matter_makes_no_torque():
     assert part < 0.1
 
 
+@pytest.mark.parametrize(
+    ('limit', 'value'),
+    [
+        ('fraction', 1.1),
+        ('table_height', np.inf),
+        ('clearance', np.nan),
+        *((name, -0.1) for name in ('clearance', 'position_margin', 'tool_length')),
+    ],
+)
+def test_limits_that_no_motion_can_keep_are_refused(limit, value):
+    with refuses(IdentificationError, limit.removesuffix('_height'), str(value)):
+        ExcitationLimits(**{limit: value})
+
+
 @pytest.mark.parametrize('limit', ['table_height', 'clearance', 'position_margin'])
 def test_a_start_beyond_a_limit_is_refused(limit):
     with refuses(IdentificationError, 'start pose'):
