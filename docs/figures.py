@@ -35,7 +35,7 @@ from franka_dynamics.identification import (
     faults,
     least_squares,
     published_masses,
-    results,
+    result_parts,
     state_verdict,
     torque_model,
 )
@@ -405,7 +405,7 @@ def table_of_thresholds() -> str:
         ),
         (
             'an identified arm is better',
-            f'{100.0 * results.MIN_IMPROVEMENT_RATIO:g} % of E',
+            f'{100.0 * result_parts.MIN_IMPROVEMENT_RATIO:g} % of E',
             'and two standard errors',
         ),
     )

@@ -63,6 +63,14 @@ def test_a_former_name_of_a_module_is_found_and_others_are_not():
             module.NOTHING  # noqa: B018
 
 
+@pytest.mark.parametrize('module_name', ['results', 'summary', 'verdict'])
+def test_former_places_of_identification_give_what_moved(module_name):
+    module = pytest.importorskip(f'franka_dynamics.identification.{module_name}')
+    for name in module.__getattr__.former_names:
+        with pytest.warns(DeprecationWarning, match=name):
+            assert getattr(module, name) is not None
+
+
 def test_model_and_data_are_pinocchios_pair():
     arm = fd.load('fr3')
     model = fd.Model(arm)

@@ -15,7 +15,8 @@ A recording goes through these files, in this order:
     fit                all fits, to all recordings and without each part, and their errors
     consistent_fit     physically consistent parameters, by a semidefinite program
     load_friction      whether friction grows with the load
-    results            the identified arm, its errors, and its file
+    results            the identified arm, and its file; `result_parts`, `identification_record`
+                       and `arm_text` are what it is made of
     torque_deviation   what the external torque of that arm deviates by
 
 Whether recordings are sound:

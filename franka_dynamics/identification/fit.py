@@ -18,7 +18,7 @@ import numpy as np
 from . import consistent_fit, least_squares
 from .least_squares import FOLD_COUNT, GramStack
 from .prior import Prior
-from .results import Estimate, PublishedFit, TorqueErrors
+from .result_parts import Estimate, PublishedFit, TorqueErrors
 from .. import former_names
 from ..arm import ArmDescription
 from ..arrays import Array
@@ -150,7 +150,11 @@ def all_torque_errors(
         return ResidualRms.from_squares(np.sum(squares, axis=0), sample_count, unit)
 
     base_count = len(priors[0].model.base)
-    published_names = [f'{arm.inertial_set}, {arm.hand}' for arm in published]
+    names_and_hands = [
+        ('base parameters', None),
+        ('consistent', None),
+        *((f'{arm.inertial_set}, {arm.hand}', arm.hand) for arm in published),
+    ]
     return tuple(
         TorqueErrors(
             name=name,
@@ -158,8 +162,9 @@ def all_torque_errors(
             test=torque_errors(k, left_out_parts),
             frictionless=torque_errors(k, left_out_parts, base_count),
             fold_errors=tuple(torque_errors(k, [part]).E for part in left_out_parts),
+            hand=hand,
         )
-        for k, name in enumerate(['base parameters', 'consistent', *published_names])
+        for k, (name, hand) in enumerate(names_and_hands)
     )
 
 

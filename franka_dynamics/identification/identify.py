@@ -34,7 +34,8 @@ from .load_friction import losses_are_possible, predicts_left_out_parts
 from .options import IdentificationOptions
 from .prior import Prior
 from .receiver_offset import recorded_positions
-from .results import Estimate, Identification, Improvement, UsedRecordings
+from .result_parts import Estimate, Improvement, UsedRecordings
+from .results import Identification
 from .sources import AnyRecording, as_recordings, labels_of, RecordingLike
 from .summary import RecordingSummary
 from .torque_deviation import with_torque_deviations

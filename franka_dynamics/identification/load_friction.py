@@ -17,7 +17,8 @@ from dataclasses import replace
 from .fit import DataSplit
 from .least_squares import common_noise, fit_theta, GramStack
 from .prior import Prior
-from .results import Identification, Improvement
+from .result_parts import Improvement
+from .results import Identification
 from .summary import RecordingSummary
 from .torque_model import LOAD_SYMBOL, MAX_LOAD_FRICTION
 from ..recordings.replay import TorqueErrorUnit

@@ -44,17 +44,13 @@ def state_fault_verdict(
     if not likeliest.log_bayes_factor > max(column_evidence, _MIN_CLEAR_LOG_BAYES_FACTOR):
         return None
     second = others[0] if others else None
-    rival_evidence = column_evidence
-    if second is not None:
-        rival_evidence = max(rival_evidence, second.log_bayes_factor)
+    rival_evidence = max([column_evidence, *(fit.log_bayes_factor for fit in others[:1])])
     is_far_likelier = likeliest.log_bayes_factor > rival_evidence + _MIN_CLEAR_LOG_BAYES_FACTOR
     # One that makes masses likelier, but predicts no torque better, is not clear.
     predicts_better = likeliest.error_after < likeliest.error_before
     if is_far_likelier and predicts_better and not _looks_like_column_fault(likeliest, tried):
         return RecordingVerdict((likeliest.diagnosis(second),))
-    joints = {*likeliest.fault.joints}
-    if second is not None:
-        joints.update(second.fault.joints)
+    joints = {joint for fit in state_fits[:2] for joint in fit.fault.joints}
     return RecordingVerdict(suspected_joints=tuple(sorted(joints)))
 
 

@@ -14,7 +14,8 @@ from itertools import islice
 
 import numpy as np
 
-from .results import Identification, TorqueErrors
+from .result_parts import TorqueErrors
+from .results import Identification
 from .sources import AnyRecording, as_recording
 from ..arm import ArmDescription
 from ..arm.arm_fields import TorqueDeviation

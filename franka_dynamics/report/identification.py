@@ -21,13 +21,10 @@ from ..arm.arm_file import is_franka_arm
 from ..arm.friction import LinearFriction
 from ..arrays import Array
 from ..errors import plural
+from ..identification.arm_text import added_gravity_sentence, load_friction_sentence
 from ..identification.options import MAX_MASS_RATIO
-from ..identification.results import (
-    added_gravity_sentence,
-    Identification,
-    load_friction_sentence,
-    MIN_IMPROVEMENT_RATIO,
-)
+from ..identification.result_parts import MIN_IMPROVEMENT_RATIO
+from ..identification.results import Identification
 from ..identification.tracking import FRANKA_ROS2_GAINS
 from ..recordings.preprocessing import Motion
 
