@@ -102,8 +102,8 @@ def nearest_set(links: Sequence[LinkInertia], candidates: Sequence[ArmDescriptio
     """
     Return the arm of `candidates` whose link inertias are nearest to `links`, with distances.
 
-    The nearest set has the fewest links that differ; ties are decided by the smallest sum of the
-    other links' distances, then by all links' distances.
+    The nearest set has the fewest links that do not match; ties are decided by the smallest sum of
+    the matching links' distances, then of all links' distances.
     """
 
     def compare_with(candidate: ArmDescription) -> NearestSet:
@@ -150,7 +150,8 @@ def compare(
     ----------
     first, second : str, Path or ArmDescription
         An arm as `load_arm` takes it, or its description. Both need equally many joints, which
-        are paired from base to tip.
+        are paired from base to tip. If only the first is a URDF or MJCF, they are exchanged: what
+        a URDF lacks, such as friction, is taken from the other arm.
     gravity : array_like, shape (3,)
         Gravity in the space frame [m/s^2], for the effects of the differences on torques.
     xacro : mapping of str to object, optional
@@ -206,6 +207,8 @@ def read_pair(
 
     Raises
     ------
+    DescriptionError
+        If `xacro` has arguments and neither arm is a xacro file, or an arm cannot be read.
     UrdfError
         If a URDF cannot be read, or which of its joints are the arm is not clear.
     UnknownArmError
@@ -215,33 +218,46 @@ def read_pair(
     if xacro and not any(map(_is_xacro_path, (first, second))):
         given = list_text([*xacro])
         raise DescriptionError(f'Neither arm is a xacro file with arguments; leave {given} out.')
-
-    def load_compared_arm(arm: ArmLike) -> ArmDescription:
-        """Return a loaded arm, with the given set and hand if it is a shipped arm or arm file."""
-        if is_urdf_or_mjcf(arm):
-            return load_arm(f'{arm}', xacro=xacro if _is_xacro_path(arm) else None)
-        if isinstance(arm, (str, Path)):
-            return load_arm(arm, inertial_set, hand=hand)
-        return as_description(arm)
-
-    reference = load_compared_arm(first)
+    reference = _load_compared_arm(first, inertial_set, hand, xacro)
     if not is_urdf_or_mjcf(second):
-        return reference, load_compared_arm(second)
-    document = read_document(f'{second}', arguments=xacro if _is_xacro_path(second) else None)
+        return reference, _load_compared_arm(second, inertial_set, hand, xacro)
+    document = read_document(str(second), arguments=xacro if _is_xacro_path(second) else None)
     names = joint_names_of_arm(document, reference, prefix)
     arm = arm_of_chain(read_chain(document, names), reference)
     reference = reference_on_mount_of(reference, arm)
-    is_shipped = not (is_urdf_or_mjcf(first) or is_file_path(f'{first}'))
+    is_shipped = not (is_urdf_or_mjcf(first) or is_file_path(str(first)))
     if use_nearest_set and is_shipped:
-        published = published_arms(reference, None if hand == AS_LISTED else hand, inertial_set)
-        nearest = nearest_set(links_in_frames_of(reference, arm), published).published_arm
-        reference = replace(
-            reference,
-            links=nearest.links,
-            inertial_set=nearest.inertial_set,
-            hand=nearest.hand,
-        )
+        reference = _with_nearest_set(reference, arm, inertial_set, hand)
     return reference.with_joint_names(names), arm
+
+
+def _load_compared_arm(
+    arm: ArmLike,
+    inertial_set: str | None,
+    hand: str,
+    xacro: Mapping[str, object] | None,
+) -> ArmDescription:
+    """Return a loaded arm, with the given set and hand if it is a shipped arm or arm file."""
+    if is_urdf_or_mjcf(arm):
+        return load_arm(str(arm), xacro=xacro if _is_xacro_path(arm) else None)
+    if isinstance(arm, (str, Path)):
+        return load_arm(arm, inertial_set, hand=hand)
+    return as_description(arm)
+
+
+def _with_nearest_set(
+    reference: ArmDescription, arm: ArmDescription, inertial_set: str | None, hand: str
+) -> ArmDescription:
+    """Return a shipped arm with the set and hand, where not given, that are nearest to `arm`'s."""
+    hand_given = None if hand == AS_LISTED else hand
+    published = published_arms(reference, hand_given, inertial_set)
+    nearest = nearest_set(links_in_frames_of(reference, arm), published).published_arm
+    return replace(
+        reference,
+        links=nearest.links,
+        inertial_set=nearest.inertial_set,
+        hand=nearest.hand,
+    )
 
 
 def arm_of_chain(chain: SerialChain, reference: ArmDescription) -> ArmDescription:
@@ -257,14 +273,19 @@ def arm_of_chain(chain: SerialChain, reference: ArmDescription) -> ArmDescriptio
         limits = replace(joint.limits, **stated)
         joints.append(replace(own, limits=limits, rotor_inertia=joint.rotor_inertia))
     changed = reference.shared_fields()
-    changed |= {name: getattr(reference, name) for name in ('hand', 'payload', 'carried_mass')}
-    changed |= {name: getattr(chain, name) for name in ('notes', 'torque_notes')}
     changed |= {
         'joints': tuple(joints),
         'flange': arm.flange,
         'fixed_frames': arm.fixed_frames,
+        'hand': reference.hand,
+        'payload': reference.payload,
+        'carried_mass': reference.carried_mass,
+        'notes': chain.notes,
+        'torque_notes': chain.torque_notes,
+        'inertial_set': 'as written',
+        'file': arm.source,
     }
-    return replace(arm, **changed, inertial_set='as written', file=arm.source)
+    return replace(arm, **changed)
 
 
 def reference_on_mount_of(reference: ArmDescription, arm: ArmDescription) -> ArmDescription:

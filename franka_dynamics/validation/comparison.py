@@ -37,7 +37,7 @@ _EQUALITY_TOLERANCE = 1e-9
 # lengths and angles within MAX_GEOMETRY_ROUNDING: pi/2 written as 1.5708 is 3.7e-6 off, and errors
 # of axes add up. An error of 1e-5 rad in an axis of a FER changes a torque by at most 8e-4 N m,
 # one of 1e-5 m by at most 3e-3 N m.
-MAX_TEXT_ROUNDING = 1e-6  # relative
+MAX_TEXT_ROUNDING = 1e-6  # in the parameter's unit
 MAX_GEOMETRY_ROUNDING = 1e-5  # m or rad
 _NO_EFFECT = TorqueEffect(0.0, '', 0.0)
 
