@@ -269,13 +269,15 @@ def link_clearances(points: Array) -> Array:
 
     Each link is a segment, which starts where the last segment ends and leads to the next point of
     `skeleton_points` that is at least 0.03 m away; points between are skipped. A segment's
-    neighbours are the two segments before and the two segments after it.
+    neighbours are the two segments before and the two segments after it. Which points are skipped
+    is decided at the first pose, because segments between revolute joints have constant length;
+    of an arm with prismatic joints it should be one at which they are extended.
     """
-    any_pose = points.reshape(-1, *points.shape[-2:])[0]  # segments have constant length
+    first_pose = points.reshape(-1, *points.shape[-2:])[0]
     segments = []
     start = 0
-    for end in range(1, len(any_pose)):
-        if np.linalg.norm(any_pose[end] - any_pose[start]) >= _MIN_SEGMENT_LENGTH_M:
+    for end in range(1, len(first_pose)):
+        if np.linalg.norm(first_pose[end] - first_pose[start]) >= _MIN_SEGMENT_LENGTH_M:
             segments.append((start, end))
             start = end
     distances = [

@@ -124,7 +124,8 @@ def observed_torque(arm: ArmDescription, recording: Recording, gravity: ArrayLik
     Return the momentum observer's external torque along a recording, (N, n) [N m].
 
     Friction of the arm is subtracted; the observer's first `OBSERVER_SETTLING_TIME_S` are left
-    out. `gravity` is in the space frame [m/s^2].
+    out. `gravity` is in the space frame [m/s^2]. The observer restarts after gaps of more than
+    50 ms, and so at each message of a recording below 20 Hz: its torque then contains M ddq.
     """
     model = PinocchioModel(arm, gravity)
     observer = MomentumObserver(model)
