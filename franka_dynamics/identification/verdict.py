@@ -76,19 +76,18 @@ def judge_recordings(
         contacts=[summary.contact for summary in summaries if summary.contact is not None],
         published=PublishedRange.of_best_set(grams, prior, published),
     )
-    causes = evidence.causes()
-    questions: tuple[Diagnosis, ...] = ()
-    if not causes and not by_fits.suspected_joints:
+    verdict = RecordingVerdict(evidence.causes(), suspected_joints=by_fits.suspected_joints)
+    if verdict.sound:
         likely_changes = [change.diagnosis for change in changes if change.is_likely_harmful]
         questions = (
             *evidence.negative_friction,
             *likely_changes,
             *questions_about_faults(system),
         )
-    verdict = RecordingVerdict(causes, questions, by_fits.suspected_joints)
+        verdict = replace(verdict, questions=questions)
     if prior.reference.unmeasured:
         return _beside_unmeasured_masses(verdict)
-    if causes:  # which say more than suspected joints
+    if verdict.causes:  # which say more than suspected joints
         verdict = replace(verdict, suspected_joints=())
     if evidence.published is None:
         return verdict
