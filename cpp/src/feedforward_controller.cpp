@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <exception>
 #include <iterator>
 #include <stdexcept>
@@ -403,6 +404,10 @@ const Reference * FeedforwardController::chained(double elapsed)
   const Answer answer =
     read_command(feedforward_->arm(), command, values.data(), count, chained_);
   chained_age_ = answer == Answer::heard ? 0.0 : chained_age_ + elapsed;
+  const auto is_written = [](double value) {return std::isfinite(value);};
+  if (answer != Answer::heard && std::any_of(values.begin(), values.begin() + count, is_written)) {
+    inbox_->count_answer(answer);
+  }
   return chained_age_ <= parameters_.reference_timeout ? &chained_ : nullptr;
 }
 

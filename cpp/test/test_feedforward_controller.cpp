@@ -183,6 +183,34 @@ TEST_F(FeedforwardControllerTest, takes_a_payload_while_it_runs_and_refuses_an_i
   EXPECT_NEAR(values_["swing/effort"], -kHolding - 9.81 * 0.2, 1e-9);
 }
 
+TEST_F(FeedforwardControllerTest, counts_references_from_upstream_that_it_refuses)
+{
+  ASSERT_EQ(configure({{"reference", "torque"}}), State::PRIMARY_STATE_INACTIVE);
+  std::map<std::string, std::string> values;
+  const auto listener = std::make_shared<rclcpp::Node>("listener");
+  const auto heard = listener->create_subscription<diagnostic_msgs::msg::DiagnosticStatus>(
+    "/feedforward/status", rclcpp::QoS(1).transient_local(),
+    [&values](const diagnostic_msgs::msg::DiagnosticStatus & status) {
+      for (const auto & value : status.values) {
+        values[value.key] = value.value;
+      }
+    });
+  ASSERT_EQ(activate(true), State::PRIMARY_STATE_ACTIVE);
+  for (int k = 0; k < 30; ++k) {
+    EXPECT_TRUE(references_[0]->set_value(1e3) && references_[1]->set_value(0.0));
+    cycle();
+  }
+  cycle(30);  // in which nobody writes, which is no refusal
+  rclcpp::executors::SingleThreadedExecutor executor;
+  executor.add_node(controller_.get_node()->get_node_base_interface());
+  executor.add_node(listener);
+  for (int k = 0; k < 200 && values.empty(); ++k) {
+    executor.spin_once(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(values["refused: out of bounds"], "30");
+  EXPECT_EQ(values["refused: not finite"], "0");
+}
+
 TEST_F(FeedforwardControllerTest, says_what_ends_a_fault)
 {
   ASSERT_EQ(configure({{"target", "mujoco"}}), State::PRIMARY_STATE_INACTIVE);

@@ -146,12 +146,12 @@ class CoreStep(TorqueStateMachine):
             )
         own = make_own_torque(sample, torque, velocity, acceleration)
         with self._lock:
+            if self.output.in_loop and self.latest is None:
+                self.states.require_radians(sample.q)
             if own is not None and self._own is None:
                 self.reference.clear('torques of the caller are followed')
             self._own = own
             self.disturbances.has_own_torque = own is not None
-            if self.output.in_loop and self.latest is None:
-                self.states.require_radians(sample.q)
             order = self.states.stamp_order(sample)
             if order is StampOrder.SET_BACK:
                 return self._follow_set_back_clock(sample)
@@ -200,10 +200,13 @@ class CoreStep(TorqueStateMachine):
         repeated = self.repeated_positions
         repeated.record(sample, self.states.q, self.output.last_torque, self.desired)
         if self._is_frozen_for_too_long():
-            frozen = ReasonCode.FROZEN_POSITIONS(silence=1e3 * repeated.repeat_time_s)
+            frozen = self._frozen_positions()
             self.states.reject(frozen)
             return self._lose_states(ending_of_state(frozen), now)
         if repeated.latest is Repetition.OLD_STATE:  # it is dropped, as if none had come
+            if self.state is State.SILENT and self._has_repeated_for_too_long():
+                self.states.reject(self._frozen_positions())
+                self._wait_for_states()
             return self._torque_without_state(now)
         problem = self.states.check(sample, now)
         if problem is not None:
@@ -224,7 +227,15 @@ class CoreStep(TorqueStateMachine):
             return False
         if repeated.latest not in (Repetition.FROZEN, Repetition.OLD_STATE):
             return False
-        return repeated.repeat_time_s > self.states.silence_timeout()
+        return self._has_repeated_for_too_long()
+
+    def _has_repeated_for_too_long(self) -> bool:
+        """Return whether positions have repeated for longer than silence may last."""
+        return self.repeated_positions.repeat_time_s > self.states.silence_timeout()
+
+    def _frozen_positions(self) -> Reason:
+        """Return the reason that names repeated positions."""
+        return ReasonCode.FROZEN_POSITIONS(silence=1e3 * self.repeated_positions.repeat_time_s)
 
     def _record_where_seen(self, sample: StateSample, now: float) -> None:
         """Record where a usable state sees the arm, and how fast."""

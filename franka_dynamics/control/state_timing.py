@@ -83,10 +83,11 @@ class StateTiming:
 
     @property
     def age_in_periods(self) -> int:
-        """The age of the latest state in multiples of the last period, rounded."""
-        if not self.elapsed or not math.isfinite(self.age):
+        """The age of the latest state in multiples of the last period, rounded; 0 if unknown."""
+        if not self.elapsed:
             return 0
-        return round(self.age / self.elapsed)
+        periods = self.age / self.elapsed  # infinite, too, if two stamps hardly differ
+        return round(periods) if math.isfinite(periods) else 0
 
     def silence_timeout(self) -> float:
         """Return the time without a new state after which states count as lost [s]."""

@@ -96,7 +96,9 @@ class BrakingController:
         delay = age + max(0.0, elapsed - MAX_STEP_S)
         min_time_constant = MIN_TIME_CONSTANT_TO_AGE_RATIO * delay
         time_constant = max(BRAKING_TIME_CONSTANT_S, min_time_constant)
-        softness = np.maximum(1.0, min_time_constant * self._kd / inertia)
+        # A joint that moves no mass has no gains: it slows down as the others take it along.
+        damping_rate = np.divide(self._kd, inertia, out=0.0 * inertia, where=inertia > 0.0)
+        softness = np.maximum(1.0, min_time_constant * damping_rate)
         kp = self._kp / softness
         kd = self._kd / softness
         stiffness = 1.0 / (2.0 * time_constant) ** 2  # of a critically damped joint [1/s^2]
@@ -105,7 +107,7 @@ class BrakingController:
         deceleration = np.clip(dq / time_constant, -max_deceleration, max_deceleration)
         if self._pulls_to_pose:
             deceleration = deceleration + stiffness * from_pose
-        missing_share = 1.0 - np.minimum(1.0, kd * time_constant / inertia)  # 1 - s
+        missing_share = 1.0 - np.minimum(1.0, damping_rate / softness * time_constant)  # 1 - s
         feedforward = terms.gravity_to_command(q, state.gravity) + state.coriolis
         compensated = self._compensated_disturbance(dq, excess, elapsed)
         inertia_torque = mass @ (missing_share * deceleration)

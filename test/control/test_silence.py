@@ -7,12 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import JointLimits, load
+import franka_dynamics as fd
+from franka_dynamics.arm import JointLimits, LinkInertia, load
 from franka_dynamics.control.ending import ReasonCode
 from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, Stop
 from franka_dynamics.control.settings import Settings as Settings
 from franka_dynamics.control.stopping import BrakingController
-from franka_dynamics.errors import JointVectorError
+from franka_dynamics.errors import JointVectorError, SettingsError
 
 from .closed_loop import (
     core,
@@ -382,3 +383,45 @@ def test_a_silent_loop_sends_no_torque_that_is_not_finite():
             loop.acting_terms.gravity = lambda q: np.full(7, np.nan)
         assert np.isfinite(loop.step(HOME, STILL, 1e-3 * k)).all()
     assert loop.state is State.SILENT
+
+
+@pytest.mark.parametrize('target', ['mujoco', 'fci'])
+def test_positions_that_stand_still_before_a_start_are_named(target):
+    loop = Feedforward(FER, target)
+    for k in range(300):
+        loop.step(HOME, 0.2 * np.eye(7)[0], 1e-3 * k)
+    assert loop.state is State.SILENT
+    assert loop.ending.last_reason.code is ReasonCode.FROZEN_POSITIONS
+
+
+def test_stamps_that_hardly_differ_do_not_raise():
+    loop = Feedforward(FER, 'mujoco')
+    for stamp in (0.0, 1e-320):
+        assert np.isfinite(loop.step(HOME, STILL, stamp, age=0.01)).all()
+
+
+def test_a_refused_step_leaves_no_torque_of_its_own():
+    loop = Feedforward(FER, 'mujoco')
+    with pytest.raises(JointVectorError, match='degrees'):
+        loop.step(np.rad2deg(HOME), STILL, 0.0, torque=STILL)
+    loop.change(kp=1.0, kd=0.05)
+    assert loop.settings.kp == 1.0
+
+
+@pytest.mark.parametrize('timeout', [np.inf, np.nan, 0.0, -1.0])
+def test_a_timeout_that_never_comes_is_refused(timeout):
+    with pytest.raises(SettingsError, match='state_timeout'):
+        StateLimits(state_timeout=timeout)
+
+
+def test_an_arm_with_a_joint_that_moves_no_mass_is_braked():
+    links = (*FER.links[:-1], LinkInertia(0.0, np.zeros(3), np.zeros((3, 3))))
+    arm = replace(FER, links=links, friction=None)
+    assert fd.Model(arm).mass_matrix(HOME)[6, 6] == 0.0
+    loop = Feedforward(arm, 'mujoco')
+    sent_at_rest(loop, 30, begin=0.0)
+    assert loop.state is State.RUNNING
+    loop.stop('a user')
+    speed = 0.1 * np.eye(7)[1]
+    torque = loop.step(HOME + 1e-4 * speed, speed, 0.03)
+    assert loop.state is State.BRAKING and np.isfinite(torque).all()

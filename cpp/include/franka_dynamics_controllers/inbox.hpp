@@ -119,7 +119,7 @@ public:
     Message message{{}, number_ + 1};
     const Answer answer = may_be_followed ?
       read_command(arm_, command_, values, count, message.reference) : Answer::other_publisher;
-    ++counts_[static_cast<std::size_t>(answer)];
+    count_answer(answer);
     if (answer == Answer::heard) {
       publisher_ = from;
       number_ = message.number;
@@ -149,6 +149,9 @@ public:
     silent_since_ = seen_ = newest_.read().number;
     age_ = std::numeric_limits<double>::infinity();
   }
+
+  /// Count the answer to a command that came by another way than a message; for any thread.
+  void count_answer(Answer answer) noexcept {++counts_[static_cast<std::size_t>(answer)];}
 
   /// How many messages got this answer; for any thread.
   std::uint64_t count(Answer answer) const noexcept
