@@ -22,7 +22,8 @@ from .result_parts import (
     unseen_error,
     UsedRecordings,
 )
-from ..arm import ArmDescription, available_arms, load
+from .robot_arm import robot_arm
+from ..arm import ArmDescription
 from ..arrays import Array
 from ..recordings.replay import TorqueErrorUnit
 
@@ -64,13 +65,10 @@ class IdentificationRecord:
         """
         The arm of the robot's own model, whose gravity torque a robot adds that adds any.
 
-        It is the arm with which identification started: the published one, or the owner's URDF. If
-        that is an identified arm, it is the published arm of its name, if there is one.
+        It is that of the arm with which identification started: that arm itself if it is published
+        or the owner's URDF, else the published arm of its name, if there is one.
         """
-        start = self.start
-        if start.inertial_set == IDENTIFIED_SET_NAME and start.name in available_arms():
-            return load(start.name, hand=start.hand)
-        return start
+        return robot_arm(self.start)
 
     @property
     def gravity_difference_std(self) -> Array:

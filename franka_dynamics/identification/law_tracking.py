@@ -9,7 +9,7 @@ a law with targets q_t the arm's deviation d = q - q_r obeys, to first order in 
     M d'' + D d' + K d = K (q_t - q_r) + D (dq_t - dq_r) - (tau - g - C dq_r) - (f(dq) - f(dq_r))
 
 with M, D and K at the recorded pose, and D dq_t = 0 where the law damps to rest. g is the gravity
-torque that the robot adds, that of its own model (`tracking.robot_arm`). f is the friction
+torque that the robot adds, that of its own model (`robot_arm`). f is the friction
 of the arm file, which changes with the velocity: the arm reverses later than its target. Of an arm
 without known friction the last bracket is left out.
 """
@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from .laws import tracking_law, TrackingLaw
-from .tracking import robot_arm
+from .robot_arm import robot_arm
 from ..arguments import with_argument_checks
 from ..arm import ArmDescription
 from ..arm.friction import friction_torque, grows_with_load

@@ -18,9 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from .robot_arm import published_arm, robot_arm
 from .. import former_names
 from ..arguments import with_argument_checks
-from ..arm import ArmDescription, available_arms, load
+from ..arm import ArmDescription
 from ..arm.friction import LinearFriction
 from ..arm_io import ArmLike, as_description
 from ..arrays import Array, ArrayLike
@@ -149,8 +150,9 @@ def _torques_left_to_gains(
     dq = motion.dq
     ddq = motion.ddq
     effort = motion.effort
-    published = _published_arm(arm)
-    gravity_left = effort - PinocchioModel(robot_arm(arm), gravity).gravity(q)
+    published = published_arm(arm)
+    robot = robot_arm(arm)
+    gravity_left = effort - PinocchioModel(robot, gravity).gravity(q)
     yield 'PD that damps to rest', gravity_left + kd * dq
     yield 'PD with velocity reference', gravity_left
     arms = _named_arms(arm, published)
@@ -167,7 +169,7 @@ def _torques_left_to_gains(
             continue
         left_torque = left_torques[name]
         rigid_torque = rigid_torques[name]
-        adds_other_gravity = published is not None and known_arm is not published
+        adds_other_gravity = (known_arm is arm) != (robot is arm)
         if isinstance(friction, LinearFriction) and friction.covariance is not None:
             friction_torque = filtered_friction(friction, motion, rigid_torque)
             offset_change = friction.offset_to_command(adds_other_gravity) - friction.offset
@@ -215,24 +217,3 @@ def _commanded_friction(
         with_load = torque_along(q, dq, rigid_torque[in_piece])
         commanded[in_piece] += with_load - without_load(q, dq)[..., 0]
     return commanded
-
-
-def robot_arm(arm: ArmDescription) -> ArmDescription:
-    """
-    Return the arm of the robot's own model, whose gravity torque the robot adds.
-
-    It is the published arm of the same name, hand and payload, and `arm` where there is none.
-    """
-    return _published_arm(arm) or arm
-
-
-def _published_arm(arm: ArmDescription) -> ArmDescription | None:
-    """
-    Return the shipped arm of equal name, hand and payload.
-
-    It is None if `arm` is that or there is none.
-    """
-    if arm.name not in available_arms():
-        return None
-    published = load(arm.name, hand=arm.hand)
-    return None if arm.file == published.file else published.with_payload(arm.payload)

@@ -16,6 +16,7 @@ import yaml
 
 from franka_dynamics.arm import LinkInertia, load, MaxwellSlipFriction, ViscousCoulombFriction
 from franka_dynamics.arm.friction import friction_torque, LinearFriction, slip_state_bounds
+from franka_dynamics.arm_io import load_arm, write_urdf
 from franka_dynamics.control import terms
 from franka_dynamics.control.control_law import ControlLaw
 from franka_dynamics.control.default_gains import default_gains, low_gains
@@ -535,6 +536,16 @@ def test_the_published_arm_carries_the_load_of_the_arm(simulate):
     # Nothing but the file's name tells the two arms apart.
     expected = rows['+ C dq + M ddq, own']
     np.testing.assert_allclose(rows['+ C dq + M ddq, published'], expected, rtol=1e-9)
+
+
+def test_the_robot_of_a_urdf_carries_the_hand_of_the_urdf(simulate, tmp_path):
+    path = tmp_path / 'fer.urdf'
+    write_urdf(load('fer', hand='franka_hand'), path)
+    arm = load_arm(path)
+    found = tracking.predict_tracking(simulate(arm, rate=100.0), arm, 600.0)
+    rows = dict(zip(found.feedforward_names, found.errors))
+    own = [name for name in rows if 'M ddq' in name and 'published' not in name]
+    assert len(own) == 1 and (rows[own[0]] < 1e-4).all()  # rad; 2e-3 without the hand
 
 
 @pytest.mark.parametrize(

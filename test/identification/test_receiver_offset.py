@@ -82,7 +82,9 @@ def test_a_load_that_the_file_leaves_out_is_no_part_of_it(truth, motion, result,
 
 
 def test_an_identified_start_is_not_the_robots_model(result, motion):
-    again = replace(result, start=replace(fd.load('fer'), inertial_set='identified'))
+    again = replace(
+        result, start=replace(fd.load('fer'), inertial_set='identified', file='own.yaml')
+    )
     assert again.robot_arm.inertial_set == fd.load('fer').inertial_set
     # Of an arm that is not shipped nothing else is known.
     assert replace(result, start=replace(ARM, name='own')).robot_arm.name == 'own'
