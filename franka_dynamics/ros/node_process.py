@@ -169,6 +169,24 @@ def run_node(
     if not any(name in os.environ for name in FASTDDS_PROFILE_VARIABLES):
         use_fastdds_profile('fastdds_discovery.xml')
     see_whole_graph()
+    try:
+        return _run_until_shutdown(make_node, run, words, no_realtime)
+    finally:
+        # An activation froze the node, whose callbacks refer to it, and rclpy's executors refer to
+        # its entities in circles. They are collected now, where nothing uses them any more, and
+        # the middleware's threads end with them: one that still runs while the process unloads its
+        # libraries may crash it.
+        gc.unfreeze()
+        gc.collect()
+
+
+def _run_until_shutdown(
+    make_node: Callable[[], Any],
+    run: Callable[[Any, StopRequest], int],
+    words: Sequence[str],
+    no_realtime: str,
+) -> int:
+    """Create a node, run it and shut ROS down as `run_node` says; return the exit code."""
     stop = StopRequest()
     try:
         try:
@@ -192,16 +210,11 @@ def run_node(
         finally:
             node.destroy_node()
     finally:
-        # `run` has ended its executors. With the node the middleware's threads have ended: one
-        # that still runs while the process unloads its libraries may crash it.
-        rclpy.try_shutdown()
+        rclpy.try_shutdown()  # `run` has ended its executors
         # Ctrl-C in a terminal reaches every process, and launch sends its own SIGINT to each:
         # without SIG_IGN a second one would kill a process whose Python has removed its handlers.
         for number in STOP_SIGNALS:
             signal.signal(number, signal.SIG_IGN)
-        # An activation froze the node, whose callbacks refer to it: let it be collected, and the
-        # context with it.
-        gc.unfreeze()
 
 
 def _run_service_thread(node: Any, stop: StopRequest) -> None:

@@ -4,6 +4,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from threading import Event, Thread
 import time
 
@@ -26,6 +28,7 @@ from franka_dynamics.ros.receivers import ReceiverKind
 from franka_dynamics.ros.trajectory_messages import reference_message
 
 from .conftest import COMMAND, FER, FER_GRAVITY, HELD_RAD, INCLINED
+from ..processes import PYTHONPATH
 
 ZERO = np.zeros(7)
 NODE = 'feedforward'
@@ -312,3 +315,33 @@ def test_a_node_without_time_to_end_its_torque_says_so(make_node, monkeypatch, c
     said = capfd.readouterr().err
     # From Kilted on rclpy destroys nodes before it shuts down.
     assert 'destroy_node() before rclpy.shutdown()' in said or 'silent: shut down' in said
+
+
+# Prints the threads that are left when a node that is refused has ended.
+THREADS_LEFT = """
+import os, sys
+from franka_dynamics.ros import feedforward_node
+try:
+    status = feedforward_node.main()
+except SystemExit as end:
+    status = end.code
+tasks = '/proc/self/task'
+names = [open(f'{tasks}/{task}/comm').read().strip() for task in os.listdir(tasks)]
+print('status', status, *names, sep=',')
+"""
+
+
+@pytest.mark.parametrize('public', ['', '1'])
+def test_no_thread_of_the_middleware_outlives_its_node(public):
+    # Fast DDS's threads have names that begin with dds; one of them crashed a node that ended.
+    parameters = ['-p', 'target:=fci', '-p', 'gravity_vector:=[9.81,0.0,0.0]']
+    ended = subprocess.run(
+        [sys.executable, '-c', THREADS_LEFT, '--ros-args', *parameters],
+        env={**os.environ, 'PYTHONPATH': PYTHONPATH, 'FRANKA_DYNAMICS_PUBLIC_RCLPY': public},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    names = ended.stdout.split(',')
+    assert names[:2] == ['status', '1']
+    assert not [name for name in names if name.startswith('dds')]
