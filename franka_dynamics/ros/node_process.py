@@ -183,7 +183,7 @@ def run_node(
 def _run_until_shutdown(
     make_node: Callable[[], Any],
     run: Callable[[Any, StopRequest], int],
-    words: Sequence[str],
+    words: list[str],
     no_realtime: str,
 ) -> int:
     """Create a node, run it and shut ROS down as `run_node` says; return the exit code."""
