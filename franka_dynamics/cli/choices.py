@@ -171,20 +171,23 @@ class BagReader:
         of several arms.
         """
         from ..arm import available_arms
-        from ..recordings.rosbag import joint_names_in_bag
+        from ..recordings.rosbag import joint_names_in_bag, ROS1_JOINT_NAMES
         from ..urdf.importer import arms_with_joints
 
         if self.joint_names:
             return choice
         if bag in available_arms() and not Path(bag).exists():
             raise RecordingError(f'{bag} is an arm, not a bag; write --arm {bag}.')
-        joints = joint_names_in_bag(Path(bag), self.topic)
+        # States of ROS 1 name no joints: they are those of --arm, or of the arm of franka_ros.
+        is_arm_given = was_option_given('arm')
+        unnamed = choice.load().joint_names if is_arm_given else ROS1_JOINT_NAMES
+        joints = joint_names_in_bag(Path(bag), self.topic, unnamed)
         found_arms = arms_with_joints(joints, prefix=choice.prefix or None)
         if not found_arms:
             return choice
         first = found_arms[0]
         first_joints = ' and '.join(arm.joint_names[0] for arm in found_arms)
-        if was_option_given('arm'):
+        if is_arm_given:
             if arms_with_joints(joints, choice.load(), ''):
                 return choice
             raise RecordingError(

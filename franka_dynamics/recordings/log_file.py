@@ -1,10 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Reads log files (CSV, parquet, HDF5, NumPy, MATLAB) as named arrays."""
+"""Reads log files (CSV, JSON, parquet, HDF5, NumPy, MATLAB) as named arrays."""
 
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from io import StringIO
+import json
 import os
 from pathlib import Path
 import re
@@ -45,9 +46,11 @@ def _read_file(path: str | Path) -> LogTable:
     """
     Return the columns of one log file, read in the format that its suffix names.
 
-    The suffix is .csv, .tsv, .txt, .dat, .parquet, .h5, .hdf5, .mat, .npy or .npz. Columns of a
-    text file may be separated by commas, semicolons, tabs or blanks, with or without a header
-    line. Empty cells become NaN, dates (ISO 8601) seconds since 1970, and lists in cells matrices.
+    The suffix is .csv, .tsv, .txt, .dat, .json, .jsonl, .parquet, .h5, .hdf5, .mat, .npy or .npz.
+    Columns of a text file may be separated by commas, semicolons, tabs or blanks, with or without
+    a header line. Empty cells become NaN, dates (ISO 8601) seconds since 1970, and lists in cells
+    matrices. An array with hundreds of columns and fewer rows has a row for each joint, and is
+    transposed.
 
     Raises RecordingError if the file is missing, damaged, of another format or without numbers,
     and, with row and column, if a cell of a text file is not a number. Raises
@@ -74,13 +77,22 @@ def _read_file(path: str | Path) -> LogTable:
         ) from error
     # Only non-empty arrays of real numbers or Booleans in one or two dimensions are kept.
     columns = {
-        name: array.astype(float)
+        name: _with_rows_in_time(array.astype(float), suffix)
         for name, array in arrays.items()
         if array.dtype.kind in 'fiub' and array.ndim in (1, 2) and array.size
     }
     if not columns:
         raise RecordingError(f'{file} holds no columns of numbers.')
     return LogTable(str(file), columns, tuple(remarks))
+
+
+def _with_rows_in_time(array: Array, suffix: str) -> Array:
+    """Return an array, transposed if it is one of a container and has a row for each joint."""
+    if array.ndim == 1 or suffix not in _ARRAY_SUFFIXES:
+        return array
+    row_count, column_count = array.shape
+    is_transposed = column_count > max(row_count, _MAX_COLUMN_COUNT)
+    return array.T if is_transposed else array
 
 
 def import_library(library_name: str, file: Path) -> Any:
@@ -271,13 +283,58 @@ def _read_matlab(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
                 yield name.replace('/', '.'), array.T
 
 
-def _flatten(prefix: str, variables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _flatten(
+    prefix: str, variables: Mapping[str, Any], separator: str = '.'
+) -> Iterator[tuple[str, Any]]:
     """Yield variables of nested mappings as struct.field; leave out names that begin with __."""
     for name, value in variables.items():
         if isinstance(value, Mapping):
-            yield from _flatten(f'{prefix}{name}.', value)
+            yield from _flatten(f'{prefix}{name}{separator}', value, separator)
         elif not name.startswith('__'):
             yield prefix + name, value
+
+
+def _read_json(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
+    """
+    Yield the columns of records in JSON: a list of objects, or a line for each (.jsonl).
+
+    Fields of objects in a record are named outer/inner. An object of lists has a column each, and
+    an object with nothing but one list of records is read as that list.
+    """
+    pandas = import_library('pandas', file)
+    text = read_text(file)
+    if file.suffix.lower() == '.jsonl':
+        records = [json.loads(line) for line in text.splitlines() if line.strip()]
+    else:
+        records = json.loads(text)
+    if isinstance(records, dict):
+        lists = [value for value in records.values() if _is_list_of_objects(value)]
+        if len(lists) != 1:
+            yield from ((name, _as_array(value)) for name, value in _flatten('', records, '/'))
+            return
+        records = lists[0]
+    if not _is_list_of_objects(records):
+        raise RecordingError(
+            f'{file} holds no records: a list of objects such as {{"time": 0.0, "position": '
+            '[...], "velocity": [...], "effort": [...]} is read.'
+        )
+    for name, column in pandas.json_normalize(records, sep='/').items():
+        yield name, _as_array(column.tolist())
+
+
+def _is_list_of_objects(value: Any) -> bool:
+    """Return whether a value of JSON is a list of objects."""
+    return (
+        isinstance(value, list) and bool(value) and all(isinstance(each, dict) for each in value)
+    )
+
+
+def _as_array(values: Any) -> NDArray[Any]:
+    """Return values of JSON as numbers (None is NaN), or as objects if they are no numbers."""
+    try:
+        return np.array(values, dtype=float)
+    except (TypeError, ValueError):  # texts, or lists of different lengths
+        return np.array([None], dtype=object)
 
 
 def _read_parquet(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
@@ -293,9 +350,13 @@ def _read_parquet(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
         yield name, np.stack(list(values)) if values.dtype == object else values
 
 
+# Files of arrays, of which some have a row for each joint in place of a row for each moment.
+_MAX_COLUMN_COUNT = 100  # of an array with a row for each moment, more than arms have joints
+_ARRAY_SUFFIXES = ('.npy', '.npz', '.h5', '.hdf5', '.mat', '.json')
 _READERS: dict[str, Callable[[Path, list[str]], Iterator[tuple[str, Any]]]] = {
     **dict.fromkeys(('.csv', '.tsv', '.txt', '.dat'), _read_text_table),
     **dict.fromkeys(('.npy', '.npz'), _read_numpy),
+    **dict.fromkeys(('.json', '.jsonl'), _read_json),
     '.parquet': _read_parquet,
     **dict.fromkeys(('.h5', '.hdf5'), _read_hdf5),
     '.mat': _read_matlab,

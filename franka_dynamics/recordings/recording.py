@@ -123,6 +123,7 @@ def read_recording(
 
     The arm's joints are found by name, in any order and among other joints. Messages without any
     of the arm's joints, such as those of a gripper on the same topic, are skipped and counted.
+    A FrankaState of ROS 1 names no joints: its seven are those of an arm of seven joints.
 
     Parameters
     ----------
@@ -131,7 +132,8 @@ def read_recording(
     joints : ArmDescription, str, Path or sequence of str
         The arm, or its name or file, or the names of its joints from base to tip.
     topic : str, optional
-        Topic of the joint states; by default /joint_states, or the only topic of that type.
+        Topic of the joint states; by default /joint_states, or the only topic of that type, or
+        of FrankaRobotState (franka_ros2) or FrankaState (franka_ros).
     stamps : str
         'header' for the messages' own stamps, 'received' for the recorder's clock.
     progress : callable, optional
@@ -157,7 +159,7 @@ def read_recording(
     seen = 0
     rows: list[_StateRow] = []
     indices: dict[tuple[str, ...], NDArray[np.intp] | None] = {}
-    with rosbag.open_bag(bag) as (reader, deserialize):
+    with rosbag.open_bag(bag, names) as (reader, deserialize):
         chosen = rosbag.choose_topic(reader, bag, topic)
         where = f'{bag}, {chosen}'
         connections = rosbag.connections_on(reader, chosen)

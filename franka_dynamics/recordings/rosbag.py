@@ -23,6 +23,8 @@ from ..errors import MissingDependencyError, RecordingError, require_extra
 
 JOINT_STATE_TYPE = 'sensor_msgs/msg/JointState'
 ROBOT_STATE_TYPE = 'franka_msgs/msg/FrankaRobotState'  # of franka_ros2; it contains a JointState
+ROS1_STATE_TYPE = 'franka_msgs/msg/FrankaState'  # of franka_ros; it has q, dq and tau_J, no names
+ROS1_JOINT_NAMES = tuple(f'panda_joint{number}' for number in range(1, 8))  # of franka_ros
 DEFAULT_JOINT_STATE_TOPIC = '/joint_states'
 _SEARCHED_MESSAGE_COUNT = 50  # a gripper's messages may come first on the same topic
 _BAG_SUFFIXES = ('.mcap', '.db3', '.bag')
@@ -45,13 +47,16 @@ RECOVERED_REMARK = 'the recorder was killed before it closed the bag; read as fa
 
 
 @contextmanager
-def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
+def open_bag(
+    bag: Path, unnamed_joints: Sequence[str] = ROS1_JOINT_NAMES
+) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
     """
     Yield the reader of a rosbag2 (folder, .mcap or .db3) or a ROS 1 .bag, and its deserializer.
 
-    The deserializer returns a JointState; of a FrankaRobotState, the measured joint state in it.
-    JointState is read by rosbags' own definition, so that a broken or unknown definition of
-    another type in the bag does not prevent reading; FrankaRobotState is read by the bag's
+    The deserializer returns a JointState; of a FrankaRobotState, the measured joint state in it;
+    of a FrankaState of ROS 1, its q, dq and tau_J, with the names `unnamed_joints` if these are
+    seven. JointState is read by rosbags' own definition, so that a broken or unknown definition
+    of another type in the bag does not prevent reading; the others are read by the bag's
     definition. RecordingError is raised if the bag is missing or damaged, also while the caller
     reads messages; MissingDependencyError if rosbags is not installed.
     """
@@ -75,8 +80,9 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
         raise RecordingError(f'{bag} was not closed, or is empty. {UNCLOSED_BAG_HINT}.')
     try:
         if bag.suffix == '.bag':
+            types = get_typestore(Stores.ROS1_NOETIC)
             with rosbag1.Reader(bag) as reader:
-                yield reader, get_typestore(Stores.ROS1_NOETIC).deserialize_ros1
+                yield reader, _ros1_decoder(reader, types, unnamed_joints)
             return
         with (
             closed_copy(path) if is_unclosed_mcap(path) else nullcontext(path) as closed,
@@ -96,6 +102,29 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
             f'{bag} cannot be read, so it is cut short or damaged ({detail.rstrip(".")}). '
             f'{UNCLOSED_BAG_HINT}.'
         ) from error
+
+
+def _ros1_decoder(
+    reader: Any, typestore: Any, unnamed_joints: Sequence[str]
+) -> Callable[[bytes, str], Any]:
+    """Return a function that reads a JointState from a JointState or FrankaState message."""
+    from rosbags.typesys import get_types_from_msg
+
+    # A bag of ROS 1 holds the definition of each of its types.
+    definitions = {connection.msgtype: connection.msgdef.data for connection in reader.connections}
+    names = unnamed_joints if len(unnamed_joints) == len(ROS1_JOINT_NAMES) else ROS1_JOINT_NAMES
+    joint_state_class = typestore.types[JOINT_STATE_TYPE]
+
+    def joint_state(data: bytes, type_name: str) -> Any:
+        """Return the JointState in serialized `data` of a message of type `type_name`."""
+        if type_name != ROS1_STATE_TYPE:
+            return typestore.deserialize_ros1(data, type_name)
+        if type_name not in typestore.types:
+            typestore.register(get_types_from_msg(definitions[type_name], type_name))
+        whole = typestore.deserialize_ros1(data, type_name)
+        return joint_state_class(whole.header, list(names), whole.q, whole.dq, whole.tau_J)
+
+    return joint_state
 
 
 def _joint_state_decoder(reader: Any, typestore: Any, bag: Path) -> Callable[[bytes, str], Any]:
@@ -127,12 +156,15 @@ def choose_topic(reader: Any, bag: Path, topic: str | None) -> str:
     Return the topic of joint states to read from an open bag; RecordingError if not clear.
 
     If `topic` is None, /joint_states is chosen, the only topic of this name in another namespace,
-    or the bag's only topic of joint states; without any, the only topic of FrankaRobotState.
+    or the bag's only topic of joint states; without any, the only topic of FrankaRobotState, or
+    of FrankaState of ROS 1.
     Raises RecordingError if the bag has no joint states on `topic`, or, if `topic` is None, no
     joint states at all or several such topics.
     """
     kinds = {(connection.topic, connection.msgtype) for connection in reader.connections}
-    robot_states = sorted(name for name, kind in kinds if kind == ROBOT_STATE_TYPE)
+    robot_states = sorted(
+        name for name, kind in kinds if kind in (ROBOT_STATE_TYPE, ROS1_STATE_TYPE)
+    )
     candidates = sorted(name for name, kind in kinds if kind == JOINT_STATE_TYPE) or robot_states
     if candidates:
         there = f'joint states are on {", ".join(candidates)}'
@@ -159,10 +191,16 @@ def connections_on(reader: Any, topic: str) -> list[Any]:
     return [connection for connection in reader.connections if connection.topic == topic]
 
 
-def joint_names_in_bag(bag: Path, topic: str | None = None) -> list[str]:
-    """Return the joint names in the first messages on a topic, chosen as by `choose_topic`."""
+def joint_names_in_bag(
+    bag: Path, topic: str | None = None, unnamed_joints: Sequence[str] = ROS1_JOINT_NAMES
+) -> list[str]:
+    """
+    Return the joint names in the first messages on a topic, chosen as by `choose_topic`.
+
+    `unnamed_joints` are the names for messages without, as by `open_bag`.
+    """
     names: dict[str, None] = {}
-    with open_bag(bag) as (reader, deserialize):
+    with open_bag(bag, unnamed_joints) as (reader, deserialize):
         topic = choose_topic(reader, bag, topic)
         messages = reader.messages(connections_on(reader, topic))
         for connection, _, data in islice(messages, _SEARCHED_MESSAGE_COUNT):

@@ -270,6 +270,16 @@ def test_columns_of_a_log_are_listed_with_first_row_and_range(log, tmp_path, ans
         assert [float(text) for text in words[place : place + 4]] == figures
 
 
+def test_the_list_of_an_array_with_a_row_for_each_joint_has_a_line_for_each(tmp_path, answered):
+    q = np.arange(6.0)[:, None] + np.linspace(0.0, 0.5, 2501)
+    np.savez(tmp_path / 'log.npz', q=q, t=np.arange(2501) / 250.0)
+    _, said = answered('bag import --list', tmp_path / 'log.npz')
+    assert '2501 rows' in said
+    assert re.findall(r'q\[(\d+)\] (\S+) (\S+)', said) == [
+        (str(joint + 1), str(joint), f'{joint + 0.5}') for joint in range(6)
+    ]
+
+
 def test_a_log_of_droid_takes_no_more_than_its_layout(tmp_path, answered):
     h5py = pytest.importorskip('h5py')
     path = tmp_path / 'trajectory.h5'

@@ -4,6 +4,7 @@
 
 from dataclasses import replace
 from functools import partial
+import json
 import sys
 
 import numpy as np
@@ -145,6 +146,21 @@ def write_anew(path):
     np.savez(path, **{k: np.concatenate([one[:-1], one]) for k, one in DATA.items()})
 
 
+def as_records():
+    return [
+        dict(zip(DATA, (one.tolist() for one in row), strict=True)) for row in zip(*DATA.values())
+    ]
+
+
+def write_records(path):
+    """Write a list of objects, with a text and a field of an object beside the numbers."""
+    rows = [{'state': row, 'note': 'x', 'grasp': {'width': 0.1}} for row in as_records()]
+    path.write_text(json.dumps(rows))
+
+
+NESTED = ColumnMap('state/q', 'state/tau', 'state/dq', stamp='state/t')
+
+
 def write_groups(path):
     with pytest.importorskip('h5py').File(path, 'w') as opened:
         for number in (0, 1):
@@ -198,6 +214,16 @@ FORMS = {
         ARRAYS,
     ),
     'arrays.h5': (write_hdf5, ARRAYS),
+    'records.json': (write_records, NESTED),
+    'episode.json': (lambda path: path.write_text(json.dumps({'data': as_records()})), ARRAYS),
+    'columns.json': (
+        lambda path: path.write_text(json.dumps({k: one.tolist() for k, one in DATA.items()})),
+        ARRAYS,
+    ),
+    'records.jsonl': (
+        lambda path: path.write_text('\n'.join(map(json.dumps, as_records()))),
+        ARRAYS,
+    ),
     'lists.parquet': (write_parquet, ARRAYS),
     'dates.parquet': (write_dates, ARRAYS),
 }
@@ -323,6 +349,8 @@ MATRIX = {'q1': np.zeros((3, 7)), 'q2': np.zeros((3, 1))}
             ("'q[0-7]' for position",),
         ),
         ('xlsx', b'', ARRAYS, ("'.xlsx'", '.csv')),
+        ('json', b'[1, 2]', ARRAYS, ('no records', 'a list of objects')),
+        ('json', b'[{"q": [1', ARRAYS, ('as json', 'JSONDecodeError')),
     ],
 )
 def test_a_bad_file_is_refused_naming_place_and_value(suffix, content, columns, names, tmp_path):

@@ -230,6 +230,69 @@ def test_a_bag_of_ros_1_is_read_as_one_of_ros_2(simulate, tmp_path):
     assert_same_states(read_recording(tmp_path / 'old.bag', FER.joint_names), recording)
 
 
+# franka_msgs/FrankaState of franka_ros 0.10 and of its Errors some, as a bag of ROS 1 holds them.
+ROS1_STATE = """
+std_msgs/Header header
+float64[6] cartesian_collision
+float64[6] cartesian_contact
+float64[7] q
+float64[7] q_d
+float64[7] dq
+float64[7] dq_d
+float64[7] ddq_d
+float64[7] theta
+float64[7] dtheta
+float64[7] tau_J
+float64[7] dtau_J
+float64[7] tau_J_d
+float64[16] O_T_EE
+float64 time
+uint8 ROBOT_MODE_OTHER=0
+uint8 robot_mode
+franka_msgs/Errors current_errors
+================================================================================
+MSG: franka_msgs/Errors
+bool joint_position_limits_violation
+bool instability_detection
+"""
+
+
+def write_ros1_states(path, recording):
+    """Write a recording as franka_state_controller of franka_ros publishes it."""
+    rosbag1 = pytest.importorskip('rosbags.rosbag1')
+    types = get_typestore(Stores.ROS1_NOETIC)
+    kind = 'franka_msgs/msg/FrankaState'
+    types.register(get_types_from_msg(ROS1_STATE, kind))
+    whole = blank(types, kind)
+    time_class = types.types['builtin_interfaces/msg/Time']
+    with rosbag1.Writer(path) as writer:
+        topic = '/franka_state_controller/franka_states'
+        connection = writer.add_connection(topic, kind, typestore=types)
+        states = recording.q, recording.dq, recording.effort
+        for ns, *state in zip(recording.stamp_ns.tolist(), *states):
+            whole.header.stamp = time_class(*divmod(ns, 10**9))
+            whole.q, whole.dq, whole.tau_J = state
+            # What was desired must not be taken for what was measured.
+            whole.q_d = whole.dq_d = whole.tau_J_d = np.full(7, np.nan)
+            writer.write(connection, ns, types.serialize_ros1(whole, kind))
+    return path
+
+
+@pytest.mark.parametrize('name', ['fer', 'panda', 'fr3'])
+def test_states_of_franka_ros_are_those_of_the_arm_that_is_named(name, simulate, tmp_path):
+    arm = load(name)
+    recording = simulate(arm, duration=2.0)
+    bag = write_ros1_states(tmp_path / 'old.bag', recording)
+    assert_same_states(read_recording(bag, arm.joint_names), recording)
+    assert joint_names_in_bag(bag) == list(load('panda').joint_names)
+
+
+def test_states_of_franka_ros_are_of_no_arm_with_another_number_of_joints(simulate, tmp_path):
+    bag = write_ros1_states(tmp_path / 'old.bag', simulate(FER, duration=2.0))
+    with refuses(RecordingError, 'shoulder', 'panda_joint1'):
+        read_recording(bag, ('shoulder', 'elbow'))
+
+
 # franka_msgs/msg/FrankaRobotState of franka_ros2 (v1.0 to v2.4), comments left out.
 ROBOT_STATE = """
 std_msgs/Header header

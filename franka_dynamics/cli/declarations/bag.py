@@ -78,8 +78,8 @@ def import_log() -> None:
     """
     Convert a log to a rosbag2 of joint states.
 
-    FILE is a .csv, .tsv, .txt, .dat, .parquet, .h5, .hdf5, .mat, .npy or .npz file. Several files
-    must have the same rows; their columns are called FILE/COLUMN, such as dq/q1.
+    FILE is a .csv, .tsv, .txt, .dat, .json, .jsonl, .parquet, .h5, .hdf5, .mat, .npy or .npz file.
+    Several files must have the same rows; their columns are called FILE/COLUMN, such as dq/q1.
 
     COLUMNS names one column for each joint in one of these ways: q{} for q1, q2, ... and q{0} for
     q0, q1, ...; names with commas; numbers of columns, counted from 1, such as 2-8; the name of an
