@@ -73,7 +73,7 @@ help:
 	@echo 'make rosdoc2      the pages as docs.ros.org makes them, in build/rosdoc2'
 	@echo 'make gazebo-check hold, track, pause, reset in real Gazebo, where gz is installed'
 	@echo 'make generated    write what arm files, parameter tables and constants determine: urdf/, config/, figures in docs/,'
-	@echo '                  constants.hpp in cpp/, the type stub, new names in test/public_interface/'
+	@echo '                  constants.hpp in cpp/, the type stub, the names in test/public_interface/'
 	@echo "make promises     short forms of the commands behind the pages' figures, and whether these hold"
 	@echo 'make figures      their whole forms, into the pages; on a quiet machine, an hour. FIGURES="single_states'
 	@echo '                  batch latency" names some'

@@ -76,7 +76,7 @@ class Probe:
 
         from franka_dynamics.arm import load
         from franka_dynamics.ros.rclpy_private import Executor
-        from franka_dynamics.ros.receivers import DECLARATION_SERVICES, ReceiverKind
+        from franka_dynamics.ros.receiver_kinds import DECLARATION_SERVICES, ReceiverKind
 
         arm = load('fr3')
         rclpy.init()

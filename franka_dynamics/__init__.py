@@ -61,8 +61,6 @@ _MODULE_BY_NAME = {
     for module, names in _NAMES_BY_MODULE.items()
     for name in names.split()
 }
-# Former names, until release 0.3, and those in their place.
-_FORMER_NAMES = {'JaxModel': 'BatchModel', 'TorchModel': 'BatchModel'}
 
 __all__ = sorted(_MODULE_BY_NAME)
 __version__ = '0.2.0'
@@ -73,11 +71,6 @@ def __getattr__(name: str) -> object:
     from importlib import import_module
     from inspect import isfunction
 
-    if name in _FORMER_NAMES:
-        from .former_names import FormerName
-
-        FormerName(f'{__name__}.{_FORMER_NAMES[name]}', '0.3').warn(f'{__name__}.{name}')
-        return getattr(import_module(__name__), _FORMER_NAMES[name])
     if name not in _MODULE_BY_NAME:
         raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
     module, attribute = _MODULE_BY_NAME[name]

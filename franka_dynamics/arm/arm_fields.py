@@ -19,7 +19,6 @@ from .typed_file import (
     PositiveArray,
     PositiveFloat,
 )
-from .. import former_names
 from ..arrays import Array, freeze_arrays, ValueEquality
 from ..errors import as_enum, DescriptionError
 from ..spatial import JointKind
@@ -63,15 +62,6 @@ MJCF_WORDS = FormatWords(
 )
 
 
-@former_names.of_attributes(
-    '0.3',
-    held='held_positions',
-    mjcf='mjcf_text',
-    payload='added_payload',
-    source='name_in_messages',
-    text='urdf_text',
-    tip='tip_link',
-)
 @dataclass(frozen=True)
 class UrdfProvenance:
     """

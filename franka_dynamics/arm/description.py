@@ -13,14 +13,12 @@ from .friction import friction_torque
 from .hands import hand_name
 from .inertia import LinkInertia
 from .payload import as_payload
-from .. import former_names
 from ..arguments import with_argument_checks
 from ..arrays import Array, ArrayLike, as_joint_values, freeze_arrays
 from ..errors import as_enum, DescriptionError, InertiaError, JointVectorError
 from ..spatial import as_rigid_transform, JointKind
 
 
-@former_names.of_attributes('0.3', carried='carried_mass', mount='mount_pose')
 @dataclass(frozen=True, eq=False, repr=False)
 class ArmDescription(ArmFields):
     """

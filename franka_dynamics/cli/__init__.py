@@ -7,7 +7,7 @@ The life of a command:
 
 1. A function without a body in `declarations/` declares it. Its decorators add the options (some
    are shared, in `options.py`, with types of `option_types.py`), its docstring is the help.
-2. click parses the typed words. `command.Command` also takes NAME:=VALUE and former options.
+2. click parses the typed words. `command.Command` also takes NAME:=VALUE.
 3. Each option becomes an attribute of one argument `options`, named as its first flag or as its
    `dest`. `options_as` gathers some options in a dataclass instead, such as `choices.ArmChoice`.
 4. Only then the module that does the work is imported, such as `bag_replay.py` for `bag replay`,

@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Classes of click commands and groups, which import the function of a command when it runs."""
 
-from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from importlib import import_module
 import re
-from types import MappingProxyType
 from typing import Any
 
 import click
@@ -16,9 +14,6 @@ from .choices import Options
 from ..errors import MissingDependencyError
 from ..ros import ROS_INSTALL_HINT
 
-FORMER_OPTIONS_UNTIL = '0.3'  # the release without them
-# In place of the present name of an option: its value is typed without an option now.
-_STANDS_ALONE = ''
 _XACRO_ARGUMENT_PATTERN = re.compile(r'([A-Za-z_]\w*):=(.*)', re.DOTALL)
 
 
@@ -36,24 +31,10 @@ class Command(click.Command):
     of a xacro file, as xacro itself does.
     """
 
-    def __init__(
-        self,
-        *arguments: Any,
-        func: str = '',
-        former_options: Mapping[str, str] = MappingProxyType({}),
-        **click_options: Any,
-    ) -> None:
-        """
-        Make a command that calls `func`, 'module.function' of cli/; the rest is click's.
-
-        `former_options` maps each former name of an option to its present one. Former names work
-        until FORMER_OPTIONS_UNTIL.
-        """
+    def __init__(self, *arguments: Any, func: str = '', **click_options: Any) -> None:
+        """Make a command that calls `func`, 'module.function' of cli/; the rest is click's."""
         super().__init__(*arguments, **click_options)
         self.func = func
-        self.former_options = dict(former_options)
-        if self.takes_xacro_arguments:
-            self.former_options['--xacro'] = _STANDS_ALONE
 
     @property
     def takes_xacro_arguments(self) -> bool:
@@ -62,12 +43,11 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the command line; where the command takes NAME:=VALUE, these become `xacro`."""
-        words = [*self._with_present_names(args)]
         if not self.takes_xacro_arguments:
-            return super().parse_args(ctx, words)
+            return super().parse_args(ctx, args)
         other_words = []
         xacro_arguments = {}
-        for word in words:
+        for word in args:
             if match := _XACRO_ARGUMENT_PATTERN.fullmatch(word):
                 xacro_arguments[match[1]] = match[2]
             else:
@@ -77,22 +57,6 @@ class Command(click.Command):
         if xacro_arguments:
             ctx.set_parameter_source('xacro', ParameterSource.COMMANDLINE)
         return rest
-
-    def _with_present_names(self, words: list[str]) -> Iterator[str]:
-        """Yield the words of a command line, former options by their present names; warn."""
-        for word in words:
-            option, sign, value = word.partition('=')
-            if option not in self.former_options:
-                yield word
-                continue
-            present = self.former_options[option]
-            if present != _STANDS_ALONE:
-                _warn_of_former_option(option, f'is now {present}')
-                yield f'{present}{sign}{value}'
-                continue
-            _warn_of_former_option(option, 'is not needed before NAME:=VALUE')
-            if sign:  # else the value is the next word
-                yield value
 
     def import_function(self, command_path: str) -> Any:
         """
@@ -120,14 +84,6 @@ class Command(click.Command):
             raise MissingDependencyError(
                 f'{ctx.command_path} needs ROS 2 ({error}): {ROS_INSTALL_HINT}.'
             ) from error
-
-
-def _warn_of_former_option(option: str, change: str) -> None:
-    """Print that a typed option will go, with what has changed."""
-    click.echo(
-        f'note: {option} {change}; release {FORMER_OPTIONS_UNTIL} has no {option}.',
-        err=True,
-    )
 
 
 def _is_ros_package(name: str) -> bool:

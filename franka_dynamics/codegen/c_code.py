@@ -7,18 +7,8 @@ import re
 
 from .equations import Equations
 from .file_comments import as_identifier, file_heading, quantity_summary
-from .. import former_names
 from ..constants import PRECISIONS
 from ..errors import OutputError
-
-__getattr__ = former_names.of_module(
-    __name__,
-    '0.3',
-    blocks_per_state_group='.cuda_code.blocks_per_state_group',
-    cuda_source='.cuda_code.cuda_source',
-    kernel_name='.cuda_code.kernel_name',
-    THREADS_PER_BLOCK='.cuda_code.THREADS_PER_BLOCK',
-)
 
 
 def c_functions(equations: Equations, name_prefix: str, qualifiers: str = 'static inline') -> str:
@@ -105,7 +95,6 @@ def convert_precision(c_text: str, precision: str) -> str:
     return _REAL_NUMBER_PATTERN.sub(r'\1f', c_text)
 
 
-@former_names.of_arguments('0.3', sets='listed')
 def c_header(
     listed: Sequence[Equations], *, precision: str = 'double', name: str | None = None
 ) -> str:

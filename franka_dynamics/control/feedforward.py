@@ -22,7 +22,6 @@ from .ending import Reaction, Remedy
 from .settings import Settings, StateLimits
 from .state_check import StateCheck
 from .torque_output import TorqueOutput
-from .. import former_names
 from ..arguments import with_argument_checks
 from ..arm import ArmDescription
 from ..arm_io import as_description
@@ -34,16 +33,6 @@ from ..motion.trajectory import Trajectory
 _LOG = logging.getLogger(__name__)
 
 
-@former_names.of_attributes(
-    '0.3',
-    TICK_S='TICK_PERIOD_S',
-    acting='acting_terms',
-    asked='requested_law',
-    ended='needs_start',
-    motion_watcher='speed_watcher',
-    names='joint_names',
-    resting_torque_agrees='settings_agree',
-)
 @with_argument_checks
 class Feedforward(CoreStep):
     """

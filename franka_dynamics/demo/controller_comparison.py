@@ -15,7 +15,6 @@ import numpy as np
 from .multisine import multisine
 from .random_plant import Plant, random_plant
 from .results import OnProgress, TrackingErrorSeries
-from .. import former_names
 from ..arm import ArmDescription
 from ..control.default_gains import low_gains
 from ..control.feedforward import Feedforward, State
@@ -29,8 +28,6 @@ from ..motion.trajectory import Trajectory
 from ..recordings.recording import Recording
 from ..simulation.arm_simulation import ArmSimulation
 from ..simulation.mujoco_model import TIMESTEP_S
-
-__getattr__ = former_names.of_module(__name__, '0.3', draw_plant='.random_plant.random_plant')
 
 _MAX_VELOCITY_DAMPING_PER_S = 300.0  # of velocities by the PD; torques act a millisecond late
 EXCITATION_PERIOD_COUNT = 2  # of the motion for identification

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from .model import as_joint_stack
-from .. import former_names
 from ..arguments import with_argument_checks
 from ..arm import ArmDescription, LinkInertia
 from ..arm.frames import FLANGE, Frame, frame_placement
@@ -24,15 +23,12 @@ from ..spatial import (
     joint_twist,
 )
 
-__getattr__ = former_names.of_module(__name__, '0.3', BASE='.body_tree.BASE_BODY')
-
 BASE_BODY = -1
 # Tolerance for |omega| = 1 and omega . v = 0, or |v| = 1, of a unit twist (v, omega): far above
 # rounding errors, far below the error of a mistyped twist.
 _UNIT_TWIST_TOLERANCE = 1e-9
 
 
-@former_names.of_attributes('0.3', names='joint_names', tool='tool_pose')
 @with_argument_checks
 @dataclass(frozen=True, eq=False, repr=False)
 class BodyTree(ValueEquality):
@@ -205,7 +201,6 @@ class BodyTree(ValueEquality):
         ground = np.broadcast_to(base, (*values.shape[:-2], 1, 6))
         return np.concatenate((values, ground), axis=-2)[..., self.parents, :]
 
-    @former_names.of_arguments('0.3', own='terms', inverse='Ad_inverse')
     def sweep_outward(self, Ad_inverse: Array, terms: Array, base: Array | None = None) -> Array:
         """
         Change `terms` in place to X_i = Ad(T_{parent,i})^-1 X_parent + terms_i, and return it.
@@ -220,7 +215,6 @@ class BodyTree(ValueEquality):
                 terms[..., body, :, :] += Ad_inverse[..., body, :, :] @ base
         return terms
 
-    @former_names.of_arguments('0.3', own='terms', inverse='Ad_inverse')
     def sweep_inward(self, Ad_inverse: Array, terms: Array) -> Array:
         """
         Change `terms` in place to Y_i = terms_i + sum of Ad(T_{i,c})^-T Y_c, and return it.

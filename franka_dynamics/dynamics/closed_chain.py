@@ -20,7 +20,6 @@ from .body_tree import as_body_tree, RobotLike
 from .derivatives import dynamics_derivatives, tree_motion, TreeMotion
 from .model import as_gravity_vector, as_joint_stack, GRAVITY, solve_acceleration
 from .sampling import JointStates
-from .. import former_names
 from ..arguments import with_argument_checks
 from ..arrays import (
     Array,
@@ -101,7 +100,6 @@ class Loop:
         freeze_arrays(self, TreeError, 'a loop', **shapes)
 
 
-@former_names.of_attributes('0.3', reduction='reduction_matrix', signs='loop_signs')
 class ClosedChain:
     """
     A mechanism with closed loops: a tree, its loop constraints, and motors at some joints.
@@ -330,7 +328,6 @@ class ClosedChain:
         bias = self.inverse_dynamics(self.motion(q, dq_a, np.zeros_like(torque)))
         return solve_acceleration(self.mass_matrix(q), torque - bias)
 
-    @former_names.of_arguments('0.3', spatial='vectors')
     def loop_differences(self, vectors: Array) -> Array:
         """
         Return six-vectors' differences between each loop's bodies, in its directions, (..., k, K).
@@ -345,7 +342,6 @@ class ClosedChain:
             rows.append(loop.directions @ apart)
         return np.concatenate(rows, axis=-2)
 
-    @former_names.of_arguments('0.3', g='jacobian')
     def split_loop_jacobian(self, jacobian: Array) -> tuple[Array, Array]:
         """
         Return a loop Jacobian's columns g_p (passive), g_a (active); LoopError if g_p is singular.

@@ -17,7 +17,6 @@ from .derivatives import (
 from .model import GRAVITY
 from .regressor import torque_regressor, wrench_regressor
 from .sampling import JointStates
-from .. import former_names
 from ..arrays import Array, ArrayLike
 from ..spatial import ad, adjoint, adjoint_inverse
 
@@ -71,7 +70,6 @@ def differentiate_by_parameters(
     return ParameterDerivatives(wrench, tau.reshape(*tau.shape[:-1], n, 10))
 
 
-@former_names.of_attributes('0.3', by_eta='by_corrections')
 @dataclass(frozen=True, eq=False)
 class MotorDerivatives:
     """

@@ -26,13 +26,11 @@ import numpy as np
 
 from .body_tree import as_body_tree, BASE_BODY, BodyTree, RobotLike
 from .model import as_gravity_vector, broadcast_states, GRAVITY, solve_acceleration
-from .. import former_names
 from ..arrays import Array, ArrayLike, as_array, as_joint_values
 from ..errors import JointVectorError
 from ..spatial import ad, ad_dual, adjoint_inverse, exp6, matvec
 
 
-@former_names.of_attributes('0.3', by_eta='by_corrections', full='all_columns')
 @dataclass(frozen=True, eq=False)
 class StateDerivative:
     """

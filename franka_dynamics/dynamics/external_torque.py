@@ -24,7 +24,6 @@ import numpy as np
 import pinocchio as pin
 
 from .pinocchio_model import PinocchioModel
-from .. import former_names
 from ..arguments import with_argument_checks
 from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame, frame_placement
@@ -293,12 +292,6 @@ MAX_FORCE_STD_N = 20.0
 _MAX_TOOL_DISTANCE_M = 10.0  # of a tool centre point from its frame
 
 
-@former_names.of_attributes(
-    '0.3',
-    max_std='max_force_std',
-    singular='is_singular',
-    unexplained='unexplained_torque',
-)
 class ExternalWrench(NamedTuple):
     """
     An estimated wrench of the arm on its surroundings (force [N], moment [N m]), and covariance.
@@ -390,7 +383,6 @@ class WrenchEstimator:
         lever = self.model.frame_pose(q, self._frame)[:3, :3] @ self._offset
         return np.vstack([jacobian[:3] + np.cross(jacobian[3:].T, lever).T, jacobian[3:]])
 
-    @former_names.of_arguments('0.3', torque='external_torque')
     def estimate(self, q: Array, external_torque: Array) -> ExternalWrench:
         """Return the wrench, damped if singular, for external torques (n,) [N m] of FCI's sign."""
         jacobian = self.jacobian(q)

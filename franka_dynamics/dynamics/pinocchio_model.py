@@ -22,7 +22,6 @@ from .pinocchio_builder import (
     PINOCCHIO_PARAMETER_ORDER,
 )
 from .regressor import as_column_indices, N_LINK_PARAMETERS, parameter_transform
-from .. import former_names
 from ..arm import Convention
 from ..arm.frames import FLANGE, Frame, frame_placement, frame_table
 from ..arm_io import ArmLike
@@ -122,7 +121,6 @@ class _ThreadWorkspace(threading.local):
         self.data = pinocchio_model.createData()
 
 
-@former_names.of_attributes('0.3', workspace='_workspace')
 class PinocchioModel(model.DynamicsFormulation):
     """
     Dynamics of an arm, computed by Pinocchio.

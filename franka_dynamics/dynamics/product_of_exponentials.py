@@ -25,7 +25,6 @@ from .model import (
     GRAVITY,
     symmetrize,
 )
-from .. import former_names
 from ..arm import ArmDescription, Convention, DHRow
 from ..arm.frames import FLANGE, Frame, frame_placement
 from ..arm_io import ArmLike
@@ -41,7 +40,6 @@ from ..spatial import (
 )
 
 
-@former_names.of_attributes('0.3', exponentials='exp_products')
 class ExponentialsModel(DynamicsFormulation):
     """
     Dynamics of an arm by products of exponentials of the joints' space twists.

@@ -26,7 +26,6 @@ from typing import Any
 import numpy as np
 
 from .relations import Relation, relations
-from .. import former_names
 from ..arm import ArmDescription, JointKind
 from ..arm.inertia import PARAMETER_SYMBOLS
 from ..arm_io import as_description
@@ -82,9 +81,6 @@ _MIN_LENGTH_UNIT_M = 1e-12  # [m]; smaller lengths are rounding errors of quarte
 _SPAN_TOLERANCE = 1e-9
 
 
-@former_names.of_attributes(
-    '0.3', largest_dropped='max_dropped_norm', smallest_kept='min_kept_norm'
-)
 @dataclass(frozen=True)
 class ColumnGap:
     """
@@ -105,7 +101,6 @@ class ColumnGap:
         return self.min_kept_norm >= _MIN_KEPT_NORM and self.max_dropped_norm <= _MAX_DROPPED_NORM
 
 
-@former_names.of_attributes('0.3', rank_gap='column_gap')
 @dataclass(frozen=True, eq=False)
 class BaseParameters:
     """

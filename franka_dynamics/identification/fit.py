@@ -19,7 +19,6 @@ from . import consistent_fit, least_squares
 from .least_squares import FOLD_COUNT, GramStack
 from .prior import Prior
 from .result_parts import Estimate, PublishedFit, TorqueErrors
-from .. import former_names
 from ..arm import ArmDescription
 from ..arrays import Array
 from ..recordings.replay import ResidualRms, TorqueErrorUnit
@@ -27,14 +26,6 @@ from ..recordings.replay import ResidualRms, TorqueErrorUnit
 # From so many recordings on each is a fold, or a part of one: three left out in turn are too few
 # for a standard error.
 _MIN_RECORDINGS_AS_FOLDS = 4
-
-__getattr__ = former_names.of_module(
-    __name__,
-    '0.3',
-    PhysicalConstraints='.consistent_fit.PhysicalConstraints',
-    arm_from_fit='.consistent_fit.arm_from_fit',
-    fit_consistent_parameters='.consistent_fit.fit_consistent_parameters',
-)
 
 
 @dataclass(frozen=True, eq=False)

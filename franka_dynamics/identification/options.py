@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of an identification and of excitation motions; the module does not import NumPy."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 import math
 from typing import Any, TYPE_CHECKING
 
-from .. import former_names
 from ..constants import GRAVITY
 from ..errors import IdentificationError
 
@@ -37,7 +36,6 @@ _MIN_GRAVITY_SHARE = 0.5
 MAX_MASS_RATIO = 3.0
 
 
-@former_names.of_attributes('0.3', anyway='accept_unsound')
 @dataclass(frozen=True)
 class IdentificationOptions:
     """
@@ -58,7 +56,7 @@ class IdentificationOptions:
     regularization: float = DEFAULT_PRIOR_PRECISION
     effort_scale: tuple[float, ...] = (1.0,)
     add_gravity: bool = False
-    accept_unsound: bool = field(default=False, metadata={'former_key': 'anyway'})
+    accept_unsound: bool = False
 
     def __post_init__(self) -> None:
         """Raise IdentificationError for unknown friction or a precision not > 0 and finite."""

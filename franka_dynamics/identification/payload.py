@@ -9,7 +9,7 @@ and friction, which both sets of recordings share, so that most errors of the ar
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +17,6 @@ import numpy as np
 from .prior import Prior, with_minimum_gyration
 from .sources import as_recordings, motion_of, RecordingLike
 from .torque_model import SLIP_REACHES_RAD, TorqueModel
-from .. import former_names
 from ..arm import LinkInertia
 from ..arm.payload import payload_array
 from ..arm_io import ArmLike, as_description
@@ -40,7 +39,6 @@ _MIN_GYRATION_M = 1e-3
 _LOAD_PRIOR_STD = np.array([10.0] * 6 + [10.0] * 3 + [30.0])
 
 
-@former_names.of_attributes('0.3', inertia_shown='inertia_identified', noise='noise_std')
 @dataclass(frozen=True, eq=False)
 class PayloadEstimate:
     """
@@ -56,9 +54,9 @@ class PayloadEstimate:
 
     values: Array
     std: Array
-    inertia_identified: bool = field(metadata={'former_key': 'inertia_shown'})
+    inertia_identified: bool
     payload: Array
-    noise_std: Array = field(metadata={'former_key': 'noise'})
+    noise_std: Array
 
 
 def payload_estimate(

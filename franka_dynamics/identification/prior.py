@@ -37,7 +37,6 @@ from typing import NamedTuple
 import numpy as np
 
 from .torque_model import expected_residual, MASS_AND_MOMENT_INDICES, TorqueModel
-from .. import former_names
 from ..arm import ArmDescription, LinkInertia
 from ..arm.inertia import parallel_axis_term
 from ..arrays import Array, NDArray
@@ -102,7 +101,6 @@ def with_minimum_gyration(link: LinkInertia, min_gyration: float = MIN_GYRATION_
     return LinkInertia(link.mass, link.first_moment, symmetric)
 
 
-@former_names.of_attributes('0.3', center='mean', effort='effort_limit', velocity='velocity_limit')
 @dataclass(frozen=True, eq=False)
 class Prior:
     """

@@ -12,7 +12,7 @@ of the base about gravity has no column at all.) What is left open of single par
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +24,6 @@ from .faults.torques import EffortGain, UndeclaredLoad
 from .least_squares import GramStack, TORQUE_COLUMN
 from .prior import Prior, starting_set_precision, StartingSetPrecision
 from .torque_model import MASS_AND_MOMENT_INDICES
-from .. import former_names
 from ..arrays import Array
 from ..recordings.replay import hand_in_words, TorqueErrorUnit
 
@@ -49,16 +48,6 @@ class JointFaultRange(NamedTuple):
     high: float
 
 
-@former_names.of_attributes(
-    '0.3',
-    excludes='rules_out_faultless',
-    hidden='joint_ranges',
-    is_undetermined='is_scale_undetermined',
-    load='load_range',
-    scale='scale_range',
-    together='likeliest_scale_and_load',
-    where='published_set',
-)
 @dataclass(frozen=True)
 class MassAmbiguity:
     """
@@ -73,14 +62,12 @@ class MassAmbiguity:
     extended to the faultless value.
     """
 
-    scale_range: tuple[float, float] = field(metadata={'former_key': 'scale'})
-    load_range: tuple[float, float] = field(metadata={'former_key': 'load'})
-    likeliest_scale_and_load: tuple[float, float] = field(metadata={'former_key': 'together'})
-    rules_out_faultless: bool = field(metadata={'former_key': 'excludes'})
-    published_set: str = field(metadata={'former_key': 'where'})
-    joint_ranges: tuple[JointFaultRange, ...] = field(
-        default=(), metadata={'former_key': 'hidden'}
-    )
+    scale_range: tuple[float, float]
+    load_range: tuple[float, float]
+    likeliest_scale_and_load: tuple[float, float]
+    rules_out_faultless: bool
+    published_set: str
+    joint_ranges: tuple[JointFaultRange, ...] = ()
 
     @property
     def is_scale_undetermined(self) -> bool:

@@ -2,14 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The record of a judgement of recordings, which `verdict` makes."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from .faults import Diagnosis
 from .published_masses import MassAmbiguity
-from .. import former_names
 
 
-@former_names.of_attributes('0.3', suspected='suspected_joints')
 @dataclass(frozen=True, eq=False)
 class RecordingVerdict:
     """
@@ -22,7 +20,7 @@ class RecordingVerdict:
 
     causes: tuple[Diagnosis, ...] = ()
     questions: tuple[Diagnosis, ...] = ()
-    suspected_joints: tuple[int, ...] = field(default=(), metadata={'former_key': 'suspected'})
+    suspected_joints: tuple[int, ...] = ()
     mass_ambiguity: MassAmbiguity | None = None
     value_faults: tuple[str, ...] = ()
 

@@ -3,14 +3,13 @@
 """The parts of an identification's results: errors, estimate, published set and recordings."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from .prior import Prior, StartingSetPrecision
 from .summary import RecordingNote
 from .torque_model import LOAD_SYMBOL, OFFSET_SYMBOL, SLIP_SYMBOL, TorqueModel
-from .. import former_names
 from ..arm import ArmDescription
 from ..arrays import Array
 from ..recordings.options import SignalOptions
@@ -26,7 +25,6 @@ _MIN_POORLY_KNOWN_STD_TO_PRIOR = 0.5
 _NEAR_ZERO_SYMBOLS = (OFFSET_SYMBOL, SLIP_SYMBOL, LOAD_SYMBOL)
 
 
-@former_names.of_attributes('0.3', folds='fold_errors', rigid='frictionless')
 @dataclass(frozen=True, eq=False)
 class TorqueErrors:
     """
@@ -40,8 +38,8 @@ class TorqueErrors:
     name: str
     train: ResidualRms
     test: ResidualRms
-    frictionless: ResidualRms = field(metadata={'former_key': 'rigid'})
-    fold_errors: tuple[float, ...] = field(metadata={'former_key': 'folds'})
+    frictionless: ResidualRms
+    fold_errors: tuple[float, ...]
     hand: str | None = None
     json_fields = 'name', 'train', 'test', 'frictionless', 'fold_errors'
 
@@ -51,9 +49,6 @@ def unseen_error(errors: TorqueErrors) -> float:
     return errors.test.E
 
 
-@former_names.of_attributes(
-    '0.3', best='best_set', gain='reduction', min_gain='min_reduction', of='from_errors'
-)
 @dataclass(frozen=True)
 class Improvement:
     """
@@ -64,10 +59,10 @@ class Improvement:
     and `min_reduction` the smallest useful one: 5 % of the published set's E.
     """
 
-    best_set: str = field(metadata={'former_key': 'best'})
-    reduction: float = field(metadata={'former_key': 'gain'})
+    best_set: str
+    reduction: float
     spread: float
-    min_reduction: float = field(metadata={'former_key': 'min_gain'})
+    min_reduction: float
     json_fields = 'best_set', 'reduction', 'spread', 'min_reduction', 'better'
 
     @classmethod
@@ -96,7 +91,6 @@ class Improvement:
         return bool(self.reduction > max(np.nan_to_num(self.spread), self.min_reduction))
 
 
-@former_names.of_attributes('0.3', base='unconstrained_theta', std_ratios='std_to_prior_ratios')
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """
@@ -153,7 +147,6 @@ class PublishedFit:
         return bool(without - self.errors.test.E > MIN_IMPROVEMENT_RATIO * without)
 
 
-@former_names.of_attributes('0.3', efforts='effort_rms', unseen='test_count')
 @dataclass(frozen=True)
 class UsedRecordings:
     """

@@ -7,31 +7,11 @@ from pathlib import Path
 
 from .arm_text import identified_arm_text
 from .identification_record import IdentificationRecord
-from .. import former_names
 from ..arm.payload import PayloadLike
 from ..errors import IdentificationError
 from ..files import write_text
 
-__getattr__ = former_names.of_module(
-    __name__,
-    '0.3',
-    Estimate='.result_parts.Estimate',
-    IDENTIFIED_SET_NAME='.identification_record.IDENTIFIED_SET_NAME',
-    Improvement='.result_parts.Improvement',
-    MIN_IMPROVEMENT_RATIO='.result_parts.MIN_IMPROVEMENT_RATIO',
-    PublishedFit='.result_parts.PublishedFit',
-    TorqueErrors='.result_parts.TorqueErrors',
-    UsedRecordings='.result_parts.UsedRecordings',
-)
 
-
-@former_names.of_attributes(
-    '0.3',
-    arm_score='arm_errors',
-    published='published_errors',
-    scores='torque_errors',
-    unit='error_unit',
-)
 @dataclass(frozen=True, eq=False)
 class Identification(IdentificationRecord):
     """All results of an identification, of which the accepted arm can be saved."""

@@ -3,7 +3,7 @@
 """Reads and filters recordings, and reduces each to Gram matrices for the fits."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -23,7 +23,6 @@ from .options import IdentificationOptions
 from .prior import Prior
 from .sources import AnyRecording, as_recording, Bag
 from .torque_model import TorqueModel
-from .. import former_names
 from ..errors import FrankaDynamicsError, IdentificationError, RecordingError
 from ..recordings import preprocessing
 from ..recordings.options import SignalOptions
@@ -41,17 +40,7 @@ _MAX_BAG_WARNING_COUNT = 10  # of one bag
 # each other. A log of ten seconds has a little less, with a rest or a late begin.
 MIN_MOTION_DURATION_S = 9.5
 
-__getattr__ = former_names.of_module(
-    __name__,
-    '0.3',
-    as_recordings='.sources.as_recordings',
-    labels_of='.sources.labels_of',
-    motion_of='.sources.motion_of',
-    RecordingLike='.sources.RecordingLike',
-)
 
-
-@former_names.of_attributes('0.3', messages='message_count', samples='sample_count')
 @dataclass(frozen=True)
 class RecordingNote:
     """
@@ -65,9 +54,9 @@ class RecordingNote:
 
     name: str
     topic: str = ''
-    message_count: int = field(default=0, metadata={'former_key': 'messages'})
+    message_count: int = 0
     duration: float = 0.0
-    sample_count: int = field(default=0, metadata={'former_key': 'samples'})
+    sample_count: int = 0
     remarks: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     digest: str = ''

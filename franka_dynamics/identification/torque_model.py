@@ -8,7 +8,6 @@ from functools import cached_property
 import numpy as np
 
 from .base_parameters import base_parameters, BaseParameters
-from .. import former_names
 from ..arm import ArmDescription, MaxwellSlipFriction, ViscousCoulombFriction
 from ..arm.friction import (
     COULOMB_TANH_WIDTH_RAD_S,
@@ -62,16 +61,6 @@ def expected_residual(effort_limit: Array) -> Array:
     return np.asarray(residual_to_limit * effort_limit)
 
 
-@former_names.of_attributes(
-    '0.3',
-    columns='regressor_columns',
-    is_nonnegative='nonnegative_mask',
-    model='friction_model',
-    names='parameter_names',
-    reaches='slip_reaches',
-    std='prior_std',
-    width='tanh_width',
-)
 @dataclass(frozen=True)
 class FrictionTerms:
     """
@@ -136,7 +125,6 @@ class FrictionTerms:
         load_column = coulomb_column * np.abs(rigid_torque)
         return np.append(columns, load_column[..., None], axis=-1)
 
-    @former_names.of_arguments('0.3', effort='effort_limit', velocity='velocity_limit')
     def prior_std(self, effort_limit: ArrayLike, velocity_limit: ArrayLike) -> Array:
         """
         Return the prior standard deviation of every friction parameter, shape (n terms,).
@@ -169,7 +157,6 @@ class FrictionTerms:
             ]
         )
 
-    @former_names.of_arguments('0.3', values='parameters')
     def friction_model(
         self, parameters: ArrayLike, covariance: Array
     ) -> ViscousCoulombFriction | MaxwellSlipFriction:
@@ -218,9 +205,6 @@ class FrictionTerms:
         )
 
 
-@former_names.of_attributes(
-    '0.3', load_matrix='payload_to_base_matrix', names='parameter_names', of='for_arm'
-)
 @dataclass(frozen=True, eq=False)
 class TorqueModel:
     """
@@ -235,7 +219,6 @@ class TorqueModel:
     load_parameters: Array | None = None
 
     @classmethod
-    @former_names.of_arguments('0.3', reaches='slip_reaches')
     def for_arm(
         cls,
         arm: ArmDescription,

@@ -12,14 +12,13 @@ published arm of the same name, hand and payload, and the given arm where there 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .robot_arm import published_arm, robot_arm
-from .. import former_names
 from ..arguments import with_argument_checks
 from ..arm import ArmDescription
 from ..arm.friction import LinearFriction
@@ -46,7 +45,6 @@ _CUTOFF_FREQUENCY_HZ = 5.0
 _MAX_SAMPLING_RATE_HZ = 200.0
 
 
-@former_names.of_attributes('0.3', total='total_errors')
 @dataclass(frozen=True, eq=False)
 class TrackingPrediction:
     """
@@ -61,7 +59,7 @@ class TrackingPrediction:
     joint_names: tuple[str, ...]
     kp: Array
     kd: Array
-    feedforward_names: tuple[str, ...] = field(metadata={'former_key': 'rows'})
+    feedforward_names: tuple[str, ...]
     errors: Array
 
     @property

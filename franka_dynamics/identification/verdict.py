@@ -39,18 +39,10 @@ from .questions import questions_about_faults
 from .recording_verdict import RecordingVerdict as RecordingVerdict
 from .summary import RecordingNote, RecordingSummary, summarise_motion
 from .torque_model import TorqueModel
-from .. import former_names
 from ..arm import ArmDescription
 from ..recordings.preprocessing import Motion
 
 _MAX_GRAVITY_REFITS = 3  # each at the direction that the last one found
-
-__getattr__ = former_names.of_module(
-    __name__,
-    '0.3',
-    evaluate_replay='.replay_evaluation.evaluate_replay',
-    ReplayEvaluation='.replay_evaluation.ReplayEvaluation',
-)
 
 
 def judge_recordings(

@@ -10,15 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import former_names
 from ..arm.inertia import LinkInertia
 from ..arrays import Array, ArrayLike, freeze_arrays, NDArray
 from ..errors import MeshError
 from ..spatial import as_rigid_transform, cross, hat
-
-__getattr__ = former_names.of_module(
-    __name__, '0.3', load_mesh='.mesh_file.load_mesh', MeshFile='.mesh_file.MeshFile'
-)
 
 # The row of Kwon's vector of ten parameters that holds each entry of LinkInertia.parameters():
 #     place      0   1   2   3   4   5   6   7   8   9

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import former_names
 from ..arm import ArmDescription
 from ..arrays import Array, ArrayLike
 from ..errors import distinct_texts, LimitExceededError, ReferenceRefusedError
@@ -54,15 +53,6 @@ def rest_states(q: Array) -> Array:
     return np.stack((q, 0.0 * q, 0.0 * q), axis=-2)
 
 
-@former_names.of_attributes(
-    '0.3',
-    at_times='states_at',
-    braked='braked_to_rest',
-    extended='extended_by',
-    extrapolated='extended_to_rest',
-    require_within='require_within_limits',
-    zero='time_zero',
-)
 class Trajectory:
     """
     A motion through k states, joined by quintics; at rest before the first and after the last.
@@ -139,7 +129,6 @@ class Trajectory:
         states = np.concatenate((self.states[kept], other.states))
         return Trajectory(np.append(self.times[kept], other.times), states, self.time_zero)
 
-    @former_names.of_arguments('0.3', share='ratio', start='q0')
     def require_within_limits(
         self,
         arm: ArmDescription,
@@ -188,7 +177,6 @@ class Trajectory:
                 )
         return self
 
-    @former_names.of_arguments('0.3', share='ratio', start='q0')
     def braked_to_rest(
         self,
         arm: ArmDescription,
@@ -234,7 +222,6 @@ class Trajectory:
 
         return _first_within_limits(extrapolated_for, durations)
 
-    @former_names.of_arguments('0.3', share='ratio')
     def blended_from(
         self,
         arm: ArmDescription,

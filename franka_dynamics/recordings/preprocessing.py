@@ -19,7 +19,6 @@ import numpy as np
 
 from .options import SignalOptions
 from .recording import Recording, require_effort
-from .. import former_names
 from ..arrays import Array, NDArray
 from ..errors import plural, RecordingError, require_extra
 
@@ -43,9 +42,6 @@ _MAX_REST_SPEED_RAD_S = 0.005
 _MIN_GAP_PERIODS = 2.5
 
 
-@former_names.of_attributes(
-    '0.3', filtered='filter', part='select', piece='piece_ids', row='row_ids'
-)
 @dataclass(frozen=True, eq=False)
 class Motion:
     """
@@ -93,7 +89,6 @@ class Motion:
         """Return the number of samples."""
         return len(self.time)
 
-    @former_names.of_arguments('0.3', chosen='selection')
     def select(self, selection: slice | NDArray[np.bool_]) -> 'Motion':
         """Return the motion with only the chosen samples."""
         return _with_arrays(self, lambda name: getattr(self, name)[selection])
@@ -320,9 +315,6 @@ def without_rest(motion: Motion) -> Motion:
     return replace(motion, piece_ids=np.cumsum(begins | ~moving)).select(moving)
 
 
-@former_names.of_attributes(
-    '0.3', filtered='filter', motion='filtered_motion', period='recorded_period'
-)
 @dataclass(frozen=True, eq=False)
 class PieceFilter:
     """Filters and resamples all signals of one piece of a recording in the same way."""
@@ -339,7 +331,6 @@ class PieceFilter:
         count = int(np.floor(self.piece.duration * self.options.rate + 5e-7)) + 1
         return np.arange(count) / self.options.rate
 
-    @former_names.of_arguments('0.3', number='piece_id', start='start_s')
     def filtered_motion(self, start_s: float, piece_id: int) -> Motion:
         """Return the motion of piece `piece_id`, which starts at `start_s`."""
         piece = self.piece

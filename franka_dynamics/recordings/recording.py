@@ -13,7 +13,6 @@ import numpy as np
 
 from . import rosbag
 from .options import HEADER_STAMP, RECEIVE_STAMP, STAMP_KINDS
-from .. import former_names
 from ..arm import ArmDescription
 from ..arm_io import ArmLike, as_description
 from ..arrays import Array, ArrayLike, as_array, NDArray
@@ -33,7 +32,6 @@ ProgressCallback = Callable[[int, int], None]
 _StateRow = tuple[int, int, Array]  # message's number from 1, stamp [ns], state (3, n)
 
 
-@former_names.of_attributes('0.3', part='select', scaled='with_scaled_effort')
 @dataclass(frozen=True, eq=False)
 class Recording:
     """
@@ -83,7 +81,6 @@ class Recording:
         """Seconds from the first to the last message."""
         return float(self.time[-1])
 
-    @former_names.of_arguments('0.3', chosen='selection')
     def select(self, selection: slice | NDArray[np.bool_]) -> 'Recording':
         """Return the chosen messages as a recording of their own."""
         names = 'stamp_ns', 'q', 'dq', 'effort'

@@ -3,12 +3,11 @@
 """Comparison of predicted and measured torques of a recorded motion, and their error E."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from .preprocessing import Motion, moving_mask
-from .. import former_names
 from ..arm import ArmDescription, JointKind
 from ..arm.friction import friction_along, FrictionModel, grows_with_load, LinearFriction
 from ..arm.hands import hand_name
@@ -22,7 +21,6 @@ from ..errors import RecordingError
 _MAX_RIVAL_TO_BEST_E = 1.01
 
 
-@former_names.of_attributes('0.3', of='for_arm', per_joint='factors')
 @dataclass(frozen=True)
 class TorqueErrorUnit:
     """
@@ -56,9 +54,6 @@ class TorqueErrorUnit:
         return cls('% of the limits', tuple((100.0 / limit).tolist()))
 
 
-@former_names.of_attributes(
-    '0.3', joints='per_joint', of='from_residuals', of_squares='from_squares'
-)
 @dataclass(frozen=True, eq=False)
 class ResidualRms:
     """
@@ -70,7 +65,7 @@ class ResidualRms:
     """
 
     E: float
-    per_joint: Array = field(metadata={'former_key': 'joints'})
+    per_joint: Array
 
     @classmethod
     def from_residuals(cls, residual: Array, unit: TorqueErrorUnit) -> 'ResidualRms':
@@ -78,7 +73,6 @@ class ResidualRms:
         return cls.from_squares(np.sum(residual * residual, axis=0), len(residual), unit)
 
     @classmethod
-    @former_names.of_arguments('0.3', samples='count', squares='square_sums')
     def from_squares(cls, square_sums: Array, count: int, unit: TorqueErrorUnit) -> 'ResidualRms':
         """Return the rms errors from joints' sums of squared residuals (n,) of `count` samples."""
         mean = square_sums / count

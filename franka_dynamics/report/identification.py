@@ -28,8 +28,6 @@ from ..identification.results import Identification
 from ..identification.tracking import FRANKA_ROS2_GAINS
 from ..recordings.preprocessing import Motion
 
-# Former keys of the JSON, until release `json_types.FORMER_KEYS_UNTIL`, and those in their place.
-FORMER_KEYS = {'scores': 'torque_errors'}
 # Why links are poorly known, by the first letter of the parameters that the motion leaves open.
 _POORLY_KNOWN_REASONS = {
     'XYZI': 'they turn too slowly to show all their inertia',
@@ -78,7 +76,7 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
         'masses': [link.mass for link in result.arm.links],
         'remarks': recordings.remarks,
     }
-    return data | {old: data[key] for old, key in FORMER_KEYS.items()}
+    return data
 
 
 def _parameter_rows(result: Identification) -> list[tuple[Any, ...]]:

@@ -12,27 +12,18 @@ from typing import Any
 
 import numpy as np
 
-# The release from which JSON has no keys that the metadata `former_key` of fields names.
-FORMER_KEYS_UNTIL = '0.3'
-
 
 def to_json_types(value: Any) -> Any:
     """
     Return a value converted to JSON's types; raise TypeError for a type without such a form.
 
     Fields of dataclasses and named tuples become keys; a dataclass with `json_fields` names there
-    the fields and properties that become keys. Until release FORMER_KEYS_UNTIL a field with
-    metadata `former_key` stands under that key, too. Arrays become lists, paths become strings,
-    members of an enumeration their value. NaN and infinities become null.
+    the fields and properties that become keys. Arrays become lists, paths become strings, members
+    of an enumeration their value. NaN and infinities become null.
     """
     if is_dataclass(value) and not isinstance(value, type):
-        former_keys = {field.name: field.metadata.get('former_key') for field in fields(value)}
-        converted = {}
-        for name in getattr(value, 'json_fields', former_keys):
-            converted[name] = to_json_types(getattr(value, name))
-            if former_key := former_keys.get(name):
-                converted[former_key] = converted[name]
-        return converted
+        names = getattr(value, 'json_fields', None) or [field.name for field in fields(value)]
+        return {name: to_json_types(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
         return {str(to_json_types(key)): to_json_types(item) for key, item in value.items()}
     if isinstance(value, Enum):

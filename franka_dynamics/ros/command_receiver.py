@@ -12,7 +12,7 @@ from std_srvs.srv import Trigger
 
 from . import COMMAND_TOPIC
 from .messages import float64_message_prefix, read_float64_message
-from .receivers import DECLARATION_SERVICES, ReceiverKind
+from .receiver_kinds import DECLARATION_SERVICES, ReceiverKind
 from .status import NodeStatus, StatusKey
 from .topics import DESCRIPTION_QOS, publisher_names, PUBLISHER_QOS, subscribe_numbered
 from ..arm import ArmDescription

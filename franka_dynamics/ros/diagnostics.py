@@ -13,7 +13,6 @@ import numpy as np
 from .status import (
     DiagnosticSubject,
     DurationWindow,
-    FORMER_MODEL_DIFFERENCE,
     StatusKey,
     StatusPublisher,
     StatusRow,
@@ -292,15 +291,10 @@ class FeedforwardDiagnostics(StatusPublisher):
         mass = self.controller.settings.payload[0]
         payload = f', payload {mass:g} kg' if mass else ''
         message = f'{arm.name} ({arm.inertial_set}, hand {arm.hand}{payload})'
-        values = {
-            StatusKey.MODEL_DIFFERENCE.value: self.model_difference,
-            FORMER_MODEL_DIFFERENCE: self.model_difference,
-        }
+        values = {StatusKey.MODEL_DIFFERENCE.value: self.model_difference}
         joint_names = self.controller.joint_names
         for joint, name, limit in zip(arm.joints, joint_names, arm.limit('effort').tolist()):
-            # Of a joint that slides the unit in the key was N m, and stays beside N until 0.3.
-            for unit in dict.fromkeys(('N m', joint.kind.effort_unit)):
-                values[StatusKey.TORQUE_LIMIT.format(name, unit)] = limit
+            values[StatusKey.TORQUE_LIMIT.format(name, joint.kind.effort_unit)] = limit
         return DiagnosticSubject.ARM, 'OK', message, values
 
 

@@ -16,21 +16,11 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from .rclpy_private import RMWError
-from .. import former_names
 from ..arrays import Array
 from ..errors import (
     FrankaDynamicsError,
     SettingsError,
     short_text,
-)
-
-__getattr__ = former_names.of_module(
-    __name__,
-    '0.3',
-    JointReading='.joint_states.JointReading',
-    JointStateReader='.joint_states.JointStateReader',
-    NoArmJointsError='.joint_states.NoArmJointsError',
-    STATE_QOS='.topics.STATE_QOS',
 )
 
 # A header's stamp follows the encapsulation header of serialized bytes.

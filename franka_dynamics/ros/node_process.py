@@ -32,7 +32,6 @@ from .realtime import (
     REALTIME_VARIABLE,
     request_realtime,
 )
-from .. import former_names
 from ..constants import REALTIME_PRIORITY
 from ..errors import FrankaDynamicsError, list_text, SettingsError, short_text
 
@@ -74,7 +73,6 @@ def make_log_nonblocking() -> None:
     os.close(writer)
 
 
-@former_names.of_attributes('0.3', overdue='is_shutdown_overdue', requested='is_requested')
 class StopRequest:
     """A request to end the process, made by SIGINT, SIGTERM, SIGHUP or SIGQUIT."""
 

@@ -34,43 +34,6 @@ _PARAMETER_FILES = {
     'simulator': ('arm', 'simulator'),
 }
 NODE_NAMES = tuple(_PARAMETER_FILES)
-# Parameters of earlier versions, and what does now what they did. They are refused wherever they
-# stand, because a time-out or a limit that somebody has set must not be forgotten. Names that
-# other nodes may have as well, such as seed, are not among them.
-REMOVED_PARAMETERS = {
-    'command_patience': 'lockstep_timeout',
-    'command_timeout': 'nothing: a torque is applied for 0.05 s',
-    'contact.release': 'nothing: ~/external_torque is published',
-    'contact.threshold': 'nothing: ~/external_torque is published',
-    'crosscheck_period': 'nothing: the models are compared when payload or gravity change',
-    'default_gains': 'kp: [-1.0]',
-    'derive_velocity': 'target: only fci needs measured velocities',
-    'effort_friction': 'target: under fci efforts contain friction',
-    'elastic_joints': 'nothing: the simulated arm has elastic joints unless ideal',
-    'guard.joint_factors': 'nothing: the bounds of the guard are fixed',
-    'guard.payload_time': 'nothing: the bounds of the guard are fixed',
-    'held_until_commanded': 'nothing: the node does so',
-    'listen_before_activation': 'nothing: the node listens before its first torque',
-    'max_flange_error': 'nothing: the bounds of the guard are fixed',
-    'max_payload': 'nothing: the rated load of the arm is its limit',
-    'max_restarts': 'nothing: a fault stays until it is cleared',
-    'max_tracking_error': 'nothing: the bounds of the guard are fixed',
-    'min_input_rate': 'period, the longest usual time between two joint states',
-    'ramp_time': 'nothing: the torque changes within its rate limit',
-    'recovery_samples': 'nothing: 20 possible states end a fault of states',
-    'reference_frame': 'frame',
-    'robot_description_timeout': 'nothing: it is waited for for 30 s',
-    'state_source': 'joint_states, which may be remapped',
-    'state_timeout': 'period, of which it is the fourfold',
-    'stream_period': 'nothing: the period of a stream is measured',
-    'take_over': 'nothing: a receiver follows one sender until this is silent',
-    'terms.coriolis': 'scale',
-    'terms.gravity': 'target, which says who adds gravity',
-    'terms.inertia': 'scale',
-    'tool_center': 'frame',
-    'try_joints': 'nothing',
-    'urdf_file': 'model_source, which may be the path of a URDF',
-}
 # A parameter of other nodes, and what takes its place here.
 _OF_OTHER_NODES = {'robot_description': 'model_source, which says where a URDF comes from'}
 _FILE_HEADER = """# Copyright 2026 The franka_dynamics authors
@@ -94,8 +57,7 @@ def parameter_specs(node_name: str) -> tuple[ParameterSpec, ...]:
 
 def no_such_parameter_sentence(names: Iterable[str], known_names: Collection[str] = ()) -> str:
     """Return an error text that parameters do not exist, with what takes their place."""
-    instead = REMOVED_PARAMETERS | _OF_OTHER_NODES
-    hints = {name: instead.get(name) or nearest_name(name, known_names) for name in names}
+    hints = {name: _OF_OTHER_NODES.get(name) or nearest_name(name, known_names) for name in names}
     sentences = (
         f'{short_text(name, 80)}: no such parameter{f", but {hint}" if hint else ""}'
         for name, hint in hints.items()

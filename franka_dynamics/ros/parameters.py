@@ -21,7 +21,6 @@ from .parameter_tables import (
     file_sections,
     no_such_parameter_sentence,
     read_parameter_file,
-    REMOVED_PARAMETERS,
     yaml_line,
 )
 from ..errors import list_text, nearest_name, SettingsError, short_text
@@ -167,7 +166,7 @@ def _refuse_unknown_parameters(node: Any, given: Sequence[str], known: set[str])
             full_name = node.get_fully_qualified_name()
             node.get_logger().warning(f'{source} has nothing for this node, {full_name}')
     unknown = sorted({*given} - known)
-    refused = [name for name in unknown if name in by_name or name in REMOVED_PARAMETERS]
+    refused = [name for name in unknown if name in by_name]
     if refused:
         raise SettingsError(f'{no_such_parameter_sentence(refused, known)} Nothing is started.')
     if unknown:

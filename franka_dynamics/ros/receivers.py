@@ -22,48 +22,15 @@ from typing import Any
 from rclpy.event_handler import SubscriptionEventCallbacks
 from std_msgs.msg import Float64MultiArray
 
-# Names that are not used here were in this module once; programs may import them from here.
-from .controller_managers import (  # noqa: F401
-    controller_idle_reason,
-    ControllerManagerClient,
-    ControllerManagers,
-    wrong_claim_text,
-)
-from .receiver_finder import (  # noqa: F401
-    declared_kind,
-    declared_targets,
-    ReceiverFinder,
-    ServiceTypes,
-    unseen_reason,
-    WATCHING_TIME_S,
-)
-from .receiver_kinds import (  # noqa: F401
+from .receiver_finder import ReceiverFinder
+from .receiver_kinds import (
     all_idle_reason,
     CERTAINLY_WRONG_KINDS,
-    DECLARATION_SERVICES,
-    EXPECTED_KINDS,
     Receiver,
-    ReceiverKind,
     refusal_reason,
-    TARGET_DECLARATION_SERVICE,
-    TRIGGER_TYPE,
     wrong_receivers,
 )
-from .state_sources import (  # noqa: F401
-    MAX_JOINT_SETS,
-    SecondPublisherDetector,
-    StatePublisherCounter,
-)
-from .topics import (  # noqa: F401
-    NO_NODE_NAME,
-    node_name_of,
-    process_of,
-    publisher_names,
-    STATE_QOS,
-    TORQUE_TYPE,
-    TRAJECTORY_TOPIC,
-    UNKNOWN_NODE_NAME,
-)
+from .topics import publisher_names, STATE_QOS
 from .torque_delivery import delivery_problem, other_senders_text
 
 MIN_LISTENING_TIME_S = 0.5  # listening for other senders after the first joint state

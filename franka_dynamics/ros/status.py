@@ -66,11 +66,6 @@ class StatusKey(StrEnum):
     ROUND_TRIP = 'round trip {}'  # of one of DURATION_PERCENTILES
 
 
-# Former keys of values, which stand beside the present ones until this release.
-FORMER_KEYS_UNTIL = '0.3'
-FORMER_MODEL_DIFFERENCE = 'largest difference of the two models [N m, relative above 1 N m]'
-
-
 class NodeStatus(NamedTuple):
     """
     One diagnostic status of a node about a subject, as on /diagnostics.

@@ -21,7 +21,7 @@ from .machine_checks import (
     TO_DO,
 )
 from .messages import FIRST_WALL_TIME_S, is_effort_measured, stamp_to_seconds
-from .receivers import DECLARATION_SERVICES
+from .receiver_kinds import DECLARATION_SERVICES
 from .status import NodeStatus
 from .topic_listener import TopicListener
 from .topics import publisher_names

@@ -11,7 +11,6 @@ import numpy as np
 
 from .joint_elasticity import ElasticDrive, JointElasticity
 from .mujoco_model import build_mujoco_model, FLANGE_SITE, import_mujoco, TIMESTEP_S
-from .. import former_names
 from ..arguments import with_argument_checks
 from ..arm import ArmDescription, LinkInertia
 from ..arm.friction import LinearFriction, SigmoidFriction
@@ -35,7 +34,6 @@ VIBRATION_BANDS_HZ = (
 _MAX_COMMAND_GAP_S = 0.02
 
 
-@former_names.of_attributes('0.3', active='is_active', start='start_time')
 @with_argument_checks
 @dataclass(frozen=True)
 class Push:
@@ -63,12 +61,6 @@ class Push:
         return self.start_time <= time < self.start_time + self.duration
 
 
-@former_names.of_attributes(
-    '0.3',
-    like_real='with_real_effects',
-    start='start_position',
-    vibration='vibration_rms',
-)
 @dataclass(frozen=True, eq=False)
 class SimulationSettings:
     """
@@ -196,9 +188,6 @@ def read_steps(path: Path, joint_names: tuple[str, ...]) -> Recording:
     return Recording(str(path), '/joint_states', joint_names, stamps, q, dq, effort)
 
 
-@former_names.of_attributes(
-    '0.3', at_stops='joints_at_stops', braked='is_braked', ran_away='runaway_text'
-)
 class ArmSimulation:
     """
     One arm in MuJoCo, to which a torque (n,) [N m] is commanded in every time step.
@@ -218,7 +207,6 @@ class ArmSimulation:
     the inertial set is not physical, and MissingDependencyError if MuJoCo is not installed.
     """
 
-    @former_names.of_arguments('0.3', description='arm')
     def __init__(self, arm: ArmDescription, settings: SimulationSettings) -> None:
         """Make the arm at rest in its start position, with closed brakes."""
         self._mujoco = import_mujoco()

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import former_names
 from ..arm import ArmDescription
 from ..arrays import Array, ArrayLike
 from ..errors import SettingsError
@@ -27,13 +26,6 @@ TORQUE_RIPPLE_AMPLITUDES_NM = (
 )
 
 
-@former_names.of_attributes(
-    '0.3',
-    cycles='ripple_cycles_per_rad',
-    harmonics='ripple_harmonics',
-    noise='torque_noise_std',
-    ripple='ripple_amplitudes',
-)
 @dataclass(frozen=True, eq=False)
 class JointElasticity:
     """

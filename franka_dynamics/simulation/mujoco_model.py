@@ -9,15 +9,10 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import former_names
 from ..arm import ArmDescription
 from ..dynamics.model import GRAVITY
 from ..errors import require_extra
 from ..urdf.mjcf_writer import mjcf_text
-
-__getattr__ = former_names.of_module(
-    __name__, '0.3', build_mujoco='.mujoco_model.build_mujoco_model'
-)
 
 if TYPE_CHECKING:
     import mujoco

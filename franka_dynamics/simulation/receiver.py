@@ -13,7 +13,6 @@ import math
 
 import numpy as np
 
-from .. import former_names
 from ..arguments import with_argument_checks
 from ..arm import ArmDescription
 from ..arrays import Array, ArrayLike
@@ -32,7 +31,6 @@ from ..motion.planning import MAX_LATENESS_S
 COMMAND_TIMEOUT_S = 50.0 * MAX_STEP_S
 
 
-@former_names.of_attributes('0.3', word='status_word')
 class ReceiverState(Enum):
     """States of a receiver of torques, such as following a sender or braking the arm."""
 
@@ -59,9 +57,6 @@ class TorqueRefusal(str, Enum):
     OUT_OF_BOUNDS = 'out of bounds'
 
 
-@former_names.of_attributes(
-    '0.3', applied='applied_torque', refused='refusal_counts', timeouts='timeout_count'
-)
 @with_argument_checks
 class TorqueReceiver:
     """
@@ -88,7 +83,6 @@ class TorqueReceiver:
     link has a first moment but no mass.
     """
 
-    @former_names.of_arguments('0.3', description='arm')
     def __init__(
         self,
         arm: ArmDescription,

@@ -18,7 +18,6 @@ import numpy as np
 from .document import UniqueNames
 from .serial_chain import read_chain
 from .urdf_parser import UNLIMITED_JOINT_LIMIT
-from .. import former_names
 from ..arm.arm_fields import Joint, link_names
 from ..arm.description import ArmDescription
 from ..arm.frames import (
@@ -32,8 +31,6 @@ from ..arm.inertia import elements_from_tensor, LinkInertia, TENSOR_ORDER
 from ..arm.shapes import Shape, ShapeKind
 from ..arrays import Array, ArrayLike
 from ..spatial import inverse_transform, JointKind, rpy_from_rotation
-
-__getattr__ = former_names.of_module(__name__, '0.3', mjcf_text='.mjcf_writer.mjcf_text')
 
 # Decimals of the written values (m, rad, kg, kg m^2); further digits are rounding errors.
 _MAX_DECIMAL_COUNT = 15

@@ -24,7 +24,6 @@ from .parameter_pairs import (
 )
 from .space_frame_arm import SpaceFrameArm
 from .torque_effect import ParameterDifference, TorqueEffect, TorqueSensitivity
-from .. import former_names
 from ..arm import ArmDescription
 from ..arrays import Array, ArrayLike
 from ..dynamics.model import GRAVITY
@@ -42,7 +41,6 @@ MAX_GEOMETRY_ROUNDING = 1e-5  # m or rad
 _NO_EFFECT = TorqueEffect(0.0, '', 0.0)
 
 
-@former_names.of_attributes('0.3', geometry='geometry_differences', together='total_effect')
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """
@@ -55,7 +53,7 @@ class Comparison:
     first: ArmDescription
     second: ArmDescription
     differences: tuple[ParameterDifference, ...]
-    total_effect: TorqueEffect = field(metadata={'former_key': 'together'})
+    total_effect: TorqueEffect
     space_arms: tuple[SpaceFrameArm, SpaceFrameArm] = field(repr=False)
     json_fields = 'first', 'second', 'passed', 'total_effect', 'differences'
 

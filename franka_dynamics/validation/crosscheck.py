@@ -10,13 +10,12 @@ Pinocchio's own reading of that file (`source_models`).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from .source_models import compare_with_urdf, FileDifference
-from .. import former_names
 from ..arm import ArmDescription
 from ..arm_io import ArmLike, as_description
 from ..arrays import Array, ArrayLike
@@ -73,7 +72,6 @@ _SLOW_VELOCITY_RATIO = 2.0**-20
 _QUANTITIES_OF_NODE = 'frames', 'mass_matrix', 'coriolis', 'gravity', 'inverse_dynamics'
 
 
-@former_names.of_attributes('0.3', states='state_count', urdf='urdf_differences')
 @dataclass(frozen=True, eq=False)
 class CrosscheckResult:
     """
@@ -107,13 +105,11 @@ class CrosscheckResult:
 
     description: ArmDescription
     gravity: tuple[float, ...]
-    state_count: int = field(metadata={'former_key': 'states'})
+    state_count: int
     seed: int
     reference: str
     differences: dict[str, dict[str, float]]
-    urdf_differences: tuple[FileDifference, ...] = field(
-        default=(), metadata={'former_key': 'urdf'}
-    )
+    urdf_differences: tuple[FileDifference, ...] = ()
     json_fields = tuple(
         'description gravity state_count seed reference tolerance passed largest differences '
         'urdf_differences findings'.split()

@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Computes how differences between two arms, placed in the space frame, change joint torques."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 import math
 
 import numpy as np
 
 from .space_frame_arm import SpaceFrameArm
-from .. import former_names
 from ..arm import ArmDescription
 from ..arm.friction import friction_along, friction_torque, grows_with_load
 from ..arrays import Array, ArrayLike
@@ -53,7 +52,6 @@ class TorqueEffect:
         )
 
 
-@former_names.of_attributes('0.3', place='owner')
 @dataclass(frozen=True)
 class ParameterDifference:
     """
@@ -69,7 +67,7 @@ class ParameterDifference:
     """
 
     kind: str
-    owner: str = field(metadata={'former_key': 'place'})
+    owner: str
     parameter: str
     first: float | str
     second: float | str

@@ -27,8 +27,6 @@ from franka_dynamics import cli, LinkInertia, load, write_recording, write_urdf
 from franka_dynamics.arm import MaxwellSlipFriction
 from franka_dynamics.arm.arm_file import arm_file_text
 from franka_dynamics.cli.main import PROGRAM_NAME, root_command
-from franka_dynamics.report import json_types
-from franka_dynamics.report.identification import FORMER_KEYS
 from franka_dynamics.ros.status import NodeSnapshot, NodeStatus
 
 from ..made_recordings import simulate
@@ -46,7 +44,6 @@ COMMANDS = {
     'identify payload --plan': 'identify payload --plan poses.yaml --arm fer',
     'doctor': 'doctor --machine',
 }
-FORMER = '<{}>'  # how a former key stands in a path until all are known
 # Mappings whose keys are data; those of a dataclass have an annotation that says so.
 DATA_KEYED = (
     'arm check FOLDER: ',
@@ -60,12 +57,8 @@ DATA_KEYED = (
 )
 
 
-def json_names(_listed: Set[str] = frozenset()) -> dict[str, str]:
-    """
-    Return the keys of each command's JSON as COMMAND: KEY.KEY.
-
-    The value of a former key, and of those below it, is the release that no longer has it.
-    """
+def json_names(_listed: Set[str] = frozenset()) -> set[str]:
+    """Return the keys of each command's JSON as COMMAND: KEY.KEY."""
     written: dict[str, Any] = {'node state': _node_state()}
     found: list[Any] = []
     modules = [import_module(f'{cli.__name__}.{one.name}') for one in iter_modules(cli.__path__)]
@@ -86,15 +79,7 @@ def json_names(_listed: Set[str] = frozenset()) -> dict[str, str]:
             arguments = [*words.split(), '--json', 'out.json']
             root_command.main(arguments, prog_name=PROGRAM_NAME, standalone_mode=False)
             written[name] = found.pop()
-    former = {f'identify arm: {old}': f'identify arm: <{old}>' for old in FORMER_KEYS}
-    names = {}
-    for command, data in written.items():
-        for path in _keys(data, f'{command}: '):
-            for old, marked in former.items():
-                path = path.replace(old, marked)
-            until = json_types.FORMER_KEYS_UNTIL if '<' in path else ''
-            names[path.replace('<', '').replace('>', '')] = until
-    return names
+    return {path for command, data in written.items() for path in _keys(data, f'{command}: ')}
 
 
 def _write_inputs() -> None:
@@ -132,25 +117,19 @@ def _fields_of(value: Any) -> Any:
     """Return a dataclass's fields by their keys in JSON, each with its annotation."""
     if not is_dataclass(value):
         return value
-    return {
-        key: _Annotated(getattr(value, name), hint) for name, key, hint in _fields(type(value))
-    }
+    return {name: _Annotated(getattr(value, name), hint) for name, hint in _fields(type(value))}
 
 
-def _fields(cls: type) -> Iterator[tuple[str, str, Any]]:
-    """Yield name, key and annotation of the fields of a dataclass or named tuple in JSON."""
+def _fields(cls: type) -> Iterator[tuple[str, Any]]:
+    """Yield name and annotation of the fields of a dataclass or named tuple in JSON."""
     hints = get_type_hints(cls)
-    former = dict.fromkeys(getattr(cls, '_fields', ()))
-    if is_dataclass(cls):
-        former = {field.name: field.metadata.get('former_key') for field in fields(cls)}
-    for name in getattr(cls, 'json_fields', former):
+    names = [field.name for field in fields(cls)] if is_dataclass(cls) else cls._fields
+    for name in getattr(cls, 'json_fields', names):
         if name not in hints:
             member = getattr(cls, name)
             function = getattr(member, 'fget', None) or member.func
             hints[name] = get_type_hints(function)['return']
-        yield name, name, hints[name]
-        if former.get(name):
-            yield name, FORMER.format(former[name]), hints[name]
+        yield name, hints[name]
 
 
 def _joined(path: str, key: str) -> str:
@@ -164,8 +143,8 @@ def _keys(value: Any, path: str, hint: Any = Any) -> Iterator[str]:
         value, hint = value
     yield from _keys_of_type(hint, path)
     if is_dataclass(value) or hasattr(value, '_fields'):
-        for name, key, inner in _fields(type(value)):
-            at = _joined(path, key)
+        for name, inner in _fields(type(value)):
+            at = _joined(path, name)
             yield at
             yield from _keys(getattr(value, name), at, inner)
     elif isinstance(value, Mapping):
@@ -190,8 +169,8 @@ def _keys_of_type(hint: Any, path: str) -> Iterator[str]:
     elif not isinstance(kind, type):
         return
     elif is_dataclass(kind) or hasattr(kind, '_fields'):
-        for _, key, below in _fields(kind):
-            at = _joined(path, key)
+        for name, below in _fields(kind):
+            at = _joined(path, name)
             yield at
             yield from _keys_of_type(below, at)
     elif issubclass(kind, Mapping) and inner:

@@ -1,11 +1,9 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The committed lists of public names, and the names that were removed."""
+"""The committed lists of public names."""
 
 from importlib import import_module
 from pathlib import Path
-
-import yaml
 
 FOLDER = Path(__file__).parent
 # Lists, with the module and function that read the same names from the code.
@@ -24,30 +22,17 @@ def listed_names(kind: str) -> set[str]:
     return set(path.read_text('utf-8').splitlines()) if path.exists() else set()
 
 
-def removed_names(kind: str) -> dict[str, str]:
-    """Return the names of a kind that went with what they named, with words of the changelog."""
-    removed = yaml.safe_load((FOLDER / 'removed_names.yaml').read_text('utf-8'))
-    return removed.get(kind) or {}
-
-
-def offered_names(kind: str) -> tuple[set[str], dict[str, str]]:
-    """Return the names of a kind that the code offers, and former ones with their last release."""
+def offered_names(kind: str) -> set[str]:
+    """Return the names of a kind that the code offers."""
     module, _, function = LISTS[kind].partition('.')
-    found = getattr(import_module(f'.{module}', __package__), function)(listed_names(kind))
-    names = found if isinstance(found, dict) else dict.fromkeys(found, '')
-    former = {name: until for name, until in names.items() if until}
-    return set(names) - set(former), former
+    find = getattr(import_module(f'.{module}', __package__), function)
+    return find(listed_names(kind))
 
 
 def write_list(kind: str) -> tuple[set[str], set[str]]:
-    """
-    Add the names of a kind that the code offers to its list; return those added and those gone.
-
-    A former name leaves the list. One that is gone stays there until `removed_names.yaml` has it.
-    """
+    """Write the list of a kind as the code offers names; return those added and those gone."""
     listed = listed_names(kind)
-    offered, former = offered_names(kind)
-    gone = listed - offered - set(former) - set(removed_names(kind))
-    text = ''.join(f'{name}\n' for name in sorted(offered | gone))
+    offered = offered_names(kind)
+    text = ''.join(f'{name}\n' for name in sorted(offered))
     (FOLDER / f'{kind}.txt').write_text(text, encoding='utf-8')
-    return offered - listed, gone
+    return offered - listed, listed - offered

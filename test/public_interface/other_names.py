@@ -11,7 +11,6 @@ from xml.etree import ElementTree
 import click
 import yaml
 
-from franka_dynamics.cli.command import FORMER_OPTIONS_UNTIL
 from franka_dynamics.cli.main import PROGRAM_NAME, root_command
 from franka_dynamics.files import share_directory
 from franka_dynamics.parameter_schema import specs_in_files
@@ -31,30 +30,24 @@ LAUNCH_PACKAGES = (
 )
 
 
-def command_line_names(_listed: Set[str] = frozenset()) -> dict[str, str]:
-    """
-    Return commands, their arguments, and options with their choices.
-
-    The value of a former option is the release that no longer has it, that of others is ''.
-    """
-    return dict(_names_of_command(root_command, PROGRAM_NAME))
+def command_line_names(_listed: Set[str] = frozenset()) -> set[str]:
+    """Return commands, their arguments, and options with their choices."""
+    return set(_names_of_command(root_command, PROGRAM_NAME))
 
 
-def _names_of_command(command: click.Command, words: str) -> Iterator[tuple[str, str]]:
+def _names_of_command(command: click.Command, words: str) -> Iterator[str]:
     """Yield a command's words, with each of its arguments and options, and those of its group."""
-    yield words, ''
-    for former in getattr(command, 'former_options', ()):
-        yield f'{words} {former}', FORMER_OPTIONS_UNTIL
+    yield words
     for parameter in command.params:
         if isinstance(parameter, click.Argument):
             options = [parameter.human_readable_name]
         else:
             options = [*parameter.opts, *parameter.secondary_opts]
         for option in options:
-            yield f'{words} {option}', ''
+            yield f'{words} {option}'
             if isinstance(parameter.type, click.Choice):
                 for choice in parameter.type.choices:
-                    yield f'{words} {option} {choice}', ''
+                    yield f'{words} {option} {choice}'
     if isinstance(command, click.Group):
         for name, each in command.commands.items():
             yield from _names_of_command(each, f'{words} {name}')

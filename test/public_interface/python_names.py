@@ -21,7 +21,6 @@ from typing import Any, get_args
 
 import franka_dynamics as fd
 from franka_dynamics import errors
-from franka_dynamics.former_names import FormerAttribute
 
 PACKAGE = fd.__name__
 EXAMPLES = Path(fd.__file__).parents[1] / 'examples'
@@ -40,13 +39,9 @@ PARTS = (
 )
 
 
-def python_names(listed: set[str]) -> dict[str, str]:
-    """
-    Return the public names; of modules also those of `listed` that are still there.
-
-    The value of a former name is the release that no longer has it, that of others is ''.
-    """
-    names = dict.fromkeys(fd.__all__, '') | dict.fromkeys(fd._FORMER_NAMES, '0.3')
+def python_names(listed: set[str]) -> set[str]:
+    """Return the public names; of modules also those of `listed` that are still there."""
+    names = set(fd.__all__)
     found = {name: getattr(fd, name) for name in fd.__all__}
     exported_names = {thing: name for name, thing in found.items() if inspect.isclass(thing)}
     for name, thing in vars(errors).items():
@@ -62,8 +57,7 @@ def python_names(listed: set[str]) -> dict[str, str]:
             if not f'{error.name}'.startswith(PACKAGE):
                 raise  # a library that is not installed
             continue
-        former = getattr(import_module(f'{PACKAGE}.{module}'), '__getattr__', None)
-        names[place] = getattr(former, 'former_names', {}).get(name, '')
+        names.add(place)
     waiting: list[Any] = []
     for name, thing in found.items():
         # The members of a class are listed by its own name, wherever it is imported from.
@@ -113,26 +107,19 @@ def _own_bases(cls: type) -> list[type]:
     return [base for base in cls.__mro__ if _is_own(base)]
 
 
-def _with_parameters(name: str, function: Any) -> dict[str, str]:
-    """Return the parameters of a function as NAME(PARAMETER), former ones with their release."""
+def _with_parameters(name: str, function: Any) -> set[str]:
+    """Return the parameters of a function as NAME(PARAMETER)."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # of a builtin
-        return {}
+        return set()
     public = [one.name for one in parameters if not one.name.startswith('_')]
-    names = {f'{name}({one})': '' for one in public if one not in ('self', 'cls')}
-    if inspect.isclass(function):
-        function = function.__dict__.get('__init__') or function.__new__
-    while function is not None:  # in whatever it is wrapped
-        former = getattr(function, 'former_arguments', {})
-        names |= {f'{name}({old})': one.until for old, one in former.items()}
-        function = getattr(function, '__wrapped__', None)
-    return names
+    return {f'{name}({one})' for one in public if one not in ('self', 'cls')}
 
 
-def _names_of_class(cls: type, shown: str) -> dict[str, str]:
+def _names_of_class(cls: type, shown: str) -> set[str]:
     """Return what is public of a class under the name `shown`: parameters, attributes, methods."""
-    names = {shown: ''}
+    names = {shown}
     if not issubclass(cls, Enum):
         names |= _with_parameters(shown, cls)
     for base in _own_bases(cls):
@@ -144,8 +131,7 @@ def _names_of_class(cls: type, shown: str) -> dict[str, str]:
             if name.startswith('_'):
                 continue
             thing = inspect.getattr_static(cls, name, None)
-            former = isinstance(thing, FormerAttribute)
-            names[f'{shown}.{name}'] = thing.former.until if former else ''
+            names.add(f'{shown}.{name}')
             if isinstance(thing, (staticmethod, classmethod)):
                 thing = thing.__func__
             if inspect.isfunction(thing):

@@ -31,7 +31,7 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel  # noqa: E402
 from franka_dynamics.ros.node_client import NodeClient  # noqa: E402
 from franka_dynamics.ros.parameter_tables import NODE_NAMES  # noqa: E402
 from franka_dynamics.ros.rclpy_private import Executor  # noqa: E402
-from franka_dynamics.ros.receivers import DECLARATION_SERVICES, ReceiverKind  # noqa: E402
+from franka_dynamics.ros.receiver_kinds import DECLARATION_SERVICES, ReceiverKind  # noqa: E402
 from franka_dynamics.ros.status import NodeStatus  # noqa: E402
 from franka_dynamics.ros.topics import DESCRIPTION_QOS  # noqa: E402
 

@@ -20,7 +20,8 @@ from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros import controller_managers
 from franka_dynamics.ros.node_client import NodeClient
-from franka_dynamics.ros.receivers import ReceiverFinder, ReceiverKind
+from franka_dynamics.ros.receiver_finder import ReceiverFinder
+from franka_dynamics.ros.receiver_kinds import ReceiverKind
 
 from .conftest import Manager, Probe
 from ..processes import ROOT, TIMEOUT_S

@@ -18,6 +18,7 @@ from franka_dynamics.ros import (
     receiver_finder,
     receivers,
     state_sources,
+    topics,
     torque_delivery,
 )
 from franka_dynamics.ros.receivers import ReceiverCheck, TorquePermission
@@ -63,7 +64,7 @@ class Shown:
     listed_as: str = ''  # the name by which its subscription is listed, if not by its own
     has_name: bool = True  # in the list of nodes
     count: int = 1  # how many nodes have the name
-    message_type: str = receivers.TORQUE_TYPE  # of its subscription; of another none is matched
+    message_type: str = topics.TORQUE_TYPE  # of its subscription; of another none is matched
 
 
 class Graph:
@@ -83,7 +84,7 @@ class Graph:
         matched = [
             shown
             for shown in self.nodes.values()
-            if shown.subscribes and shown.message_type == receivers.TORQUE_TYPE
+            if shown.subscribes and shown.message_type == topics.TORQUE_TYPE
         ]
         return len(matched) + len(self.subscriptions)
 
@@ -130,7 +131,7 @@ class Graph:
         names = [OWN] if topic == TOPIC else [f'/driver{i}' for i in range(self.state_publishers)]
         return [self._endpoint(name, 0) for name in names]
 
-    def _endpoint(self, name, process, message_type=receivers.TORQUE_TYPE):
+    def _endpoint(self, name, process, message_type=topics.TORQUE_TYPE):
         space, _, own = name.rpartition('/')
         return SimpleNamespace(
             node_name=own,
@@ -391,7 +392,7 @@ def driver(graph):
 
 @pytest.mark.parametrize(
     ('target', 'begin', 'wait'),
-    [('mujoco', known, 0.6), ('fci', driver, receivers.WATCHING_TIME_S + 0.1)],
+    [('mujoco', known, 0.6), ('fci', driver, receiver_finder.WATCHING_TIME_S + 0.1)],
 )
 def test_who_is_known_gets_torques(graph, target, begin, wait):
     """A receiver that may be a controller whose manager is not seen yet is watched before."""

@@ -34,7 +34,7 @@ from franka_dynamics.ros.controller_factory import arm_and_urdf_from_parameters
 from franka_dynamics.ros.diagnostics import FeedforwardDiagnostics
 from franka_dynamics.ros.joint_states import JointStateReader, NoArmJointsError
 from franka_dynamics.ros.parameter_tables import parameter_specs
-from franka_dynamics.ros.status import DIAGNOSTIC_LEVELS, DiagnosticSubject, NodeStatus, StatusKey
+from franka_dynamics.ros.status import DIAGNOSTIC_LEVELS, DiagnosticSubject, NodeStatus
 from franka_dynamics.ros.term_publishers import TERM_TOPICS, TermPublishers
 from franka_dynamics.ros.topic_listener import full_name
 from franka_dynamics.ros.trajectory_messages import parse_request, read_trajectory_file
@@ -519,14 +519,7 @@ def test_limits_have_the_unit_of_their_joint():
     assert 'torque limit, rpr_joint2 [N]' in row.values
     assert 'torque limit, rpr_joint1 [N m]' in row.values
     assert 'torque limit, rpr_joint1 [N]' not in row.values
-
-
-def test_former_keys_stay_until_their_release():
-    assert fd.__version__ < status.FORMER_KEYS_UNTIL
-    row = Publishers(Feedforward(fd.load('rpr'))).diagnostic_rows()[DiagnosticSubject.ARM]
-    present = row.values[StatusKey.MODEL_DIFFERENCE]
-    assert row.values[status.FORMER_MODEL_DIFFERENCE] == present
-    assert 'torque limit, rpr_joint2 [N m]' in row.values
+    assert 'torque limit, rpr_joint2 [N m]' not in row.values
 
 
 def test_a_push_is_told_as_torques_and_wrench(told):

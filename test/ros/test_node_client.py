@@ -159,8 +159,8 @@ def test_a_value_of_another_type_is_refused_by_its_name(world):
             ('kp', *bare),
         ):
             assert client.set_parameter(name, text) == client.parameter_values([name])[0] == value
-        with refuses(SettingsError, 'urdf_file: no such parameter', 'model_source') as refusal:
-            client.parameter_values(['kp', 'urdf_file'])
+        with refuses(SettingsError, 'robot_typ: no such parameter') as refusal:
+            client.parameter_values(['kp', 'robot_typ'])
         assert 'kp' not in f'{refusal.value}'
         # A frame is text, which may be a number; only an inactive node takes another.
         with refuses(SettingsError, 'while inactive'):

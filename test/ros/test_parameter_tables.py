@@ -200,35 +200,6 @@ def test_what_is_no_parameter_is_refused_in_a_nodes_own_section(
         assert name in said
 
 
-@pytest.mark.parametrize('section', [one for one, _ in SECTIONS])
-@pytest.mark.parametrize(
-    ('name', 'value', 'instead'),
-    [
-        ('state_timeout', 0.02, 'period'),
-        ('min_input_rate', 200.0, 'period'),
-        ('default_gains', True, 'kp'),
-        ('terms', {'inertia': False}, 'scale'),
-        ('urdf_file', 'own.urdf', 'model_source'),
-    ],
-)
-def test_an_earlier_parameter_is_refused_wherever_it_stands(
-    section, name, value, instead, make_node, tmp_path
-):
-    file = tmp_path / 'old.yaml'
-    file.write_text(yaml.safe_dump({section: {'ros__parameters': {name: value}}}))
-    with refuses(SettingsError, name, f'but {instead}'):
-        make_node(SimulatorNode, '--params-file', file, '-r', '__node:=mine', '-r', '__ns:=/')
-
-
-def test_no_parameter_counts_as_one_of_earlier_versions():
-    present = {
-        spec.name
-        for node in parameter_tables.NODE_NAMES
-        for spec in parameter_tables.parameter_specs(node)
-    }
-    assert not present & parameter_tables.REMOVED_PARAMETERS.keys()
-
-
 def test_what_is_for_another_node_alone_is_said(make_node, tmp_path, capfd):
     file = tmp_path / 'other.yaml'
     other = yaml.safe_dump({'/feed_forward': {'ros__parameters': {'robot_type': 'fer'}}})

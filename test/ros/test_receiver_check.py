@@ -18,15 +18,14 @@ from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.control.settings import RECEIVER_PROFILES
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros import receiver_finder, receivers
-from franka_dynamics.ros.receivers import (
+from franka_dynamics.ros import receiver_finder, receiver_kinds, receivers
+from franka_dynamics.ros.receiver_kinds import (
     all_idle_reason,
     Receiver,
-    ReceiverCheck,
     ReceiverKind,
     refusal_reason,
-    TorquePermission,
 )
+from franka_dynamics.ros.receivers import ReceiverCheck, TorquePermission
 from franka_dynamics.ros.state_sources import SecondPublisherDetector
 from franka_dynamics.ros.topics import DESCRIPTION_QOS, STATE_QOS
 
@@ -78,14 +77,14 @@ def test_a_receiver_is_refused_unless_the_target_expects_it(target, found, wrong
     assert (own_simulator in said) == (found == [UNKNOWN] and target == 'mujoco')
     for i in range(len(found)):
         assert (f'/node{i}' in said) == (i == wrong)
-    assert set(receivers.EXPECTED_KINDS) == set(RECEIVER_PROFILES)
+    assert set(receiver_kinds.EXPECTED_KINDS) == set(RECEIVER_PROFILES)
 
 
 def test_a_controller_may_declare_its_only_target():
     service = {'/one/franka_dynamics/takes_torques_for_mujoco': ['std_srvs/srv/Trigger']}
-    assert receivers.declared_targets('/one', service) == ['mujoco']
-    assert not receivers.declared_targets('/two', service)
-    assert receivers.declared_kind('/one', service) is UNKNOWN
+    assert receiver_finder.declared_targets('/one', service) == ['mujoco']
+    assert not receiver_finder.declared_targets('/two', service)
+    assert receiver_finder.declared_kind('/one', service) is UNKNOWN
 
 
 def test_torques_wait_for_a_controller_that_is_not_idle():
@@ -257,7 +256,7 @@ def judged(probe, name, target='mujoco'):
 
 
 def test_only_a_declared_simulated_arm_is_one(probe):
-    declared = receivers.DECLARATION_SERVICES[ARM].removeprefix('~/')
+    declared = receiver_kinds.DECLARATION_SERVICES[ARM].removeprefix('~/')
     with probe.neighbour('dashboard') as other:
         other.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
         for kind, name in (

@@ -24,7 +24,7 @@ from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.ros import feedforward_node
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
 from franka_dynamics.ros.rclpy_private import Executor
-from franka_dynamics.ros.receivers import ReceiverKind
+from franka_dynamics.ros.receiver_kinds import ReceiverKind
 from franka_dynamics.ros.trajectory_messages import reference_message
 
 from .conftest import COMMAND, FER, FER_GRAVITY, HELD_RAD, INCLINED

@@ -60,10 +60,6 @@ struct Settings
     const bool is_left_to_mount = arm.is_tilted() && gravity_vector == kGravity;
     return is_left_to_mount ? gravity_vector : arm.mount * gravity_vector;
   }
-  [[deprecated("gravity_in_space")]] Three gravity(const Arm & arm) const noexcept
-  {
-    return gravity_in_space(arm);
-  }
 
   /// Whether gravity is not along the negative z axis of the base: the mount or gravity_vector may
   /// say so.
@@ -79,11 +75,6 @@ struct Settings
   {
     const bool knows_tilt = mount_tilt_compensated_by == Tilt::robot;
     return knows_tilt ? gravity_in_space(arm) : arm.mount * kGravity;
-  }
-  [[deprecated("gravity_assumed_by_receiver")]]
-  Three gravity_of_robot(const Arm & arm) const noexcept
-  {
-    return gravity_assumed_by_receiver(arm);
   }
 };
 

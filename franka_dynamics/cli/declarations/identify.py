@@ -52,11 +52,7 @@ def identify() -> None:
     """Identify an arm or a payload from recordings of it."""
 
 
-@identify.command(
-    'arm',
-    func='identify.run',
-    former_options=dict.fromkeys(('--processes', '--dask'), '--workers'),
-)
+@identify.command('arm', func='identify.run')
 @click.argument('bags', type=click.Path(), nargs=-1, required=True, metavar='BAG...')
 @option(
     '--test',

@@ -3,7 +3,7 @@
 """The base class of faults in recordings, and the torques that form their regressor columns."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import ClassVar, Self
@@ -11,7 +11,6 @@ from typing import ClassVar, Self
 import numpy as np
 
 from ..torque_model import OFFSET_SYMBOL, TorqueModel
-from ... import former_names
 from ...arrays import Array, NDArray
 from ...dynamics.newton_euler import NewtonEulerModel
 from ...recordings.preprocessing import Motion
@@ -27,13 +26,6 @@ _RANGE_QUANTILE = 2.782
 _MAX_LINEAR_ANGLE_RAD = 0.2
 
 
-@former_names.of_attributes(
-    '0.3',
-    after='error_after',
-    before='error_before',
-    second='rival_error',
-    where='recording',
-)
 @dataclass(frozen=True)
 class Diagnosis:
     """
@@ -49,10 +41,10 @@ class Diagnosis:
     kind: str
     joints: tuple[int, ...]
     values: tuple[float, ...]
-    error_before: float = field(default=np.nan, metadata={'former_key': 'before'})
-    error_after: float = field(default=np.nan, metadata={'former_key': 'after'})
-    rival_error: float = field(default=np.nan, metadata={'former_key': 'second'})
-    recording: str = field(default='', metadata={'former_key': 'where'})
+    error_before: float = np.nan
+    error_after: float = np.nan
+    rival_error: float = np.nan
+    recording: str = ''
     effect: float = np.nan
 
 
