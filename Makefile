@@ -284,6 +284,7 @@ generated: setup
 	@$(BIN)/python -c "$$GENERATE"
 	@$(BIN)/python docs/figures.py
 	@$(BIN)/python docs/cpp_constants.py
+	@$(BIN)/python docs/cpp_core_table.py
 	@$(BIN)/python docs/type_stub.py
 	@$(BIN)/python -m test.public_interface
 

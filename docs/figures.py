@@ -27,7 +27,8 @@ from franka_dynamics.control import (
     terms,
 )
 from franka_dynamics.control import disturbance as torques
-from franka_dynamics.control.ending import Cause, CAUSE_OF_STATE_PROBLEM
+from franka_dynamics.control.core_table import Cause
+from franka_dynamics.control.ending import CAUSE_OF_STATE_PROBLEM
 from franka_dynamics.dynamics import external_torque
 from franka_dynamics.files import write_text
 from franka_dynamics.identification import (
@@ -59,13 +60,17 @@ _SHOWN_FIELDS = {
 }
 
 
+# They keep the first torque waiting, or are a stop like another, and end none.
+_NOT_LISTED = (Cause.TORQUE_AWAITED, Cause.HOLD_WITHOUT_TORQUE)
+
+
 def table_of_causes() -> str:
     """Return the rows of what ends torques: causes of one consequence and one remedy in one."""
     rows: dict[str, list[str]] = {}
     for cause in Cause:
-        if cause is Cause.TORQUE_AWAITED:
-            continue  # it keeps the first torque waiting, and ends none
-        rows.setdefault(f'{cause.reaction.value} | {_linked(cause)}', []).append(cause.value[0])
+        if cause in _NOT_LISTED:
+            continue
+        rows.setdefault(f'{cause.reaction.value} | {_linked(cause)}', []).append(cause.words)
     return '\n'.join(f'| {"; ".join(words)} | {what} |' for what, words in rows.items())
 
 

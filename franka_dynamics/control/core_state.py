@@ -5,21 +5,8 @@
 from enum import Enum
 from typing import NamedTuple
 
-from .ending import Cause, Remedy
-
-
-class State(str, Enum):
-    """States of the torque controller, which decide which torque is sent."""
-
-    SILENT = 'silent'  # a node sends nothing, a loop gets the resting torque
-    RUNNING = 'running'  # the control law's torque is sent
-    BRAKING = 'braking'  # the arm is brought to rest
-    HOLDING = 'holding'  # the arm is held at rest until the fault is cleared, or states cease
-    STOPPING = 'stopping'  # the torque goes to the resting torque; no joint state is needed
-
-
-# In these states the control law or the brake answers each joint state.
-ACTIVE_STATES = (State.RUNNING, State.BRAKING, State.HOLDING)
+from .core_table import ACTIVE_STATES as ACTIVE_STATES
+from .core_table import Cause, Remedy, State
 
 
 class StateEvent(Enum):

@@ -68,7 +68,8 @@ first one after a change of who adds g(q).
 
 from .control_law import ControlLaw
 from .core_state import ACTIVE_STATES, State
-from .ending import Cause, Ending, ending_of_state, Reaction, Reason, ReasonCode
+from .core_table import Cause, Reaction
+from .ending import Ending, ending_by, ending_of_state, Reason, ReasonCode
 from .limits import MAX_STEP_S
 from .repeated_positions import RepeatedPositions, Repetition
 from .state_check import StateCheck
@@ -189,7 +190,7 @@ class CoreStep(TorqueStateMachine):
         now = as_seconds('now', now, finite=False)
         cause = Cause.SECOND_SOURCE if faulty else Cause.STATES_LOST
         with self._lock:
-            ending = cause.ending(why)
+            ending = ending_by(cause, why)
             self.states.reject(ending.last_reason)
             return self._lose_states(ending, now)
 
@@ -240,7 +241,7 @@ class CoreStep(TorqueStateMachine):
     def _record_where_seen(self, sample: StateSample, now: float) -> None:
         """Record where a usable state sees the arm, and how fast."""
         dq = sample.dq
-        if self.ending.trusts_nothing:  # its velocities may have been the fault
+        if self.ending.reaction is Reaction.LEAVE:  # its velocities may have been the fault
             dq = self.states.velocity_by_positions()
         self.open_loop_stop.record_state(sample.q, dq, now)
 
@@ -361,9 +362,9 @@ class CoreStep(TorqueStateMachine):
         causes = self.disturbances.causes_of_excess
         too_fast = self.speed_watcher.check_speeds(state, elapsed, self.desired, causes)
         if too_fast is not None:
-            self._end(Cause.JOINT_TOO_FAST.ending(too_fast))
+            self._end(ending_by(Cause.JOINT_TOO_FAST, too_fast))
         elif disturbed is not None:
-            self._end(Cause.LASTING_DISTURBANCE.ending(disturbed))
+            self._end(ending_by(Cause.LASTING_DISTURBANCE, disturbed))
 
     def _watched_bound(self, state: StateTerms, contradiction: Reason | None) -> Array | None:
         """Return the bound on unexplained torques that holds now, (n,) [N m]; None: no bound."""
@@ -373,7 +374,7 @@ class CoreStep(TorqueStateMachine):
             return None  # the brake watches itself
         if not self.output.in_loop:
             return None  # a node's torques no longer act
-        if self.ending.reaction is Reaction.ZERO or self.ending.trusts_nothing:
+        if not self.ending.reaction.is_watched:
             return None
         if not state.is_moving:
             return None

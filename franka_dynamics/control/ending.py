@@ -3,9 +3,8 @@
 """
 Reasons why torques end or do not begin, the reactions to them, and the user's remedies.
 
-Two tables say what follows from what: `Cause` has the reaction and the remedy of each cause, and
-`CAUSE_OF_STATE_PROBLEM` the cause of what can be wrong with a joint state. The core
-reads them, and docs/reference/what-stops-the-arm.md shows them. An `Ending` is a cause with its
+The tables of core_table.py say what follows from what; `CAUSE_OF_STATE_PROBLEM` has the cause of
+what can be wrong with a joint state. An `Ending` is a cause with its
 reason, and the core has at most one: two are joined. A `Reason` is a code with figures, which is
 worded once, with the advice of whoever shows it: a loop in Python, whose advice is
 PYTHON_LOOP_ADVICE, or a node.
@@ -14,6 +13,8 @@ PYTHON_LOOP_ADVICE, or a node.
 from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, NamedTuple
+
+from .core_table import Cause, Reaction, Remedy
 
 _DRIVER_ADVICE = 'check its driver, the order of the joints and the units (radians, N m)'
 _LEAP_ADVICE = (
@@ -127,76 +128,6 @@ class Reason(NamedTuple):
         return self.text()
 
 
-class Reaction(str, Enum):
-    """What the arm gets after the torques of the control law have ended."""
-
-    RELEASE = 'braked to rest, then the resting torque'
-    HOLD = 'braked to rest, then held'
-    REST = 'the resting torque'
-    ZERO = 'zero torque'
-
-
-class Remedy(str, Enum):
-    """
-    What the user must do before torques begin again, from least to most effort.
-
-    A node words it in its own terms.
-    """
-
-    NONE = ''
-    WAIT = 'correct what it names, or wait'
-    START = 'start()'
-    # start() does not look whether the cause is gone, unless the arm is held.
-    CLEAR = 'remove the cause, then clear the fault by start()'
-    # A new Feedforward; of a node, its transition `configure`.
-    CONFIGURE = 'configure again'
-
-
-class Cause(Enum):
-    """The table of what ends torques or keeps them waiting: words, reaction and remedy."""
-
-    TORQUE_AWAITED = 'torques that have not begun yet', Reaction.REST, Remedy.WAIT
-    STOP_REQUESTED = 'a stop', Reaction.RELEASE, Remedy.START
-    STATES_LOST = (
-        'joint states that cease or cannot be used',
-        Reaction.REST,
-        Remedy.WAIT,
-    )
-    STATE_IMPOSSIBLE = 'impossible joint states', Reaction.REST, Remedy.CLEAR
-    SECOND_SOURCE = 'joint states of two sources', Reaction.REST, Remedy.CLEAR
-    TORQUE_NOT_FINITE = (
-        'a computed torque that is not finite',
-        Reaction.REST,
-        Remedy.CLEAR,
-    )
-    BRAKING_FAILED = 'braking that makes the arm faster', Reaction.REST, Remedy.CLEAR
-    LASTING_DISTURBANCE = 'a lasting disturbance torque', Reaction.HOLD, Remedy.CLEAR
-    JOINT_TOO_FAST = 'a joint that is too fast', Reaction.HOLD, Remedy.CLEAR
-    HOLD_REQUESTED = 'a stop that is to hold the arm', Reaction.HOLD, Remedy.CLEAR
-    WRONG_RECEIVER = 'a receiver that is not the target', Reaction.ZERO, Remedy.CLEAR
-    RECEIVER_PAUSES = (
-        'a receiver that is unknown or applies no torque',
-        Reaction.ZERO,
-        Remedy.WAIT,
-    )
-    MODEL_CHANGED = 'a model that is not the arm', Reaction.RELEASE, Remedy.CONFIGURE
-
-    @property
-    def reaction(self) -> Reaction:
-        """What the arm gets after torques that this cause ended."""
-        return self.value[1]
-
-    @property
-    def remedy(self) -> Remedy:
-        """What the user must do before torques begin again."""
-        return self.value[2]
-
-    def ending(self, why: Reason | str) -> 'Ending':
-        """Return an ending by this cause with a reason, which may be a text of the caller."""
-        reason = ReasonCode.CALLER_TEXT(text=why) if isinstance(why, str) else why
-        return Ending(reason, self.reaction, self.remedy, reason)
-
-
 # What can be wrong with a joint state, or with the time at which none comes. Time may mend what
 # loses states; `start` alone clears what is impossible.
 CAUSE_OF_STATE_PROBLEM = {
@@ -219,7 +150,13 @@ CAUSE_OF_STATE_PROBLEM = {
 
 def ending_of_state(problem: Reason) -> 'Ending':
     """Return the ending by a problem with joint states, one of CAUSE_OF_STATE_PROBLEM."""
-    return CAUSE_OF_STATE_PROBLEM[problem.code].ending(problem)
+    return ending_by(CAUSE_OF_STATE_PROBLEM[problem.code], problem)
+
+
+def ending_by(cause: Cause, why: Reason | str) -> 'Ending':
+    """Return an ending by a cause with a reason, which may be a text of the caller."""
+    reason = ReasonCode.CALLER_TEXT(text=why) if isinstance(why, str) else why
+    return Ending(reason, cause.reaction, cause.remedy, reason)
 
 
 class Ending(NamedTuple):
@@ -245,25 +182,10 @@ class Ending(NamedTuple):
         """The first and the latest reason, advice for a loop in Python included; '' if none."""
         return self.text()
 
-    @property
-    def is_latched(self) -> bool:
-        """Whether this ending is a fault, which stays until cleared by the user (or for good)."""
-        return self.remedy in (Remedy.CLEAR, Remedy.CONFIGURE)
-
-    @property
-    def trusts_nothing(self) -> bool:
-        """Whether a latched ending lets the arm rest: nothing is held or watched until `start`."""
-        return self.reaction is Reaction.REST and self.is_latched
-
-    @property
-    def may_pass(self) -> bool:
-        """Whether this ending is a loss of joint states that time may mend."""
-        return self.reaction is Reaction.REST and self.remedy is Remedy.WAIT
-
     def joined_with(self, later: 'Ending') -> 'Ending':
         """Return one ending: the first reason, the harder remedy, and the reaction that lasts."""
         reaction = later.reaction
-        if self.reaction is Reaction.ZERO or later.may_pass:
+        if self.reaction is Reaction.ZERO or not later.reaction.replaces_former:
             reaction = self.reaction
         remedy = max(self.remedy, later.remedy, key=list(Remedy).index)
         return Ending(later.last_reason, reaction, remedy, self.first_reason)

@@ -17,8 +17,9 @@ import numpy as np
 from .control_law import ControlLaw
 from .core_state import ACTIVE_STATES, State, Stop
 from .core_step import CoreStep
+from .core_table import Cause, Reaction, Remedy
 from .default_gains import low_gains
-from .ending import Reaction, Remedy
+from .ending import ending_by
 from .settings import Settings, StateLimits
 from .state_check import StateCheck
 from .torque_output import TorqueOutput
@@ -171,11 +172,11 @@ class Feedforward(CoreStep):
         """
         with self._lock:
             self._is_stop_requested = self._is_stop_requested or then is not Stop.PAUSE
-            ending = then.value.ending(reason)
+            cause = then.value
             is_held = self.state in ACTIVE_STATES or self.ending.reaction is Reaction.HOLD
             if then is Stop.HOLD and not is_held:  # nothing that rests is caught
-                ending = ending._replace(reaction=Reaction.REST)
-            self._end(ending)
+                cause = Cause.HOLD_WITHOUT_TORQUE
+            self._end(ending_by(cause, reason))
 
     def change(self, **settings: Any) -> None:
         """

@@ -16,8 +16,9 @@ import numpy as np
 
 from .control_law import ControlLaw, TorqueRamp
 from .core_state import ACTIVE_STATES, State, StateEvent, Status, TRANSITIONS
+from .core_table import Cause, Reaction, Remedy
 from .disturbance import DisturbanceMonitor
-from .ending import Cause, Ending, NO_ENDING, Reaction, Reason, ReasonCode, Remedy
+from .ending import Ending, ending_by, NO_ENDING, Reason, ReasonCode
 from .speed_watcher import SpeedWatcher
 from .state_check import StateCheck
 from .state_input import is_finite
@@ -90,7 +91,7 @@ class TorqueStateMachine:
     def _ending_after_reset(self) -> Ending:
         """Return the ending that a reset leaves: a stop, or the wait for a first torque."""
         if not self._is_stop_requested:
-            return Cause.TORQUE_AWAITED.ending(ReasonCode.NO_STATE())
+            return ending_by(Cause.TORQUE_AWAITED, ReasonCode.NO_STATE())
         stopped = Cause.STOP_REQUESTED
         return self.ending._replace(reaction=stopped.reaction, remedy=stopped.remedy)
 
@@ -118,12 +119,12 @@ class TorqueStateMachine:
     @property
     def faulty(self) -> bool:
         """Whether a fault is latched, which stays until the user clears it (or for good)."""
-        return self.ending.is_latched
+        return self.ending.remedy.is_fault
 
     @property
     def enabled(self) -> bool:
         """Whether the law's torques go out or begin by themselves, without a call of `start`."""
-        return self.ending.remedy in (Remedy.NONE, Remedy.WAIT)
+        return self.ending.remedy.begins_alone
 
     @property
     def needs_start(self) -> bool:
@@ -134,7 +135,7 @@ class TorqueStateMachine:
     # Changes of the state -----------------------------------------------------------------------
     def _record_wait(self, why: Reason | str | None) -> None:
         """Record why no first torque is sent yet; a pause of the receiver is named before it."""
-        wait = Cause.TORQUE_AWAITED.ending(why or ReasonCode.STATES_AWAITED())
+        wait = ending_by(Cause.TORQUE_AWAITED, why or ReasonCode.STATES_AWAITED())
         if self.blocked and self.ending.reaction is Reaction.ZERO:
             self.ending = self.ending.joined_with(wait)._replace(remedy=wait.remedy)
         else:
@@ -173,7 +174,7 @@ class TorqueStateMachine:
 
     def _end(self, new: Ending) -> None:
         """End the torques by an ending, joined with the present one if that must last."""
-        self.output.counts['faults'] += int(new.is_latched)
+        self.output.counts['faults'] += int(new.remedy.is_fault)
         has_ended = not self.enabled or self.state in (State.BRAKING, State.HOLDING)
         if has_ended or self.ending.reaction is Reaction.ZERO:
             self.ending = self.ending.joined_with(new)
@@ -220,7 +221,7 @@ class TorqueStateMachine:
         else:
             desired = self._braking_torque(state, elapsed)
         if not is_finite(desired):
-            self._end(Cause.TORQUE_NOT_FINITE.ending(ReasonCode.TORQUE_NOT_FINITE()))
+            self._end(ending_by(Cause.TORQUE_NOT_FINITE, ReasonCode.TORQUE_NOT_FINITE()))
         if self.state not in ACTIVE_STATES:  # the torque has ended torques
             return self._torque_without_state(now)
         torque = self.output.send_torque(desired, now, elapsed)
@@ -239,7 +240,7 @@ class TorqueStateMachine:
         age = self.states.age
         torque = self.brake.torque(state, self.acting_terms, excess, elapsed, age)
         if self.brake.failure_reason is not None:
-            self._end(Cause.BRAKING_FAILED.ending(self.brake.failure_reason))
+            self._end(ending_by(Cause.BRAKING_FAILED, self.brake.failure_reason))
         elif self.state is State.BRAKING and self.brake.at_rest:
             is_held = self.ending.reaction is Reaction.HOLD
             self._change_state(StateEvent.AT_REST_HELD if is_held else StateEvent.AT_REST)

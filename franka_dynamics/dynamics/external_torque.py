@@ -246,7 +246,8 @@ class LoadEstimator:
         ddq = (end.dq - before.dq) / (end.stamp - before.stamp)
         pin.rnea(model, data, begin.q, begin.dq, ddq)
         wrenches = pin.jointBodyRegressor(model, data, last_joint)[:, :4]
-        load = pin.computeJointJacobian(model, data, begin.q, last_joint).T @ wrenches
+        jacobian = pin.computeJointJacobian(model, data, begin.q, last_joint).reshape(6, -1)
+        load = jacobian.T @ wrenches
         friction = np.diag(np.tanh(begin.dq / self._rest_speed))
         rotors = np.diag(ddq)[:, self._has_rotor]
         self._latest_regressor = np.hstack((load, friction, rotors))

@@ -176,7 +176,7 @@ class StatusLog:
         while controller.unreported_endings:
             ending = controller.unreported_endings.popleft()
             self._has_run = True
-            if not ending.is_latched:
+            if not ending.remedy.is_fault:
                 self._last_reason = self.reason_text(ending)
                 self.log_if_due(f'torques ended: {self._last_reason}')
         phase = _Phase(status.state, status.faulty, node_waits)

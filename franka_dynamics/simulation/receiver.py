@@ -212,7 +212,7 @@ class TorqueReceiver:
         desired = self._accepted_torque
         braked = self.state in (ReceiverState.BRAKING, ReceiverState.HOLDING)
         if wrong is not None and braked:
-            self._set_fault(str(wrong), latched=ending_of_state(wrong).is_latched)
+            self._set_fault(str(wrong), latched=ending_of_state(wrong).remedy.is_fault)
         elif wrong is not None and self.state is ReceiverState.FAULT:
             self._needed_state_count = max(self._needed_state_count, MIN_GOOD_STATE_COUNT)
         elif braked:

@@ -11,7 +11,8 @@ import pytest
 
 import franka_dynamics as fd
 from franka_dynamics.arm.payload import payload_from_array
-from franka_dynamics.control.ending import Cause, Reaction, Remedy
+from franka_dynamics.control.core_table import Cause, Reaction, Remedy
+from franka_dynamics.control.ending import ending_by
 from franka_dynamics.control.feedforward import State, StateLimits, Stop
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.errors import UrdfWarning
@@ -25,7 +26,7 @@ FR3 = fd.load('fr3')
 
 @given(st.lists(st.sampled_from(Cause), min_size=1))
 def test_joined_endings_keep_first_reason_and_hardest_remedy(causes):
-    endings = [cause.ending(f'{k} {cause.name}') for k, cause in enumerate(causes)]
+    endings = [ending_by(cause, f'{k} {cause.name}') for k, cause in enumerate(causes)]
     joined = reduce(lambda one, later: one.joined_with(later), endings)
     assert joined.why.startswith(endings[0].why) and joined.why.endswith(endings[-1].why)
     order = list(Remedy).index

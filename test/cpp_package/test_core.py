@@ -127,8 +127,9 @@ def built(request, core):
     return ARMS[request.param], core(request.param)
 
 
-def test_the_constants_are_those_of_the_python_controller():
-    with scripts.loaded(PACKAGE.parent / 'docs/cpp_constants.py') as module:
+@pytest.mark.parametrize('script', ['cpp_constants.py', 'cpp_core_table.py'])
+def test_generated_headers_are_those_of_the_python_controller(script):
+    with scripts.loaded(PACKAGE.parent / 'docs' / script) as module:
         assert module.PATH.read_text('utf-8') == module.header(), 'make generated writes it'
 
 
