@@ -5,8 +5,9 @@ The feedforward node beside franka_ros2's bringup, which must be running.
 
 The launch file loads one controller into franka_ros2's controller manager and connects the node to
 that controller, with the joint states at their full rate and target fci (the robot adds gravity).
-When the launch file ends, the controller is unloaded. Controller and node are named by the arm's
-prefix, so that two arms can have one controller manager. See docs/howto/drivers.md.
+When the launch file ends, the controller is unloaded, whatever has happened to it. Controller and
+node are named by the arm's prefix, so that two arms can have one controller manager. See
+docs/howto/drivers.md.
 """
 
 from launch.actions import LogInfo
@@ -16,16 +17,15 @@ from franka_dynamics.errors import SettingsError
 from franka_dynamics.ros.launching import (
     argument_file_list,
     controller_parameters_text,
-    controller_spawner,
     EFFORT_CONTROLLER_NAME,
     feedforward_node,
     launch_description,
+    loaded_controller,
     params_file_argument,
     RECEIVER_HELP,
     string_parameter,
     torque_controller,
     TorqueController,
-    unload_after_failure,
     write_lasting_file,
 )
 
@@ -97,14 +97,7 @@ def launch_actions(arguments):
         (parameters,) = controllers_file
     else:
         parameters = str(write_lasting_file(f'{chosen.name}.yaml', chosen.parameters_text))
-    # It waits until launch ends, and then deactivates and unloads the controller.
-    spawner = controller_spawner(
-        arguments.namespace,
-        '--unload-on-kill',
-        chosen.name,
-        params_file=parameters,
-        on_exit=unload_after_failure(arguments.namespace, chosen.name),
-    )
+    controller = loaded_controller(arguments.namespace, chosen.name, parameters)
     feedforward = feedforward_node(
         arguments,
         'fci',
@@ -121,7 +114,7 @@ def launch_actions(arguments):
         },
         name=f'{prefix}feedforward',
     )
-    return [LogInfo(msg=chosen.log_text), spawner, feedforward]
+    return [LogInfo(msg=chosen.log_text), controller, feedforward]
 
 
 def require_fr3(robot_type, joint):

@@ -108,16 +108,22 @@ def string_parameter(value: Any) -> Any:
     return ParameterValue(value, value_type=str)
 
 
-def exit_callback(process_name: str, next_actions: Sequence[Any] | None = None) -> Any:
+def exit_callback(
+    process_name: str,
+    next_actions: Sequence[Any] | None = None,
+    *,
+    fails_at_shutdown: bool = False,
+) -> Any:
     """
     Return an exit callback: start `next_actions` or (None) end the launch; raise after a failure.
 
-    After a failure the callback raises, because only then `ros2 launch` exits with 1.
+    After a failure the callback raises, because only then `ros2 launch` exits with 1. A process
+    that launch itself ends does not fail, unless `fails_at_shutdown`.
     """
 
     def on_exit(event: Any, context: Any) -> list[Any]:
-        """Return what to do after the process's end; raise RuntimeError if it failed by itself."""
-        if event.returncode and not context.is_shutdown:
+        """Return what to do after the process's end; raise RuntimeError if it failed."""
+        if event.returncode and (fails_at_shutdown or not context.is_shutdown):
             raise RuntimeError(f'{process_name} ended with exit status {event.returncode}')
         if next_actions is None:
             return [actions.Shutdown(reason=f'{process_name} has ended')]

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions of launch files for arms under ros2_control: controllers and their spawners."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 import re
+import shlex
 import sys
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -66,34 +67,6 @@ def simulation_arguments(target: str) -> dict[str, LaunchArgument]:
     }
 
 
-def unload_after_failure(namespace: str, controller_name: str) -> Callable[[Any, Any], list[Any]]:
-    """
-    Return an exit callback of a controller's spawner, whose failure must not block later starts.
-
-    Without a failure it does what `exit_callback` does. After a failure
-
-    1. the program `failed_controller` says who has the interfaces, and unloads the controller;
-    2. the launch ends with status 1 by the spawner's failure, whatever that program says.
-    """
-    end_launch = exit_callback(f'the spawner of {controller_name}')
-    manager = full_node_name(namespace, 'controller_manager')
-
-    def on_exit(event: Any, context: Any) -> list[Any]:
-        """Return what to do after the spawner's end."""
-        if not event.returncode or context.is_shutdown:
-            return list(end_launch(event, context))
-        module = f'{__package__}.failed_controller'
-        command = [sys.executable, '-m', module, manager, controller_name]
-
-        def end_by_spawner(_: Any, later_context: Any) -> Any:
-            """End the launch by the event of the spawner's end."""
-            return end_launch(event, later_context)
-
-        return [actions.ExecuteProcess(cmd=command, output='screen', on_exit=end_by_spawner)]
-
-    return on_exit
-
-
 def controller_spawner(namespace: str, *args: str, params_file: str, **node_options: Any) -> Node:
     """
     Return the action that loads and activates ros2_control controllers with a parameter file.
@@ -102,6 +75,29 @@ def controller_spawner(namespace: str, *args: str, params_file: str, **node_opti
     """
     words = [*args, '--param-file', params_file, '--controller-manager-timeout', '30']
     return node_action('controller_manager', 'spawner', namespace, arguments=words, **node_options)
+
+
+def loaded_controller(
+    namespace: str, controller_name: str, params_file: str, *, sigkill_timeout_s: float = 30.0
+) -> Node:
+    """
+    Return the action that loads and activates a controller, which is unloaded when launch ends.
+
+    `loaded_controller` does that, in front of the spawner. The launch ends when it does, with
+    status 1 if it fails. It has `sigkill_timeout_s` [s] to unload the controller.
+    """
+    manager = full_node_name(namespace, 'controller_manager')
+    words = [sys.executable, '-m', f'{__package__}.loaded_controller', manager, controller_name]
+    process_name = f'the spawner of {controller_name}'
+    return controller_spawner(
+        namespace,
+        controller_name,
+        params_file=params_file,
+        prefix=shlex.join(words),
+        exec_name='spawner',  # in the log, and not Python
+        sigkill_timeout=str(sigkill_timeout_s),
+        on_exit=exit_callback(process_name, fails_at_shutdown=True),
+    )
 
 
 class TorqueController(NamedTuple):

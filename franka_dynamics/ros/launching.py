@@ -29,12 +29,12 @@ from .launch_controllers import (
     controller_parameters_text,
     controller_spawner,
     EFFORT_CONTROLLER_NAME,
+    loaded_controller,
     RECEIVER_HELP,
     ros2_control_actions,
     simulation_arguments,
     torque_controller,
     TorqueController,
-    unload_after_failure,
 )
 
 __all__ = [
@@ -54,6 +54,7 @@ __all__ = [
     'feedforward_node',
     'full_node_name',
     'launch_description',
+    'loaded_controller',
     'namespace_argument',
     'node_action',
     'package_node',
@@ -64,7 +65,6 @@ __all__ = [
     'start_after_success',
     'string_parameter',
     'torque_controller',
-    'unload_after_failure',
     'write_lasting_file',
     'write_temporary_files',
     'xacro_command',

@@ -165,7 +165,11 @@ def started(file, monkeypatch, returncode=0, **given) -> list[Started]:
             if handler.matches(event):
                 for entity in handler.handle(event, context) or []:
                     visit(entity)
-    return [Started(os.path.basename(command[0]), command, on_exit) for command, on_exit in found]
+    executables = {name for names in PACKAGES.values() for name in names}
+    # Another program may stand in front of an executable of ROS.
+    words = [[os.path.basename(word) for word in command] for command, _ in found]
+    names = [next(filter(executables.__contains__, given), given[0]) for given in words]
+    return [Started(name, command, on_exit) for name, (command, on_exit) in zip(names, found)]
 
 
 def has(process, **expected):

@@ -322,14 +322,16 @@ def test_mujoco_ros2_control_starts_with_torques_that_hold(launched, tmp_path):
 
 @pytest.mark.parametrize('controller', ['torques', 'feedforward_trajectory_controller'])
 @pytest.mark.parametrize(('robot_type', 'prefix'), [('fr3', ''), ('fr3v2', 'left_')])
-def test_franka_ros2_loads_what_its_spawner_unloads(launched, controller, robot_type, prefix):
+def test_franka_ros2_loads_what_it_unloads(launched, controller, robot_type, prefix):
     given = {'controller': controller, 'robot_type': robot_type, 'arm_prefix': prefix}
     # Two arms may have one controller manager, so names begin with the arm's prefix.
     controller = prefix + controller.replace('torques', 'effort_controller')
     given |= {'receiver': 'effort_controller'} if given['controller'] == 'torques' else {}
     processes = launched('franka_ros2', namespace='/left', **given)
     assert set(processes) == {'spawner', 'feedforward_node'}
-    assert '--unload-on-kill' in processes['spawner'].command
+    program, manager, controller_name = processes['spawner'].command[2:5]
+    assert program == 'franka_dynamics.ros.loaded_controller'
+    assert (manager, controller_name) == ('/left/controller_manager', controller)
     name, own = loaded(processes['spawner'])
     joints = [f'{prefix}{name}' for name in load(robot_type).joint_names]
     assert (name, own['joints'], list(own.get('gains', joints))) == (

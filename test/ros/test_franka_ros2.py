@@ -86,6 +86,9 @@ class World:
     def __init__(self, probe, robot, launch, folder):
         self.probe = probe
         self.robot = robot
+        self._launch_file = launch
+        self._parameters = folder / 'parameters.yaml'
+        self._parameters.write_text(PARAMETERS)
         self.bringup, self.bringup_log = launch(
             str(in_prefixes(BRINGUP)),
             'robot_type:=fr3',
@@ -94,11 +97,25 @@ class World:
         )
         self.states = probe.collect(JointState, 'franka/joint_states')
         probe.until(lambda: self.states, 'a joint state of franka_ros2')
-        parameters = folder / 'parameters.yaml'
-        parameters.write_text(PARAMETERS)
-        words = 'receiver:=effort_controller', f'params_file:={parameters}'
-        self.launch, self.log = launch('franka_ros2', *words)
-        probe.until_status('feedforward', state='running')
+        self.launch = None
+
+    def start(self):
+        """Start this package's launch file unless it runs; recover before from a reflex."""
+        is_running = self.launch is not None and self.launch.poll() is None
+        if self.is_stopped:
+            self.recover()
+        if not is_running:
+            words = 'receiver:=effort_controller', f'params_file:={self._parameters}'
+            self.launch, self.log = self._launch_file('franka_ros2', *words)
+        self.probe.until_status('feedforward', state='running')
+
+    def stop_robot(self):
+        """Pause the manager, so that the robot stops by a reflex."""
+        manager = int(re.search(MANAGER_STARTED, self.bringup_log.read_text())[1])
+        os.kill(manager, signal.SIGSTOP)
+        time.sleep(REFLEX_S)
+        os.kill(manager, signal.SIGCONT)
+        self.probe.until(lambda: self.is_stopped, 'the reflex')
 
     @property
     def controllers(self):
@@ -116,11 +133,14 @@ class World:
         return np.array([row[name] for name in FR3.joint_names])
 
     def recover(self):
-        """Run what the page says of a reflex."""
+        """Run what the page says of a reflex, for the controllers that are loaded."""
+        loaded = [name for name in self.controllers if name == 'effort_controller']
         for words in recovery():
-            command(*('effort_controller' if word == 'receiver' else word for word in words))
-        self.probe.until_status('feedforward', state='running')
-        assert self.controllers == ACTIVE
+            taken = [loaded if word == 'receiver' else [word] for word in words]
+            command(*(word for group in taken for word in group))
+        if loaded:
+            self.probe.until_status('feedforward', state='running')
+        assert set(self.controllers.values()) == {'active'}
 
     def undisturbed(self, done):
         """Do something; again, if a busy machine lost 20 packets meanwhile, after a recovery."""
@@ -154,9 +174,7 @@ def shared_world(tmp_path_factory):
 @pytest.fixture
 def world(shared_world):
     """Return the shared world, whose node commands."""
-    if shared_world.is_stopped:
-        shared_world.recover()
-    shared_world.probe.until_status('feedforward', state='running')
+    shared_world.start()
     return shared_world
 
 
@@ -227,20 +245,26 @@ def test_states_of_a_second_source_are_named(world):
 
 
 def test_after_a_reflex_the_commands_of_the_page_recover(world):
-    # The manager pauses, and the robot stops.
-    manager = int(re.search(MANAGER_STARTED, world.bringup_log.read_text())[1])
-    os.kill(manager, signal.SIGSTOP)
-    time.sleep(REFLEX_S)
-    os.kill(manager, signal.SIGCONT)
-    world.probe.until(lambda: world.is_stopped, 'the reflex')
+    world.stop_robot()
     world.probe.until_status('feedforward', state='silent')
     world.recover()
+    assert world.controllers == ACTIVE
 
 
-# The last of this file, because it ends the node.
-def test_the_launch_unloads_the_controller_of_a_killed_node(shared_world):
-    world = shared_world  # whose node need not command
+def test_the_launch_unloads_the_controller_of_a_killed_node(world):
     os.kill(int(re.search(NODE_STARTED, world.log.read_text())[1]), signal.SIGKILL)
     world.probe.until(lambda: world.launch.poll() is not None, 'the end of the launch')
+    assert 'effort_controller' not in world.controllers
+    assert world.bringup.poll() is None
+
+
+@pytest.mark.parametrize('is_stopped', [False, True], ids=['commanding', 'after a reflex'])
+def test_ctrl_c_unloads_the_controller(world, is_stopped):
+    if is_stopped:
+        world.stop_robot()
+        assert world.controllers['effort_controller'] == 'inactive'
+    world.launch.send_signal(signal.SIGINT)
+    world.probe.until(lambda: world.launch.poll() is not None, 'the end of the launch')
+    assert world.launch.returncode == 0
     assert 'effort_controller' not in world.controllers
     assert world.bringup.poll() is None

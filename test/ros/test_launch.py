@@ -92,8 +92,9 @@ def controllers(probe):
 class LaunchedFranka:
     """franka_ros2.launch.py with its node and controller, and a torque that is sent."""
 
-    def __init__(self, probe, launched, controllers, parameters) -> None:
+    def __init__(self, probe, launched, controllers, parameters, manager) -> None:
         self.probe = probe
+        self.manager = manager
         self.torques = probe.collect(Float64MultiArray, COMMAND)
         self.words = ('franka_ros2', f'params_file:={parameters}', 'receiver:=effort_controller')
         fr3 = load('fr3')
@@ -118,9 +119,9 @@ def launched_franka(probe, launched, tmp_path, controllers, run_manager):
     """Run a controller manager, and beside it franka_ros2.launch.py."""
     parameters = tmp_path / 'own.yaml'
     parameters.write_text(PARAMETERS)
-    run_manager(load('fr3'))
+    manager = run_manager(load('fr3'))
     assert controllers() == {}
-    return LaunchedFranka(probe, launched, controllers, parameters)
+    return LaunchedFranka(probe, launched, controllers, parameters, manager)
 
 
 def test_the_launch_unloads_the_controller_of_a_killed_node(launched_franka, controllers):
@@ -133,8 +134,25 @@ def test_the_launch_unloads_the_controller_of_a_killed_node(launched_franka, con
 def test_ctrl_c_ends_the_torque_and_unloads_the_controller(launched_franka, controllers):
     launched_franka.process.send_signal(signal.SIGINT)
     launched_franka.wait()
+    assert launched_franka.process.returncode == 0
     assert controllers() == {}
     np.testing.assert_array_equal(launched_franka.torques[-1].data, np.zeros(7))
+
+
+def test_ctrl_c_unloads_a_controller_that_is_inactive(launched_franka, controllers):
+    # As a reflex leaves it.
+    launched_franka.manager.switch((), ['effort_controller'])
+    launched_franka.process.send_signal(signal.SIGINT)
+    launched_franka.wait()
+    assert launched_franka.process.returncode == 0
+    assert controllers() == {}
+
+
+def test_ctrl_c_after_the_end_of_the_manager_has_nothing_to_unload(launched_franka):
+    launched_franka.manager.interrupt()
+    launched_franka.process.send_signal(signal.SIGINT)
+    launched_franka.wait()
+    assert launched_franka.process.returncode == 0
 
 
 def test_a_killed_launchs_controller_is_named_and_unloaded(
