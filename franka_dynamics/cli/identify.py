@@ -3,8 +3,6 @@
 """The work of `franka-dynamics identify arm`, which writes an arm file from recordings."""
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
 from .choices import ArmChoice, BagReader, Options, require_installed
@@ -12,7 +10,7 @@ from .console import echo, echo_each, print_rich, ProgressBar, write_json
 from ..arm import ArmDescription
 from ..arm.arm_file import is_urdf_or_mjcf, read_arm_file
 from ..constants import AS_LISTED
-from ..errors import ClusterError, list_text, require_extra
+from ..errors import list_text
 from ..files import write_text
 from ..identification.identification_record import IDENTIFIED_SET_NAME
 from ..identification.identify import identify
@@ -22,8 +20,7 @@ from ..identification.sources import Bag, labels_of
 from ..recordings.preprocessing import Motion, to_motion
 from ..report import identification as pages
 from ..report.replay import TORQUE_ERROR_DEFINITION
-
-DASK_TIMEOUT_S = 20.0
+from ..workers import workers_of
 
 
 def run(choice: ArmChoice, reader: BagReader, fit: IdentificationOptions, options: Options) -> int:
@@ -38,7 +35,7 @@ def run(choice: ArmChoice, reader: BagReader, fit: IdentificationOptions, option
     start_arm = choice.load()
     bags = _bags(options.bags, reader, start_arm)
     test_bags = _bags(options.tests, reader, start_arm)
-    with ProgressBar() as bar, _executor_of_workers(options.workers) as executor:
+    with ProgressBar() as bar, workers_of(options.workers) as workers:
         published = _published_arms(choice, start_arm)
         result = identify(
             bags,
@@ -46,9 +43,12 @@ def run(choice: ArmChoice, reader: BagReader, fit: IdentificationOptions, option
             published,
             fit,
             tests=test_bags,
-            executor=executor,
+            executor=workers.executor if workers else None,
             progress=bar.new_task('identifying'),
         )
+        loss = workers.loss_text() if workers else ''
+    if loss:
+        echo(loss, 'note')
     is_accepted = result.accepted_arm is not None
     if options.output and is_accepted:
         result.save(options.output, payload=choice.read_payload())
@@ -117,24 +117,3 @@ def _refusal_sentence(result: Identification) -> str:
     if not result.verdict.sound:
         why = 'the recordings are not sound; --anyway accepts them'
     return f'No arm file was written: {why}.'
-
-
-@contextmanager
-def _executor_of_workers(workers: str) -> Iterator[Executor | None]:
-    """Yield an executor of processes or a Dask cluster, None for '1'; or raise ClusterError."""
-    if workers == '1':
-        yield None
-        return
-    if workers.isdigit():
-        with ProcessPoolExecutor(int(workers)) as pool:
-            yield pool
-        return
-    with require_extra('Identifying on a cluster needs dask', 'cluster'):
-        from distributed import Client
-    try:
-        client = Client(workers, timeout=DASK_TIMEOUT_S)
-    except (OSError, ValueError) as error:
-        fix = 'start one with `dask scheduler`, or fix the address'
-        raise ClusterError(f'No Dask scheduler answers at {workers} ({error}); {fix}.') from error
-    with client:
-        yield client.get_executor(pure=False)

@@ -18,12 +18,12 @@ It has six stages; each takes what the one before returns:
    published sets ask?
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -49,9 +49,10 @@ from .verdict import (
 from ..arm import ArmDescription
 from ..arm_io import ArmLike, as_description
 from ..arrays import Array
-from ..errors import BaseParameterError, ClusterError, IdentificationError, RecordingError
+from ..errors import BaseParameterError, IdentificationError, RecordingError
 from ..recordings.recording import ProgressCallback
 from ..recordings.replay import TorqueErrorUnit
+from ..workers import map_on
 
 T = TypeVar('T')
 # A recording contradicts the others if its residual under the fit to all is above this ratio
@@ -268,7 +269,7 @@ class _Procedure:
     def _summaries(self, model: TorqueModel) -> Iterator[RecordingSummary]:
         """Return all recordings' summaries, with regressors of a torque model."""
         summarise = partial(summary.summarise_recording, model, self.options)
-        return _map_on(self.executor, summarise, self.sources, labels_of(self.sources))
+        return map_on(self.executor, summarise, self.sources, labels_of(self.sources))
 
     def _fits(self, split: fit.DataSplit, priors: Sequence[Prior]) -> Iterator[fit.FitResults]:
         """Return the fits without each left-out part, and last that to everything."""
@@ -276,7 +277,7 @@ class _Procedure:
         precision = self.options.regularization
         fit_to = partial(fit.fit_parameter_sets, priors, constraints, precision)
         to_fit = [*split.fitted_grams, split.total_grams]
-        return _with_progress(_map_on(self.executor, fit_to, to_fit), len(to_fit), self.progress)
+        return _with_progress(map_on(self.executor, fit_to, to_fit), len(to_fit), self.progress)
 
     def _verdict_by_grams(
         self,
@@ -337,20 +338,6 @@ def _used_recordings(
         failures=tuple(usable.failures),
         remarks=tuple(remarks),
     )
-
-
-def _map_on(executor: Executor | None, function: Callable[..., T], *items: Any) -> Iterator[T]:
-    """Yield results of `function`, run here or by an executor; ClusterError if a worker dies."""
-    try:
-        yield from (map if executor is None else executor.map)(function, *items)
-    except Exception as error:
-        # Of processes, and of dask, which may not be installed.
-        if type(error).__name__ not in ('BrokenProcessPool', 'KilledWorker'):
-            raise
-        raise ClusterError(
-            f'A worker died ({error}), usually of too little memory: take fewer --workers. Logs '
-            'of a cluster say more.'
-        ) from error
 
 
 def _with_progress(items: Iterable[T], n: int, progress: ProgressCallback | None) -> Iterator[T]:

@@ -594,7 +594,7 @@ def test_a_worker_that_dies_is_told_in_a_sentence():
 
 def test_an_address_where_nobody_listens_is_refused_by_name(paths, monkeypatch, capsys):
     pytest.importorskip('distributed')
-    monkeypatch.setattr('franka_dynamics.cli.identify.DASK_TIMEOUT_S', 0.5)
+    monkeypatch.setattr('franka_dynamics.workers.SCHEDULER_TIMEOUT_S', 0.5)
     for address in ('tcp://127.0.0.1:9', 'nonsense://x'):
         assert main(['identify', 'arm', str(paths[0]), '--workers', address]) == EXIT_INVALID_INPUT
         assert address in capsys.readouterr().err
