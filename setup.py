@@ -16,7 +16,6 @@ SHARED_FOLDERS = ('config', 'cpp', 'launch', 'security', 'urdf')
 # The ROS message packages are no requirements here: apt's ROS provides them without pip's
 # knowledge, and `requirements/` names the PyPI wheels for machines without apt's ROS.
 EXTRAS = {
-    'batch': ['llvmlite>=0.45', 'cffi'],
     # Its wheels are for Linux on x86-64 and end at Python 3.12.
     'fci': ['pylibfranka>=0.21; platform_machine == "x86_64" and python_version < "3.13"'],
     'logs': ['h5py>=3.8', 'pandas>=2.0', 'pyarrow>=14.0', 'rosbags>=0.11', 'scipy'],
@@ -31,8 +30,8 @@ EXTRAS = {
 # Gigabytes that only those need who work in these libraries: no part of `all`.
 LIBRARIES = {
     'gpu': ['cuda-core[cu13]>=1.0'],
-    'jax': ['jax>=0.6.1', 'llvmlite>=0.45', 'cffi'],
-    'torch': ['torch>=2.4', 'llvmlite>=0.45', 'cffi'],
+    'jax': ['jax>=0.6.1'],
+    'torch': ['torch>=2.4'],
 }
 
 
@@ -107,7 +106,16 @@ setup(
     packages=find_packages(include=[NAME, f'{NAME}.*']),
     package_data={NAME: ['__init__.pyi', 'py.typed']},
     data_files=shared_files() + programs_for_ros(),
-    install_requires=['numpy>=1.26', 'PyYAML', 'pin>=3.0', 'click>=8.1', 'rich'],
+    install_requires=[
+        'numpy>=1.26',
+        'PyYAML',
+        'pin>=3.0',
+        # Compile what `BatchModel` computes; NumPy takes 20 to 50 times as long.
+        'llvmlite>=0.45',
+        'cffi',
+        'click>=8.1',
+        'rich',
+    ],
     extras_require={
         **EXTRAS,
         **LIBRARIES,

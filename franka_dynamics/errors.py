@@ -97,6 +97,10 @@ class UrdfError(DescriptionError):
     """A URDF or MJCF cannot be read, is inconsistent, or does not contain the expected chain."""
 
 
+class SlowComputationWarning(UserWarning):
+    """A library is missing without which a computation is many times slower."""
+
+
 class ArmWarning(UserWarning):
     """Something in an arm's, hand's or payload's numbers is doubtful, and changes torques."""
 

@@ -284,6 +284,9 @@ WITHOUT_ONE = [
     ('matplotlib', 'identify arm bag --report page.html', 'identify'),
     ('matplotlib', 'payload-from-mesh part.stl --mass 1 --plot a.png', 'mesh'),
     ('scipy', 'payload-from-mesh test/mesh/__init__.py --mass 1', 'mesh'),
+    ('rosbags', 'bag replay bag', 'replay'),
+    ('mujoco', 'arm check urdf/fr3.xml', 'sim'),
+    ('trimesh', 'payload-from-mesh part.stl --mass 1', 'mesh'),
 ]
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from . import numpy_arrays
 from .generated_model import EquationsKey, GeneratedModel
-from .kernel import available_thread_count, GpuKernel, Kernel
+from .kernel import available_thread_count, cpu_backend, GpuKernel, Kernel
 from .libraries import adapter_of, are_kernel_inputs
 from ..arm import ArmDescription
 from ..arrays import ArrayLike
@@ -43,10 +43,10 @@ class BatchModel(GeneratedModel):
     PyTorch and JAX differentiate every method once, by analytic derivatives, forward and reverse;
     for second derivatives and devices that are neither CPUs nor NVIDIA GPUs use `TracedModel`.
 
-    The first use of a quantity generates code. On a CPU llvmlite from 0.45 and cffi (extra
-    `batch`) compile it; without one of them NumPy runs it on one thread: inverse dynamics of 1,000
-    states takes 1.3 times as long as by `pinocchio.rneaInParallel` on one thread, of 100,000 half
-    as long. On a GPU NVRTC compiles it (extra `gpu`). Compiled code is kept in the user's cache
+    The first use of a quantity generates code. On a CPU llvmlite from 0.45 and cffi compile it,
+    which pip installs with this package. Where apt's ROS is used without them, NumPy runs it on
+    one thread, 20 to 50 times more slowly; then a SlowComputationWarning says so, and `backend`
+    is 'numpy'. On a GPU NVRTC compiles it (extra `gpu`). Compiled code is kept in the user's cache
     folder.
 
     Parameters
@@ -92,6 +92,11 @@ class BatchModel(GeneratedModel):
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes to pickle: all but compiled code, which cannot be pickled."""
         return {**self.__dict__, '_kernels': {}, 'jax_functions': {}}
+
+    @property
+    def backend(self) -> str:
+        """By what states are computed on a CPU: 'llvm', which is machine code, or 'numpy'."""
+        return cpu_backend()
 
     def library(self, *arguments: Any) -> Any:
         """Return the module of this package for the array library that the arguments belong to."""

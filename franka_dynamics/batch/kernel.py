@@ -11,6 +11,7 @@ import math
 import os
 from pathlib import Path
 from typing import Any
+import warnings
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from ..codegen.cuda_code import (
 from ..codegen.equations import Equations
 from ..codegen.llvm_ir import vector_llvm_ir
 from ..codegen.python_code import python_callable
-from ..errors import MissingDependencyError, require_extra
+from ..errors import MissingDependencyError, require_extra, SlowComputationWarning
 from ..files import atomic_write
 
 try:
@@ -37,6 +38,8 @@ else:
     if tuple(map(int, llvmlite.__version__.split('.')[:2])) < (0, 45):
         llvm = None  # too old: its LLVM is from before opaque pointers
 
+MACHINE_CODE_BACKEND = 'llvm'
+NUMPY_BACKEND = 'numpy'
 MIN_STATES_PER_THREAD = 4000
 _MAX_CACHED_KERNEL_FILES = 1000  # the oldest are deleted; a kernel has 20 to 300 kB
 _NUMPY_BLOCK_STATE_COUNT = 4096  # states that NumPy works on at a time, within the caches
@@ -49,14 +52,17 @@ class Kernel:
     """
     A callable that computes one quantity at N states, by machine code or else by NumPy.
 
-    It is compiled where llvmlite and cffi are installed, and else runs in NumPy on one thread. Its
-    machine code, which is its `evaluator`, takes memory as long as the kernel exists.
+    It is compiled where llvmlite and cffi are installed. Otherwise it runs in NumPy on one thread,
+    and the first such kernel of a process warns of that (SlowComputationWarning). Its machine
+    code, which is its `evaluator`, takes memory as long as the kernel exists.
     """
 
     def __init__(self, equations: Equations, dtype: np.dtype[Any]) -> None:
         self.result_shape = equations.shape
         self._dtype = dtype
-        self._is_compiled = llvm is not None
+        self._is_compiled = cpu_backend() == MACHINE_CODE_BACKEND
+        if not self._is_compiled:
+            _warn_of_numpy()
         self.evaluator = (
             _MachineCode(equations, dtype) if self._is_compiled else _numpy_evaluator(equations)
         )
@@ -94,6 +100,23 @@ class Kernel:
         for other in others:
             other.result()
         return out
+
+
+def cpu_backend() -> str:
+    """Return by what kernels compute on a CPU: MACHINE_CODE_BACKEND or NUMPY_BACKEND."""
+    return NUMPY_BACKEND if llvm is None else MACHINE_CODE_BACKEND
+
+
+@functools.cache
+def _warn_of_numpy() -> None:
+    """Warn, once a process, that NumPy computes, and what to install."""
+    warnings.warn(
+        'llvmlite from 0.45 and cffi are not installed, so NumPy computes batches, 20 to 50 times '
+        "more slowly than machine code: pip install 'llvmlite>=0.45' cffi. "
+        '`BatchModel.backend` says which of the two computes.',
+        SlowComputationWarning,
+        stacklevel=2,
+    )
 
 
 def available_thread_count() -> int:

@@ -29,7 +29,7 @@ from franka_dynamics.validation.crosscheck import FORMULATIONS
 from ..agreement import assert_close, differences, refuses
 from ..codegen.arms import random_arm, with_rotors
 from ..dynamics.trees import random_tree_of_rows
-from ..processes import printed
+from ..processes import printed, start_python, TIMEOUT_S
 
 ATOL_FRANKA = 1e-12  # N m; measured 6e-14
 RTOL = 1e-11  # of the largest torque, for the random arms
@@ -52,9 +52,10 @@ def engine(request, monkeypatch):
     """Run each test with machine code, and again as if llvmlite were not installed."""
     if request.param == 'columns':
         monkeypatch.setattr(kernel, 'llvm', None)
+        monkeypatch.setattr(kernel, '_warn_of_numpy', lambda: None)
         monkeypatch.setattr(batch_model, 'shared_kernel', _columns)
     elif kernel.llvm is None:
-        pytest.skip('the [batch] extra is not installed')
+        pytest.skip('llvmlite is not installed')
 
 
 # The NumPy columns run the text that test_equations runs for every arm; NumPy stands for any
@@ -422,8 +423,32 @@ def test_an_inertia_at_a_frame_that_few_joints_move_is_refused():
         fd.BatchModel(replace(arm, joints=rails)).operational_space_inertia(ROWS)
 
 
+WITHOUT_LLVMLITE = """
+import sys
+import warnings
+
+sys.modules['llvmlite'] = None
+import franka_dynamics as fd
+
+model = fd.BatchModel('fr3')
+for _ in range(2):
+    model.gravity(fd.load('fr3').home)
+    model.mass_matrix(fd.load('fr3').home)
+print(model.backend)
+"""
+
+
+def test_numpy_in_place_of_machine_code_is_said_once():
+    process = start_python('-W', 'always', '-c', WITHOUT_LLVMLITE)
+    said, warned = process.communicate(timeout=TIMEOUT_S)
+    assert said.split() == ['numpy']
+    assert warned.count('SlowComputationWarning') == 1
+    assert "pip install 'llvmlite" in warned
+    assert fd.BatchModel('fr3').backend == ('numpy' if kernel.llvm is None else 'llvm')
+
+
 def test_machine_code_that_no_model_uses_is_given_back():
-    pytest.importorskip('llvmlite', reason='the [batch] extra is not installed')
+    pytest.importorskip('llvmlite')
     model = fd.BatchModel(fd.load('rpr'), (0.0, 0.0, -1.0))
     model.gravity(np.zeros(3))
     gravity = model.kernel(EquationsKey(Quantity.GRAVITY), np.dtype(float))
