@@ -36,6 +36,7 @@ ROOT = Path(__file__).parents[1]
 TABLE = ROOT / 'docs' / 'promises.yaml'
 NUMBER = r'-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?'
 TIMEOUT_S = 600.0  # of a command's short form; only reached if something is broken
+TIMED_OUT = 124  # the exit status of timeout(1)
 # What a row may need: how it is found, and what is said without it.
 NEEDS = {
     'a C++ compiler': lambda: shutil.which('g++') or shutil.which('c++'),
@@ -111,9 +112,14 @@ class Promise:
 
 @dataclass
 class Result:
-    """What became of a promise: seconds, and a sentence for each thing that is wrong."""
+    """
+    What became of a promise: seconds, and a sentence for each thing that is wrong.
+
+    A command that is `unfinished` reached the time limit: nothing is known of its page.
+    """
 
     seconds: float = 0.0
+    unfinished: bool = False
     wrong: list[str] = field(default_factory=list)
     compared: int = 0
 
@@ -279,7 +285,7 @@ def run(command: str, folder: str, limit: float | None) -> tuple[int, str]:
         )
     except subprocess.TimeoutExpired as error:
         said = error.stdout.decode() if isinstance(error.stdout, bytes) else error.stdout or ''
-        return 124, said
+        return TIMED_OUT, said
     return done.returncode, done.stdout
 
 
@@ -291,7 +297,9 @@ def check(promise: Promise) -> Result:
     result = Result(time.monotonic() - begun)
     if status:
         last = '\n'.join(output.splitlines()[-15:])
-        result.wrong.append(f'ends with status {status}:\n{last}')
+        result.unfinished = status == TIMED_OUT
+        end = f'is stopped after {TIMEOUT_S:.0f} s' if result.unfinished else f'ends with {status}'
+        result.wrong.append(f'{end}:\n{last}')
         return result
     page = (ROOT / promise.page).read_text('utf-8')
     for figure in promise.figures:
@@ -367,6 +375,7 @@ def main() -> int:
         return 0
     begun = time.monotonic()
     failed = 0
+    unfinished = 0
     run_count = 0
     # Whole forms are timed and write into the same pages: one after another.
     with ThreadPoolExecutor(1 if given.write else given.jobs) as pool:
@@ -381,16 +390,22 @@ def main() -> int:
                 continue
             run_count += 1
             found = result.result()
-            failed += bool(found.wrong)
+            unfinished += found.unfinished
+            failed += bool(found.wrong) and not found.unfinished
             said = 'FAILED' if found.wrong else 'runs'
+            if found.unfinished:
+                said = 'NOT FINISHED'
             print(
                 f'{name}: {said}, {found.compared} compared, {found.seconds:.1f} s',
                 flush=True,
             )
             for sentence in found.wrong:
                 print(f'    {one.page}: {sentence}', flush=True)
-    print(f'{failed} of {run_count} commands failed; {time.monotonic() - begun:.0f} s')
-    return 1 if failed else 0
+    slow = f', {unfinished} did not finish' if unfinished else ''
+    print(f'{failed} of {run_count} commands failed{slow}; {time.monotonic() - begun:.0f} s')
+    if failed:
+        return 1
+    return 3 if unfinished else 0
 
 
 if __name__ == '__main__':

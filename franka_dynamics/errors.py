@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from enum import Enum
+import re
 from typing import Any, TypeVar
 
 _MAX_SHOWN_CHARACTERS = 60
 _MAX_LISTED_NAMES = 12
+_NUMPY_NUMBER_PATTERN = re.compile(r'\bnp\.(?:float|u?int|bool)\w*\(([^()]*)\)')
 _Member = TypeVar('_Member', bound=Enum)
 
 
@@ -19,8 +21,12 @@ def short_text(text: str, max_length: int = _MAX_SHOWN_CHARACTERS) -> str:
 
 
 def short_repr(value: object) -> str:
-    """Return a value's repr in one line; of more than 60 characters only the start and length."""
-    return short_text(' '.join(repr(value).split()))
+    """
+    Return a value's repr in one line; of more than 60 characters only the start and length.
+
+    NumPy's numbers are written as Python's: 4.9, not np.float64(4.9).
+    """
+    return short_text(' '.join(_NUMPY_NUMBER_PATTERN.sub(r'\1', repr(value)).split()))
 
 
 def nearest_name(text: str, names: Iterable[str]) -> str:

@@ -145,3 +145,12 @@ def test_rows_that_a_machine_cannot_measure_stay_in_the_page(promise, tmp_path):
     assert promises.write(promise(printed, tables=(table,))).wrong == []
     rows = promises.rows_under((tmp_path / 'page.md').read_text(), HEADS)
     assert rows == [['one', '1.00', '10'], ['two', '2.5', '999'], ['three', '3.0', '7']]
+
+
+def test_a_command_that_does_not_finish_says_nothing_of_its_page(promise, monkeypatch):
+    monkeypatch.setattr(promises, 'run', lambda *_: (promises.TIMED_OUT, 'so far'))
+    slow = promises.check(promise(''))
+    assert slow.unfinished and 'so far' in slow.wrong[0]
+    monkeypatch.undo()
+    broken = promises.check(promise('', status=1))
+    assert not broken.unfinished and broken.wrong

@@ -24,7 +24,7 @@ from ..codegen.quantities import output_shape
 from ..constants import Quantity
 from ..dynamics.body_tree import BodyTree, RobotLike
 from ..dynamics.model import GRAVITY
-from ..errors import JointVectorError
+from ..errors import JointVectorError, short_repr
 
 
 class BatchModel(GeneratedModel):
@@ -81,8 +81,8 @@ class BatchModel(GeneratedModel):
             isinstance(threads, bool) or not isinstance(threads, Integral) or threads < 1
         ):
             raise JointVectorError(
-                f'threads is {threads!r}; give a whole number from 1, or None for one per '
-                'processor.'
+                f'threads is {short_repr(threads)}; give a whole number from 1, or None for one '
+                'per processor.'
             )
         super().__init__(description, gravity)
         self.threads = available_thread_count() if threads is None else threads

@@ -32,7 +32,7 @@ from ..files import read_text
 from ..report import arm as report
 from ..report.json_types import to_json_types
 from ..urdf.document import UrdfDocument
-from ..urdf.file_numbers import judge_file
+from ..urdf.file_numbers import can_judge_densities, judge_file
 from ..urdf.mjcf import is_mjcf_text
 from ..urdf.reading import parse_robot, read_document
 from ..urdf.writer import urdf_text
@@ -127,6 +127,9 @@ class CheckedArm:
         """Print the verdict and all notes; with `show_all` also the tables of every quantity."""
         self._print_verdict()
         echo_each(report.file_reading_notes(self.checked, self.unread_meshes), 'note')
+        if self.document and '<mesh' in self.document.text and not can_judge_densities():
+            unchecked = 'The densities of its meshes were not checked, because scipy is missing'
+            echo(f"{unchecked}: pip install '.[mesh]' in a clone of franka_dynamics.", 'note')
         print_rich(*report.judgement_tables(self._possible_doubts(), self.source))
         told_in_table = set()
         if self.document:

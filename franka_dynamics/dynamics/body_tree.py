@@ -13,7 +13,7 @@ from ..arm import ArmDescription, LinkInertia
 from ..arm.frames import FLANGE, Frame, frame_placement
 from ..arm_io import ArmLike, as_description
 from ..arrays import Array, ArrayLike, as_array, freeze_arrays, NDArray, ValueEquality
-from ..errors import FrameError, TreeError
+from ..errors import FrameError, short_repr, TreeError
 from ..spatial import (
     adjoint,
     as_rigid_transform,
@@ -123,7 +123,9 @@ class BodyTree(ValueEquality):
         description = as_description(description)
         joint, tool = frame_placement(frame, description)
         if joint == 0:
-            raise FrameError(f'The frame {frame!r} does not move, so that it cannot be a tool.')
+            raise FrameError(
+                f'The frame {short_repr(frame)} does not move, so that it cannot be a tool.'
+            )
         placements = np.array(description.joint_transforms(np.zeros(description.n)))
         placements[0] = description.base @ placements[0]
         return cls(

@@ -29,7 +29,7 @@ from ..arrays import (
     broadcast_leading_shape,
     freeze_arrays,
 )
-from ..errors import JointVectorError, LoopError, TreeError
+from ..errors import JointVectorError, LoopError, short_repr, TreeError
 from ..spatial import adjoint, as_rigid_transform, inverse_transform, log3, matvec
 
 # Names of `Loop.directions`: the components of the relative twist (v, omega) in the space frame
@@ -150,7 +150,7 @@ class ClosedChain:
         if len(self.active) + len(self.passive) != tree.n or not len(self.active):
             raise TreeError(
                 f'The active joints must be different numbers from 0 to {tree.n - 1}; got '
-                f'{list(active)}.'
+                f'{short_repr([*active])}.'
             )
         if not closed:
             raise TreeError(

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arm_io import ArmLike, as_description
 from ..arrays import Array
-from ..errors import SettingsError
+from ..errors import SettingsError, short_repr
 
 # Limits in place of unknown ones [rad or m], [rad/s or m/s, rad/s^2 or m/s^2].
 _DEFAULT_POSITION_LIMIT = np.pi
@@ -57,7 +57,9 @@ def sample_states(
     """
     for words, number in (('number of states', count), ('seed', seed)):
         if isinstance(number, (int, np.integer)) and number < 0:
-            raise SettingsError(f'The {words} is {number!r}; give a whole number, 0 or more.')
+            raise SettingsError(
+                f'The {words} is {short_repr(number)}; give a whole number, 0 or more.'
+            )
     description = as_description(description)
     rng = np.random.default_rng(seed)
     lower = description.limit('lower')

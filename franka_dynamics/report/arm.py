@@ -313,8 +313,7 @@ def file_reading_notes(result: CrosscheckResult, unread_meshes: Sequence[str]) -
     if unread_meshes:
         yield (
             f'{len(unread_meshes)} of its meshes were not read, such as {unread_meshes[0]}. They '
-            'are looked for beside the URDF (package://NAME/ in folders above), and read if scipy '
-            'is installed.'
+            'are looked for beside the URDF (package://NAME/ in folders above).'
         )
 
 

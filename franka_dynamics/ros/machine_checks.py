@@ -20,8 +20,9 @@ TO_DO = 'to do'  # must be corrected before use on a real arm
 SIMULATOR_SUBJECT = 'simulated arm'  # subject of the check that finds simulated arms
 _DEFAULT_MIDDLEWARE = 'rmw_fastrtps_cpp'
 _MAX_LOAD_PER_CORE = 0.75
-# The ports of higher domains are among those that Linux gives to any program.
-_MAX_DOMAIN_ID = 101
+_MAX_DOMAIN_ID = 232  # the highest that has ports
+# Their ports are among those that Linux gives to any program (32768 to 60999).
+_BUSY_DOMAIN_IDS = range(102, 215)
 
 
 class CheckResult(NamedTuple):
@@ -129,8 +130,12 @@ def _network_check(environment: Mapping[str, str], middleware: str) -> CheckResu
     discovery_range = environment.get('ROS_AUTOMATIC_DISCOVERY_RANGE') or usual_range
     is_number = domain.isascii() and domain.isdecimal()
     is_usable = is_number and int(domain) <= _MAX_DOMAIN_ID
-    fix = f'for ROS_DOMAIN_ID choose one from 0 to {_MAX_DOMAIN_ID}'
     text = f'domain {domain[:20]}, discovery {discovery_range}, {middleware}'
+    lowest_busy = _BUSY_DOMAIN_IDS[0]
+    if is_usable and int(domain) in _BUSY_DOMAIN_IDS:
+        fix = f'any program may take a port of this domain; below {lowest_busy} none does'
+        return make_result('network', False, text, fix, NOTE)
+    fix = f'for ROS_DOMAIN_ID choose one from 0 to {lowest_busy - 1}'
     return make_result('network', is_usable, text, fix, TO_DO)
 
 

@@ -17,7 +17,7 @@ from ..arm.friction import LinearFriction, SigmoidFriction
 from ..arm.friction_state import FrictionState
 from ..arrays import Array, as_array
 from ..dynamics.model import GRAVITY
-from ..errors import RecordingError, SettingsError, unreadable_file_message
+from ..errors import RecordingError, SettingsError, short_repr, unreadable_file_message
 from ..recordings.recording import Recording
 
 _ELASTIC_SUBSTEP_COUNT = 2  # substeps of a time step, for resonances of up to 200 Hz
@@ -140,7 +140,8 @@ class SimulationSettings:
                 )
         if not isinstance(self.seed, Integral) or self.seed < 0:
             raise SettingsError(
-                f'seed of a simulation is {self.seed!r:.80}; it must be a whole number, 0 or more.'
+                f'seed of a simulation is {short_repr(self.seed)}; it must be a whole number, '
+                '0 or more.'
             )
 
     def with_real_effects(self, arm: ArmDescription) -> 'SimulationSettings':

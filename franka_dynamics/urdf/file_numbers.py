@@ -33,11 +33,17 @@ def judge_file(
     """
     Return judgements of the numbers of a URDF or MJCF, and the names of meshes that were not read.
 
-    Meshes are read only if `urdf_path` is given and scipy is installed. Of links that no joint
-    moves only the tensor is judged, by whether a body can have it: no torque depends on them.
+    Meshes are read only if `urdf_path` is given, and their densities are judged only if scipy is
+    installed. Of links that no joint moves only the tensor is judged, by whether a body can have
+    it: no torque depends on them.
     """
     numbers, unread = _file_numbers(document, urdf_path)
     return tuple(judge(numbers)), unread
+
+
+def can_judge_densities() -> bool:
+    """Return whether scipy is installed, which computes the volume of meshes."""
+    return find_spec('scipy') is not None
 
 
 def _file_numbers(
@@ -45,7 +51,6 @@ def _file_numbers(
 ) -> tuple[FileNumbers, tuple[str, ...]]:
     """Return the numbers of a URDF or MJCF, and the names of meshes that were not read."""
     model = pinocchio_model_of_document(document)
-    urdf_path = urdf_path if find_spec('scipy') else None
     try:
         shapes = shape_points_by_link(model, document, urdf_path)
     except ValueError:  # a mesh is no mesh
@@ -62,7 +67,11 @@ def _file_numbers(
             continue
         shown = [frame.name for frame in frames if frame.name in shapes.points]
         hulls: tuple[Array, ...] = ()
-        if shapes.meshed_links.issuperset(shown) and shapes.unread_meshes.keys().isdisjoint(shown):
+        if (
+            can_judge_densities()
+            and shapes.meshed_links.issuperset(shown)
+            and shapes.unread_meshes.keys().isdisjoint(shown)
+        ):
             hulls = tuple(np.vstack(shapes.points[name]) for name in shown)
         whole = model.inertias[joint]
         variance = float(0.5 * np.trace(whole.inertia) / whole.mass)

@@ -3,12 +3,14 @@
 """Faults that people put into URDFs are doubted at the right entry; sound arms are not."""
 
 import re
+import sys
 
 import numpy as np
 import pytest
 import trimesh
 
 from franka_dynamics import load
+from franka_dynamics.__main__ import main
 from franka_dynamics.errors import UrdfError, UrdfWarning
 from franka_dynamics.files import share_directory
 from franka_dynamics.urdf.file_numbers import judge_file
@@ -142,6 +144,24 @@ def test_density_follows_from_a_mesh_beside_the_file(tmp_path, mass, doubted):
     # Then all three densities are doubted or none.
     assert unread == ()
     assert len([one for one in found if 'kg/m^3' in one.reason]) == (3 if doubted else 0)
+
+
+def test_without_scipy_meshes_still_bound_the_center_of_mass(tmp_path, monkeypatch, capsys):
+    # Given a mesh beside the file, and a centre of mass 2.5 m away from it.
+    trimesh.creation.box(1e3 * np.array(SIZE)).export(tmp_path / 'box.stl')
+    mesh = MESH.replace('package://toy/meshes/', '')
+    text = f'<robot name="toy"><link name="base"/>{side("", mesh)}</robot>'
+    file = tmp_path / 'toy.urdf'
+    file.write_text(edited(text, "link[@name='link2']/inertial/origin", xyz='0 0 2.7'))
+    # When scipy, by which densities are judged, is missing.
+    monkeypatch.setitem(sys.modules, 'scipy', None)
+    monkeypatch.setattr(sys, 'argv', ['', 'arm', 'check', str(file), '--states', '2'])
+    assert main() == 0
+    said = ' '.join(capsys.readouterr().out.split())
+    # Then the doubt stands there as with scipy, and what was not checked is said.
+    assert 'its shapes and joints allow' in said
+    assert 'densities of its meshes were not checked' in said
+    assert 'are plausible' not in said
 
 
 DAE = """<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
