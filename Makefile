@@ -40,47 +40,16 @@ make PIP_ONLY=1 installs by pip instead.' >&2; exit 2; })
 endef
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help test-kilted test-public-rclpy broken-logs demo docs foreign-files fuzz generated gazebo-check ament receivers recordings rosdoc2 soak test tutorials test-kernels test-libraries test-long test-numpy1 test-real test-ros guard-false-alarms guard-misconfiguration streams lint promises figures package constraints setup clean
+.PHONY: help release-check test-kilted test-public-rclpy broken-logs demo docs foreign-files fuzz generated gazebo-check ament receivers recordings rosdoc2 soak test tutorials test-kernels test-libraries test-long test-numpy1 test-real test-ros guard-false-alarms guard-misconfiguration streams lint promises figures package constraints setup clean
 .DEFAULT_GOAL := help
 
+# What stands behind two hashes above a target is what `make help` prints of it.
 help:
-	@echo 'make demo         a simulated arm with and without feedforward, without a window: a minute or two,'
-	@echo '                  the first time a minute more, because each target first sets up what it needs'
-	@echo 'make test         the test suite without its long tests, on two cores five to ten minutes'
-	@echo 'make test-numpy1  make test with the numpy and Pinocchio of Ubuntu 24.04 and ROS 2 Jazzy'
-	@echo 'make test-kernels  tests of numbers with the BLAS kernels of two other kinds of processor (minutes)'
-	@echo 'make test-kilted  the tests of the nodes with ROS 2 Kilted instead of Jazzy'
-	@echo 'make test-public-rclpy  the same where rclpy has no more than its public interface'
-	@echo 'make test-long    the long tests: soak, fuzz, statistics and the tutorials'
-	@echo 'make tutorials    every command of the two tutorials, on a simulated arm'
-	@echo "make test-ros     launch files, ros2 commands of the pages and C++ against ROS's own launch,"
-	@echo '                  ros2cli and ros2_control, of /opt/ros/jazzy or ROS=FOLDER, install of a workspace'
-	@echo 'make test-real    these, and the nodes beside Cyclone DDS, franka_ros2 and Gazebo, where they are there'
-	@echo 'make test-libraries  the tests of PyTorch and JAX, in an environment of their own (gigabytes)'
-	@echo 'make fuzz         more random states, files, messages and bytes, others each time (minutes)'
-	@echo "make soak         ten minutes at 1 kHz: does the node's memory grow?"
-	@echo 'make foreign-files  compare every URDF below FOLDER with what Pinocchio reads in it'
-	@echo 'make streams      how well drawn streams, chunks and trajectories are followed, within the limits'
-	@echo 'make guard-false-alarms    how many situations with nothing wrong stop the simulated arm'
-	@echo 'make guard-misconfiguration  how fast simulated arms get whose controller has wrong settings or'
-	@echo '                  sensors; both draw some rows, GUARD_ARGS are their options'
-	@echo 'make broken-logs  what identify says of two real logs with faults put in; FRANKA_DYNAMICS_RECORDINGS'
-	@echo '                  names their folder'
-	@echo 'make recordings   the figures of the pages that come from public logs, of which FOLDER holds clones'
-	@echo 'make receivers    what the simulated arm does if its sender is killed, stopped or not the only one'
-	@echo 'make docs         set up, then make the pages in docs/_build; warnings are errors'
-	@echo 'make ament        ament_flake8 and ament_pep257; ament_flake8.ini says what is not followed, and why'
-	@echo 'make rosdoc2      the pages as docs.ros.org makes them, in build/rosdoc2'
-	@echo 'make gazebo-check hold, track, pause, reset in real Gazebo, where gz is installed'
-	@echo 'make generated    write what arm files, parameter tables and constants determine: urdf/, config/, figures in docs/,'
-	@echo '                  constants.hpp in cpp/, the type stub, the names in test/public_interface/'
-	@echo "make promises     short forms of the commands behind the pages' figures, and whether these hold"
-	@echo 'make figures      their whole forms, into the pages; on a quiet machine, an hour. FIGURES="single_states'
-	@echo '                  batch latency" names some'
-	@echo 'make package      archive and wheel in build/package, checked, and tried in an empty environment'
-	@echo 'make constraints  newest versions of all packages into requirements/constraints'
-	@echo 'make lint         ruff and mypy'
-	@echo 'make clean        remove the environments, built files and outputs of demo and replay'
+	@awk '/^## / { lines[++count] = substr($$0, 4); next } \
+		/^[a-z0-9-]+:/ { split($$0, rule, ":"); for (i = 1; i <= count; i++) \
+		printf "%-28s%s\n", (i == 1 ? "make " rule[1] : ""), lines[i] } \
+		{ count = 0 }' $(firstword $(MAKEFILE_LIST))
+	@echo
 	@echo 'PYTHON=... names the Python (3.11 to 3.14) of a new environment, VENV=... its folder; one that'
 	@echo 'is there keeps its Python, and is updated (make clean removes it);'
 	@echo 'TEST_ARGS are for pytest, DEMO_ARGS for franka-dynamics demo.'
@@ -134,9 +103,13 @@ $(NUMPY1_VENV)/ready: $(REQUIREMENTS) requirements/numpy1.toml $(CONSTRAINTS)/nu
 		-c $(CONSTRAINTS)/numpy1.txt $(addprefix -r ,$(REQUIREMENTS)) -e '.[all]' $(BRIEF)
 	@touch $@
 
+## a simulated arm with and without feedforward, without a window: a minute
+## or two, the first time a minute more, because each target first sets up
+## what it needs
 demo: $(VENV)/demo-ready
 	@$(BIN)/franka-dynamics demo $(DEMO_ARGS)
 
+## the test suite without its long tests, on two cores five to ten minutes
 test: setup
 	@$(BIN)/python -m pytest $(TEST_ARGS)
 
@@ -146,17 +119,22 @@ KERNELS := Nehalem Haswell
 KERNEL_TESTS := test/arm test/dynamics test/mesh test/rpr test/test_spatial.py \
 	test/identification/test_base_parameters.py test/identification/test_prior.py
 
+## tests of numbers with the BLAS kernels of two other kinds of processor
+## (minutes)
 test-kernels: setup
 	@for kernel in $(KERNELS); do echo "OPENBLAS_CORETYPE=$$kernel"; \
 		$(CLEAN) OPENBLAS_CORETYPE=$$kernel $(VENV)/bin/python -m pytest $(TEST_ARGS) $(KERNEL_TESTS) \
 		|| exit; done
 
+## the long tests: soak, fuzz, statistics and the tutorials
 test-long: setup fuzz
 	@$(BIN)/python -m pytest -q -m long
 
+## every command of the two tutorials, on a simulated arm
 tutorials: setup
 	@$(BIN)/python -m pytest -q -m long test/ros/test_tutorial.py
 
+## the suite with the numpy and Pinocchio of Ubuntu 24.04 and ROS 2 Jazzy
 test-numpy1: $(NUMPY1_VENV)/ready
 	@$(NUMPY1_BIN)/python -c 'import numpy, pinocchio; \
 		print("numpy", numpy.__version__, "Pinocchio", pinocchio.__version__)'
@@ -174,12 +152,14 @@ $(KILTED_VENV)/ready: requirements/ros-kilted.txt requirements/test.txt $(CONSTR
 # KILTED_TESTS may name fewer tests, as in .ci/run.
 KILTED_TESTS ?= test/ros
 
+## the tests of the nodes with ROS 2 Kilted instead of Jazzy
 test-kilted: $(KILTED_VENV)/ready
 	@$(CLEAN) $(KILTED_VENV)/bin/python -m pytest $(TEST_ARGS) $(KILTED_TESTS)
 
 # The nodes with what is public in rclpy alone: the fall-back of ros/rclpy_private.py.
 PUBLIC_TESTS ?= test/ros/test_running_node.py test/ros/test_node_client.py
 
+## the tests of the nodes where rclpy has no more than its public interface
 test-public-rclpy: setup
 	@FRANKA_DYNAMICS_PUBLIC_RCLPY=1 $(BIN)/python -m pytest $(TEST_ARGS) $(PUBLIC_TESTS)
 
@@ -188,9 +168,14 @@ test-public-rclpy: setup
 REAL := $(CLEAN) $(VENV)/bin/python -m test.real_ros
 
 # REAL_PARTS may name fewer, as in .ci/run.
+## what test-ros runs, and the nodes beside Cyclone DDS, franka_ros2 and
+## Gazebo, where they are there
 test-real: setup
 	@$(REAL) $(REAL_PARTS)
 
+## launch files, ros2 commands of the pages and C++ against ROS's own
+## launch, ros2cli and ros2_control, of /opt/ros/jazzy or ROS=FOLDER,
+## install of a workspace
 test-ros: setup
 	@$(REAL) ros2_control $(if $(ROS),--ros "$(ROS)")
 
@@ -203,6 +188,7 @@ $(LIBRARIES_VENV)/ready: setup.py
 	@$(call INSTALL,$(LIBRARIES_VENV)) pytest -e '.[torch,jax,gpu]' $(BRIEF)
 	@touch $@
 
+## the tests of PyTorch and JAX, in an environment of their own (gigabytes)
 test-libraries: $(LIBRARIES_VENV)/ready
 	@$(LIBRARIES_BIN)/python -c 'import jax, torch; \
 		print("JAX", jax.__version__, "PyTorch", torch.__version__)'
@@ -212,6 +198,7 @@ $(VENV)/docs-ready: $(VENV)/ready requirements/docs.txt
 	@$(call INSTALL,$(VENV)) -c $(CONSTRAINTS)/jazzy.txt -r requirements/docs.txt $(BRIEF)
 	@touch $@
 
+## set up, then make the pages in docs/_build; warnings are errors
 docs: $(VENV)/docs-ready
 	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build
 	@echo docs/_build/index.html
@@ -222,6 +209,7 @@ $(VENV)/packagers-ready: $(VENV)/docs-ready requirements/packagers.txt
 		-r requirements/docs.txt $(BRIEF)
 	@touch $@
 
+## the pages as docs.ros.org makes them, in build/rosdoc2
 rosdoc2: $(VENV)/packagers-ready
 	@PATH="$(abspath $(VENV))/bin:$$PATH" $(CLEAN) rosdoc2 build -p . \
 		-o build/rosdoc2/pages -d build/rosdoc2/build -c build/rosdoc2/references
@@ -229,40 +217,59 @@ rosdoc2: $(VENV)/packagers-ready
 
 # ROS's linters, without what ament_flake8.ini says is not followed.
 LINTED := franka_dynamics launch test examples benchmarks docs setup.py
+## ament_flake8 and ament_pep257; ament_flake8.ini says what is not
+## followed, and why
 ament: $(VENV)/packagers-ready
 	@$(BIN)/ament_flake8 --config ament_flake8.ini $(LINTED) | grep -v '^\* '
 	@$(BIN)/ament_pep257 $(LINTED) --add-ignore D401 D402 2>&1 | grep -v '^checking '
 
+## more random states, files, messages and bytes, others each time
+## (minutes)
 fuzz: setup
 	@FRANKA_DYNAMICS_FUZZ=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest -q test/properties test/cpp_package/test_core.py -k 'properties or whatever or whole'
 
+## what identify says of two real logs with faults put in;
+## FRANKA_DYNAMICS_RECORDINGS names their folder
 broken-logs: setup
 	@$(BIN)/python benchmarks/broken_logs.py \
 		"$${FRANKA_DYNAMICS_RECORDINGS:?names no folder}"/fer_excitation \
 		"$$FRANKA_DYNAMICS_RECORDINGS"/fer_gaz2019_1khz
 
+## the figures of the pages that come from public logs, of which FOLDER
+## holds clones
 recordings: setup
 	@$(BIN)/python benchmarks/identification/run.py "$${FOLDER:?names no folder of clones}"
 
+## compare every URDF below FOLDER with what Pinocchio reads in it
 foreign-files: setup
 	@$(BIN)/python benchmarks/foreign_files.py "$${FOLDER:?names no folder of URDFs}" $(FOREIGN_ARGS)
 
+## how well drawn streams, chunks and trajectories are followed, within the
+## limits
 streams: setup
 	@$(BIN)/python benchmarks/streams.py
 
+## how many situations with nothing wrong stop the simulated arm;
+## GUARD_ARGS are its options
 guard-false-alarms: setup
 	@$(BIN)/python benchmarks/guard_false_alarms.py $(or $(GUARD_ARGS),--sample 200)
 
+## how fast simulated arms get whose controller has wrong settings or
+## sensors; draws some rows, GUARD_ARGS are its options
 guard-misconfiguration: setup
 	@$(BIN)/python benchmarks/guard_misconfiguration.py $(or $(GUARD_ARGS),--sample 400)
 
+## what the simulated arm does if its sender is killed, stopped or not the
+## only one
 receivers: setup
 	@$(BIN)/python benchmarks/receivers.py
 
+## ten minutes at 1 kHz: does the node's memory grow?
 soak: setup
 	@$(BIN)/python benchmarks/soak.py --seconds $(SOAK_SECONDS)
 
 # To be called in a sourced ROS in which this package was built, because there is no wheel of Gazebo.
+## hold, track, pause, reset in real Gazebo, where gz is installed
 gazebo-check:
 	@if { command -v gz || command -v ign; } >/dev/null && command -v ros2 >/dev/null; then \
 		python3 benchmarks/gazebo_check.py $(GAZEBO_ARGS); else \
@@ -280,6 +287,9 @@ for name, text in generated_files.generated_files().items():
     write_text(f'urdf/{name}', text)
 endef
 export GENERATE
+## write what arm files, parameter tables and constants determine: urdf/,
+## config/, figures in docs/, constants.hpp in cpp/, the type stub, the
+## names in test/public_interface/
 generated: setup
 	@$(BIN)/python -c "$$GENERATE"
 	@$(BIN)/python docs/figures.py
@@ -299,6 +309,7 @@ define CONSTRAIN
 	s/ ; $$//; s/ and $$//"; } > $(CONSTRAINTS)/$(1).txt
 endef
 
+## newest versions of all packages into requirements/constraints
 constraints: setup
 	$(call CONSTRAIN,jazzy,requirements/ros-jazzy.txt requirements/docs.txt requirements/packagers.txt)
 	$(call CONSTRAIN,kilted,requirements/ros-kilted.txt)
@@ -307,26 +318,42 @@ constraints: setup
 # The archive and the wheel that a release uploads, built from each other, as an index and a user
 # without a clone see them: metadata, contents, and the first command of README.
 PACKAGED := build/package
+TAG ?=
+## archive and wheel of TAG, or of this folder, in build/package, checked, and tried in an empty
+## environment
 package: $(VENV)/packagers-ready
 	@rm -rf $(PACKAGED)
-	@$(BIN)/uv build -q --out-dir $(PACKAGED)
+	@if [ -n '$(TAG)' ]; then rm -rf build/tagged && mkdir -p build/tagged && \
+		git archive '$(TAG)' | tar -x -C build/tagged; fi
+	@$(BIN)/uv build -q --out-dir $(PACKAGED) $(if $(TAG),build/tagged,.)
 	@$(BIN)/twine check --strict $(PACKAGED)/*.whl $(PACKAGED)/*.tar.gz
 	@$(BIN)/check-wheel-contents $(PACKAGED)/*.whl
 	@$(CLEAN) $(VENV)/bin/uvx -q --isolated --from "$$(echo $(PACKAGED)/*.whl)[replay]" \
 		franka-dynamics bag replay examples/recording --gains franka_ros2 --no-plots
 
+## what a maintainer has to fill in before a release; fails on any other
+## placeholder, and on versions that differ
+release-check: setup
+	@$(BIN)/python docs/release_check.py $(if $(TAG),--tag '$(TAG)')
+
 # docs/promises.yaml has the commands, and what CI holds them to.
+## short forms of the commands behind the pages' figures, and whether these
+## hold
 promises: setup
 	@$(BIN)/python docs/promises.py --jobs 2
 
+## their whole forms, into the pages; on a quiet machine, an hour.
+## FIGURES="single_states batch latency" names some
 figures: setup
 	@$(BIN)/python docs/figures.py
 	@$(BIN)/python docs/promises.py --write $(FIGURES)
 
+## ruff and mypy
 lint: setup
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet . || { echo "Not formatted as ruff does: run ruff format ." >&2; exit 1; }
 	@$(BIN)/mypy
 
+## remove the environments, built files and outputs of demo and replay
 clean:
 	rm -rf docs/_build docs/reference/generated .venv .venv-* demo_output replay_output build install log

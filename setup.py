@@ -78,6 +78,12 @@ def programs_for_ros():
     return [(f'lib/{NAME}', [path.as_posix() for path in paths])]
 
 
+def version():
+    """Return the package's version, which __init__.py has."""
+    text = Path(__file__).with_name(NAME).joinpath('__init__.py').read_text(encoding='utf-8')
+    return re.search(r"^__version__ = '([^']+)'", text, re.MULTILINE)[1]
+
+
 def repository():
     """Return the repository's address, which package.xml names."""
     return ElementTree.parse(Path(__file__).with_name('package.xml')).findtext('url')
@@ -102,7 +108,7 @@ def ros_wheels(distribution):
 
 setup(
     name=NAME,
-    version='0.2.0',
+    version=version(),
     packages=find_packages(include=[NAME, f'{NAME}.*']),
     package_data={NAME: ['__init__.pyi', 'py.typed']},
     data_files=shared_files() + programs_for_ros(),

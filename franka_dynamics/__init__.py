@@ -63,7 +63,7 @@ _MODULE_BY_NAME = {
 }
 
 __all__ = sorted(_MODULE_BY_NAME)
-__version__ = '0.2.0'
+__version__ = '1.0.0rc1'
 
 
 def __getattr__(name: str) -> object:
