@@ -35,6 +35,7 @@ PAGES = {
     for path in (
         ROOT / 'README.md',
         ROOT / 'CONTRIBUTING.md',
+        ROOT / 'paper/paper.md',
         *sorted(DOCS.rglob('*.md')),
     )
     if not {'_build', 'generated'} & {*path.parts}
