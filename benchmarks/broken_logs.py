@@ -28,6 +28,7 @@ true effects: the median and the middle half, of cases that are not accepted, be
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 import os
 from pathlib import Path
 from typing import NamedTuple
@@ -50,7 +51,7 @@ from franka_dynamics.identification.consistent_fit import (
     PhysicalConstraints,
 )
 from franka_dynamics.identification.cross_validation import CrossValidation
-from franka_dynamics.identification.faults import Diagnosis
+from franka_dynamics.identification.faults import columns_of, Diagnosis
 from franka_dynamics.identification.faults.torques import EffortGain, UndeclaredLoad
 from franka_dynamics.identification.least_squares import (
     common_noise,
@@ -119,7 +120,7 @@ def identified(model: TorqueModel, arm: ArmDescription, sums: GramStack) -> Arra
 
 def sums_of(model: TorqueModel, motion: Motion) -> GramStack:
     """Return the sums over a motion, without samples at which the arm rests."""
-    return GramStack.from_motion(model, without_rest(motion), faults=())
+    return GramStack.from_motion(model, without_rest(motion))
 
 
 def error_of(sums: GramStack, theta: Array) -> float:
@@ -130,7 +131,9 @@ def error_of(sums: GramStack, theta: Array) -> float:
 def left_out_error(model: TorqueModel, arm: ArmDescription, motion: Motion) -> float:
     """Return E on left-out parts by fits without faults but a common gain, a load, and offsets."""
     faults = [EffortGain(), UndeclaredLoad()]
-    sums = GramStack.from_motion(model, without_rest(motion), faults=faults)
+    sums = GramStack.from_motion(
+        model, without_rest(motion), extra_columns=partial(columns_of, faults)
+    )
     prior = Prior.centered_at(arm, model, sums.max_torque)
     return CrossValidation(sums, prior).baseline.test_error()
 

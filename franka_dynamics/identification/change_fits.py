@@ -10,12 +10,13 @@ joint's constant gain beside its changes.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from . import least_squares
-from .faults import CRITICAL_T_VALUE, Fault, sure_share
+from .faults import columns_of, CRITICAL_T_VALUE, Fault, sure_share
 from .faults.torques import ConstantForce, EffortGain, EffortOffset, UndeclaredLoad
 from .least_squares import (
     FOLD_COUNT,
@@ -147,7 +148,11 @@ class PartFits:
         """Sum the columns of the model and of changes over the samples of each part."""
         faults = [*EffortGain.for_joint_count(prior.model.n), UndeclaredLoad(), ConstantForce()]
         grams = GramStack.from_motion(
-            prior.model, motion, period=np.inf, faults=faults, fold_count=PART_COUNT
+            prior.model,
+            motion,
+            period=np.inf,
+            extra_columns=partial(columns_of, faults),
+            fold_count=PART_COUNT,
         )
         self._grams = grams
         self._prior = prior

@@ -92,7 +92,7 @@ def _untouched_part(
         if not is_touched.any():
             return None
         untouched = motion.select(~is_touched)
-        grams = GramStack.from_motion(prior.model, untouched, period=np.inf, faults=())
+        grams = GramStack.from_motion(prior.model, untouched, period=np.inf)
         theta = fit_theta(grams, prior)
         part = _UntouchedPart(untouched, grams, theta, worst_second)
     return part

@@ -29,6 +29,8 @@ import numpy as np
 
 from . import fit, summary
 from .consistent_fit import arm_from_fit, PhysicalConstraints
+from .faults import fault_columns
+from .findings import examine_motion
 from .least_squares import fit_theta, GramStack, rms_residuals
 from .load_friction import losses_are_possible, predicts_left_out_parts
 from .options import IdentificationOptions
@@ -268,7 +270,13 @@ class _Procedure:
 
     def _summaries(self, model: TorqueModel) -> Iterator[RecordingSummary]:
         """Return all recordings' summaries, with regressors of a torque model."""
-        summarise = partial(summary.summarise_recording, model, self.options)
+        summarise = partial(
+            summary.summarise_recording,
+            model,
+            self.options,
+            extra_columns=fault_columns,
+            examine=examine_motion,
+        )
         return map_on(self.executor, summarise, self.sources, labels_of(self.sources))
 
     def _fits(self, split: fit.DataSplit, priors: Sequence[Prior]) -> Iterator[fit.FitResults]:
@@ -317,7 +325,7 @@ def _with_load_friction_if_better(procedure: _Procedure, result: Identification)
     base_parameters = result.estimate.theta[: len(model.base)]
     with_load, _ = procedure.identified_with(model.with_load_friction(base_parameters))
     improved = Improvement.from_errors(with_load.arm_errors, [result.arm_errors]).better
-    if improved and with_load.verdict.sound and losses_are_possible(with_load):
+    if improved and with_load.verdict.sound and losses_are_possible(with_load.estimate):
         return replace(with_load, load_independent_errors=result.arm_errors)
     return result
 

@@ -17,8 +17,7 @@ from dataclasses import replace
 from .fit import DataSplit
 from .least_squares import common_noise, fit_theta, GramStack
 from .prior import Prior
-from .result_parts import Improvement
-from .results import Identification
+from .result_parts import Estimate, Improvement
 from .summary import RecordingSummary
 from .torque_model import LOAD_SYMBOL, MAX_LOAD_FRICTION
 from ..recordings.replay import TorqueErrorUnit
@@ -48,18 +47,18 @@ def predicts_left_out_parts(
     return Improvement.from_fold_errors('', load_errors, plain_errors).better
 
 
-def losses_are_possible(loaded: Identification) -> bool:
+def losses_are_possible(loaded: Estimate) -> bool:
     """
     Return whether no joint's friction takes the largest share of the load that a fit allows.
 
     That share stands for something else: of a Schunk LWA4P whose masses are guesses it is 0.9 at
     joint 2, and raises E on left-out recordings from 1.38 to 1.75 N m.
     """
-    model = loaded.estimate.model
+    model = loaded.model
     bound = _LARGEST_SHARE_TO_BOUND * MAX_LOAD_FRICTION
     return all(
         share < bound
-        for name, share in zip(model.parameter_names, loaded.estimate.theta.tolist())
+        for name, share in zip(model.parameter_names, loaded.theta.tolist())
         if name.startswith(LOAD_SYMBOL)
     )
 

@@ -2,25 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads and filters recordings, and reduces each to Gram matrices for the fits."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-
-from .changes import find_change, FoundChange
-from .contacts import find_contact
-from .corrected_states import corrected_state_grams, CorrectedStateGrams
-from .faults import Diagnosis
-from .least_squares import (
-    fit_theta,
-    GramStack,
-    joint_noise,
-    repetition_period,
-)
+from .least_squares import ExtraColumns, GramStack, repetition_period
 from .options import IdentificationOptions
-from .prior import Prior
 from .sources import AnyRecording, as_recording, Bag
 from .torque_model import TorqueModel
 from ..errors import FrankaDynamicsError, IdentificationError, RecordingError
@@ -33,12 +22,14 @@ from ..recordings.plausibility import (
 )
 from ..recordings.preprocessing import Motion
 from ..recordings.recording import Recording
-from ..recordings.replay import TorqueErrorUnit
 
 _MAX_BAG_WARNING_COUNT = 10  # of one bag
 # Less motion, in all recordings, shows too little: halves of 12 s of a real FER's motion predict
 # each other. A log of ten seconds has a little less, with a rest or a late begin.
 MIN_MOTION_DURATION_S = 9.5
+# What else is found in a recording's samples before they are forgotten: given a motion without
+# rests, the sums of it, the torque model and the note on the recording.
+Examine = Callable[[Motion, GramStack, TorqueModel, 'RecordingNote'], Any]
 
 
 @dataclass(frozen=True)
@@ -67,9 +58,8 @@ class RecordingSummary:
     """
     A recording reduced to Gram matrices of a constant size, or the error of an unusable bag.
 
-    `corrected_state_grams` are those with each fault of states corrected. `contact` is one that
-    would make the identified arm wrong, `change` says after what time it is another arm, if it is.
-    `moving_time` is for how long the arm moves [s]. `value_faults` are sentences on values that no
+    `findings` is what `Examine` found in its samples, None if nobody asks. `moving_time` is for
+    how long the arm moves [s]. `value_faults` are sentences on values that no
     arm has, in a recording accepted nevertheless. `load_grams` are of a model whose friction grows
     with the starting set's load, None if `grams` are, or if nobody asks. `failure` is the error of
     an unusable bag, which has no matrices.
@@ -78,9 +68,7 @@ class RecordingSummary:
     note: RecordingNote
     signal: SignalOptions
     grams: GramStack | None = None
-    corrected_state_grams: CorrectedStateGrams | None = None
-    contact: Diagnosis | None = None
-    change: FoundChange | None = None
+    findings: Any = None
     moving_time: float = 0.0
     failure: FrankaDynamicsError | None = None
     value_faults: tuple[str, ...] = ()
@@ -88,26 +76,42 @@ class RecordingSummary:
 
 
 def summarise_recording(
-    model: TorqueModel, options: IdentificationOptions, source: AnyRecording, name: str
+    model: TorqueModel,
+    options: IdentificationOptions,
+    source: AnyRecording,
+    name: str,
+    *,
+    extra_columns: ExtraColumns | None = None,
+    examine: Examine | None = None,
 ) -> RecordingSummary:
     """
     Return the summary of a recording called `name`; of an unusable bag, one with its error.
 
-    Signs of a faulty recording are found by the starting set's limits and gravity torques. Raises
-    RecordingError if a recording or motion in memory cannot be used.
+    `extra_columns` and `examine` are those of `summarise_motion`. Signs of a faulty recording are
+    found by the starting set's limits and gravity torques. Raises RecordingError if a recording or
+    motion in memory cannot be used.
     """
     try:
-        return _summary_of_usable(model, options, source, name)
+        motion, note, value_faults = _usable_motion(model, options, source, name)
+        return replace(
+            summarise_motion(motion, model, note, extra_columns=extra_columns, examine=examine),
+            value_faults=value_faults,
+            load_grams=_load_grams(motion, model),
+        )
     except FrankaDynamicsError as error:
         if not isinstance(source, Bag):
             raise
         return RecordingSummary(RecordingNote(name), source.signal, failure=error)
 
 
-def _summary_of_usable(
+def _usable_motion(
     model: TorqueModel, options: IdentificationOptions, source: AnyRecording, name: str
-) -> RecordingSummary:
-    """Return the summary of a recording called `name`; RecordingError if it cannot be used."""
+) -> tuple[Motion, RecordingNote, tuple[str, ...]]:
+    """
+    Return the filtered motion of a recording called `name`, the note on it, and value faults.
+
+    Raises RecordingError if it cannot be used.
+    """
     arm = model.arm
     recording = options.with_whole_effort(as_recording(source, name, arm), arm)
     motion = _prepared_motion(source, recording)
@@ -122,11 +126,7 @@ def _summary_of_usable(
         )
     warnings = (*value_faults, *minor_faults(measured, arm))
     note = _note_on(source, recording, motion, name, warnings)
-    return replace(
-        summarise_motion(motion, model, note),
-        value_faults=value_faults,
-        load_grams=_load_grams(motion, model),
-    )
+    return motion, note, tuple(value_faults)
 
 
 def _prepared_motion(source: AnyRecording, recording: Recording) -> Motion:
@@ -171,27 +171,28 @@ def _note_on(
     )
 
 
-def summarise_motion(motion: Motion, model: TorqueModel, note: RecordingNote) -> RecordingSummary:
-    """Return the summary of a filtered motion, without samples at which every joint rests."""
+def summarise_motion(
+    motion: Motion,
+    model: TorqueModel,
+    note: RecordingNote,
+    *,
+    extra_columns: ExtraColumns | None = None,
+    examine: Examine | None = None,
+) -> RecordingSummary:
+    """
+    Return the summary of a filtered motion, without samples at which every joint rests.
+
+    The sums have `extra_columns` beside those of the model, and `findings` is what `examine` finds
+    in the samples.
+    """
     moving = preprocessing.without_rest(motion)
-    grams = GramStack.from_motion(model, moving, period=repetition_period(motion))
-    prior = Prior.centered_at(model.arm, model, grams.max_torque)
-    theta = fit_theta(grams, prior)
-    contact = find_contact(moving, prior, grams, theta, note.name)
-    untouched = moving if contact is None else contact.untouched
-    change = None
-    if len(untouched) >= MIN_MOTION_DURATION_S * motion.options.rate:
-        change = find_change(untouched, prior, note.name)
-    unit_factors = np.array(TorqueErrorUnit.for_arm(model.arm).factors)
+    period = repetition_period(motion)
+    grams = GramStack.from_motion(model, moving, period=period, extra_columns=extra_columns)
     return RecordingSummary(
         note,
         motion.options,
         grams,
-        corrected_state_grams=corrected_state_grams(
-            model, moving, joint_noise(grams, theta), unit_factors
-        ),
-        contact=None if contact is None else contact.diagnosis,
-        change=change,
+        findings=None if examine is None else examine(moving, grams, model, note),
         moving_time=note.duration - preprocessing.seconds_at_rest(motion),
     )
 
@@ -203,7 +204,7 @@ def _load_grams(motion: Motion, model: TorqueModel) -> GramStack | None:
     load_model = model.with_load_friction(model.base.values())
     period = repetition_period(motion)
     moving = preprocessing.without_rest(motion)
-    return GramStack.from_motion(load_model, moving, period=period, faults=())
+    return GramStack.from_motion(load_model, moving, period=period)
 
 
 def require_enough_motion(moving_time: float) -> None:

@@ -31,8 +31,9 @@ from .corrected_states import state_fault_fits, StateFaultFit
 from .cross_validation import CrossValidation
 from .fault_verdict import diagnose_fits
 from .faults import checks as fault_checks
-from .faults import Diagnosis, MIN_HARMFUL_ERROR_RATIO
+from .faults import Diagnosis, fault_columns, MIN_HARMFUL_ERROR_RATIO
 from .faults.torques import lacks_gravity, WrongGravity
+from .findings import examine_motion, Findings
 from .least_squares import GramStack
 from .prior import Prior
 from .questions import questions_about_faults
@@ -58,14 +59,15 @@ def judge_recordings(
     (`PublishedRange.of_best_set` says which counts). `summaries` are those of the recordings,
     `grams` the sum of all their matrices.
     """
-    changes = [summary.change for summary in summaries if summary.change is not None]
+    findings = [each.findings for each in summaries if each.findings is not None]
+    changes = [each.change for each in findings if each.change is not None]
     by_fits, system = diagnose_fits(
-        CrossValidation(grams, prior), _state_fits(summaries, prior), changes
+        CrossValidation(grams, prior), _state_fits(findings, prior), changes
     )
     evidence = Evidence(
         system,
         by_fits,
-        contacts=[summary.contact for summary in summaries if summary.contact is not None],
+        contacts=[each.contact for each in findings if each.contact is not None],
         published=PublishedRange.of_best_set(grams, prior, published),
     )
     verdict = RecordingVerdict(evidence.causes(), suspected_joints=by_fits.suspected_joints)
@@ -86,16 +88,12 @@ def judge_recordings(
     return replace(verdict, mass_ambiguity=evidence.published.ambiguity)
 
 
-def _state_fits(summaries: Sequence[RecordingSummary], prior: Prior) -> list[StateFaultFit]:
+def _state_fits(findings: Sequence[Findings], prior: Prior) -> list[StateFaultFit]:
     """Return fits at corrected states, none where masses that tell them are not measured."""
     if prior.reference.unmeasured:
         return []
-    grams = [
-        summary.corrected_state_grams
-        for summary in summaries
-        if summary.corrected_state_grams is not None
-    ]
-    return state_fault_fits(reduce(add, grams), prior)
+    grams = reduce(add, (each.corrected_state_grams for each in findings))
+    return state_fault_fits(grams, prior)
 
 
 def _beside_unmeasured_masses(verdict: RecordingVerdict) -> RecordingVerdict:
@@ -118,7 +116,13 @@ def judge_motion(
 
     def verdict_by(model: TorqueModel) -> RecordingVerdict:
         """Return the verdict on the motion, judged with a torque model."""
-        summary = summarise_motion(motion, model, RecordingNote(recording_name))
+        summary = summarise_motion(
+            motion,
+            model,
+            RecordingNote(recording_name),
+            extra_columns=fault_columns,
+            examine=examine_motion,
+        )
         assert summary.grams is not None
         max_torque = summary.grams.max_torque
         prior, *published_priors = (

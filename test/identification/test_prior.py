@@ -339,7 +339,7 @@ def test_efforts_without_any_noise_give_finite_deviations(fer_recording):
     motion = to_motion(fer_recording)
     theta = np.append(model.base.values(), np.zeros(21))
     grams = least_squares.GramStack.from_motion(
-        model, replace(motion, effort=model.torque(motion, theta)), faults=()
+        model, replace(motion, effort=model.torque(motion, theta))
     )
     prior = Prior.centered_at(arm, model, grams.max_torque)
     fitted = least_squares.fit_theta(grams, prior)

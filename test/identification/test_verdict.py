@@ -18,7 +18,13 @@ from franka_dynamics.identification import fault_fits, least_squares
 from franka_dynamics.identification.corrected_states import StateFaultFit
 from franka_dynamics.identification.cross_validation import CrossValidation
 from franka_dynamics.identification.fault_verdict import diagnose_fits
-from franka_dynamics.identification.faults import checks, Diagnosis, possible_state_faults, torques
+from franka_dynamics.identification.faults import (
+    checks,
+    Diagnosis,
+    fault_columns,
+    possible_state_faults,
+    torques,
+)
 from franka_dynamics.identification.least_squares import GramStack
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.prior import Prior
@@ -194,15 +200,15 @@ def test_a_fault_is_named_with_its_joint_and_size(sound, change, kind, joints, v
 
 def test_sums_over_a_motion_do_not_depend_on_its_blocks(sound, monkeypatch):
     model = OPTIONS.torque_model(FER)
-    whole = GramStack.from_motion(model, sound).matrices
+    whole = GramStack.from_motion(model, sound, extra_columns=fault_columns).matrices
     monkeypatch.setattr(least_squares, 'BLOCK_SAMPLE_COUNT', 100)
-    parts = GramStack.from_motion(model, sound).matrices
+    parts = GramStack.from_motion(model, sound, extra_columns=fault_columns).matrices
     np.testing.assert_allclose(parts, whole, rtol=1e-9, atol=1e-12 * np.abs(whole).max())
 
 
 def test_the_only_possible_fault_is_named_beside_its_fit(sound, monkeypatch):
     model = OPTIONS.torque_model(FER)
-    sums = GramStack.from_motion(model, scaled(sound, 1, 1.3))
+    sums = GramStack.from_motion(model, scaled(sound, 1, 1.3), extra_columns=fault_columns)
     fits = CrossValidation(sums, Prior.centered_at(FER, model, sums.max_torque))
     monkeypatch.setattr(fault_fits, 'possible_faults', lambda n: [torques.EffortGain((1,))])
     found, _ = diagnose_fits(fits, [])
@@ -433,7 +439,7 @@ def test_a_large_effect_is_the_one_that_is(usual):
     changed = replace(usual, **mixed)
     (cause,) = judged(changed).causes
     model = OPTIONS.torque_model(FER)
-    right, wrong = (GramStack.from_motion(model, one, faults=()) for one in (usual, changed))
+    right, wrong = (GramStack.from_motion(model, one) for one in (usual, changed))
     prior = Prior.centered_at(FER, model, right.max_torque)
 
     def error_of_arm_from(grams):
@@ -526,7 +532,7 @@ def test_one_tensor_of_two_wrists_does_not_make_masses_unknown():
 
 def test_a_fault_that_predicts_no_better_is_not_named(sound):
     model = OPTIONS.torque_model(FER)
-    sums = GramStack.from_motion(model, sound)
+    sums = GramStack.from_motion(model, sound, extra_columns=fault_columns)
     fits = CrossValidation(sums, Prior.centered_at(FER, model, sums.max_torque))
     (turned, *_) = possible_state_faults(7)
     likely = StateFaultFit(turned, 6.0, 1e3, error_before=3.9, error_after=3.8)
