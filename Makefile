@@ -117,7 +117,7 @@ test: setup
 # ten years runs. The rooms whose numbers come from BLAS, without what fits a whole recording.
 KERNELS := Nehalem Haswell
 KERNEL_TESTS := test/arm test/dynamics test/mesh test/rpr test/test_spatial.py \
-	test/identification/test_base_parameters.py test/identification/test_prior.py
+	test/parameters/test_base_parameters.py test/fit/test_prior.py
 
 ## tests of numbers with the BLAS kernels of two other kinds of processor
 ## (minutes)

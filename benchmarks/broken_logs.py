@@ -46,27 +46,20 @@ from franka_dynamics.arm import ArmDescription, available_arms, available_sets
 from franka_dynamics.arm_io import load_arm
 from franka_dynamics.arrays import Array
 from franka_dynamics.errors import RecordingError
-from franka_dynamics.identification.consistent_fit import (
-    fit_consistent_parameters,
-    PhysicalConstraints,
-)
-from franka_dynamics.identification.cross_validation import CrossValidation
-from franka_dynamics.identification.faults import columns_of, Diagnosis
-from franka_dynamics.identification.faults.torques import EffortGain, UndeclaredLoad
-from franka_dynamics.identification.least_squares import (
-    common_noise,
-    GramStack,
-    weighted_equations,
-)
-from franka_dynamics.identification.options import (
+from franka_dynamics.fit.consistent_fit import fit_consistent_parameters, PhysicalConstraints
+from franka_dynamics.fit.least_squares import common_noise, GramStack, weighted_equations
+from franka_dynamics.fit.options import (
     DEFAULT_PRIOR_PRECISION,
     FRICTION_MODELS,
     IdentificationOptions,
 )
-from franka_dynamics.identification.prior import Prior
-from franka_dynamics.identification.published_masses import MassAmbiguity
-from franka_dynamics.identification.torque_model import TorqueModel
-from franka_dynamics.identification.verdict import judge_motion, RecordingVerdict
+from franka_dynamics.fit.prior import Prior
+from franka_dynamics.fit.torque_model import TorqueModel
+from franka_dynamics.judge.cross_validation import CrossValidation
+from franka_dynamics.judge.faults import columns_of, Diagnosis
+from franka_dynamics.judge.faults.torques import EffortGain, UndeclaredLoad
+from franka_dynamics.judge.published_masses import MassAmbiguity
+from franka_dynamics.judge.verdict import judge_motion, RecordingVerdict
 from franka_dynamics.recordings.plausibility import fatal_faults
 from franka_dynamics.recordings.preprocessing import Motion, to_motion, without_rest
 from franka_dynamics.recordings.recording import read_recording, Recording

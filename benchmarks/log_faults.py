@@ -11,7 +11,7 @@ import numpy as np
 from franka_dynamics.arm import ArmDescription, LinkInertia
 from franka_dynamics.arrays import Array
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.identification.faults.torques import gravity_axes
+from franka_dynamics.judge.faults.torques import gravity_axes
 from franka_dynamics.recordings.preprocessing import to_motion
 from franka_dynamics.recordings.recording import Recording
 

@@ -31,17 +31,10 @@ from franka_dynamics.control.core_table import Cause
 from franka_dynamics.control.ending import CAUSE_OF_STATE_PROBLEM
 from franka_dynamics.dynamics import external_torque
 from franka_dynamics.files import write_text
-from franka_dynamics.identification import (
-    fault_fits,
-    faults,
-    least_squares,
-    published_masses,
-    result_parts,
-    state_verdict,
-    torque_model,
-)
-from franka_dynamics.identification.faults import checks as fault_checks
-from franka_dynamics.identification.options import DEFAULT_PRIOR_PRECISION
+from franka_dynamics.fit import least_squares, result_parts, torque_model
+from franka_dynamics.fit.options import DEFAULT_PRIOR_PRECISION
+from franka_dynamics.judge import fault_fits, faults, published_masses, state_verdict
+from franka_dynamics.judge.faults import checks as fault_checks
 from franka_dynamics.motion import planning, trajectory
 from franka_dynamics.parameter_schema import ParameterSpec, specs_in_files
 from franka_dynamics.recordings import preprocessing

@@ -45,6 +45,8 @@ SLOWEST_ROOMS = (
     'control',
     'cpp_package',
     'identification',
+    'judge',
+    'fit',
     'cli',
     'batch',
     'validation',
@@ -218,7 +220,7 @@ def simulate():
 @pytest.fixture(scope='session')
 def remembered_regressors():
     """Compute the regressor of the same states once: most motions differ by efforts alone."""
-    from franka_dynamics.identification import base_parameters
+    from franka_dynamics.parameters import base_parameters
 
     compute = base_parameters.torque_regressor
     remembered = {}

@@ -26,7 +26,7 @@ import yaml
 
 import franka_dynamics as fd
 from franka_dynamics.arrays import Array
-from franka_dynamics.identification.options import IdentificationOptions
+from franka_dynamics.fit.options import IdentificationOptions
 from franka_dynamics.recordings.preprocessing import Motion
 from franka_dynamics.recordings.replay import predict_torque
 from franka_dynamics.urdf.mjcf_writer import mjcf_text

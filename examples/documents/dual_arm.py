@@ -18,7 +18,7 @@ from franka_dynamics.codegen.file_comments import operation_count
 from franka_dynamics.dynamics.body_tree import BASE_BODY, BodyTree
 from franka_dynamics.dynamics.derivatives import dynamics_derivatives, tree_motion
 from franka_dynamics.files import share_directory
-from franka_dynamics.identification.base_parameters import base_parameters
+from franka_dynamics.parameters.base_parameters import base_parameters
 
 GRAVITY = (0.0, 0.0, -9.81)
 # A waist that turns about the vertical axis: a uniform box of invented size and mass.

@@ -30,14 +30,10 @@ from ..constants import Convention, GRAVITY, NO_HAND, parse_float
 from ..cpp_package.package import controller_arm_text
 from ..errors import DescriptionError, InertiaError
 from ..files import write_text
-from ..identification.base_parameters import (
-    base_parameters,
-    GRAVITY_BASIS_M_S2,
-    NO_GRAVITY,
-)
-from ..identification.friction_export import FRICTION_WRITERS
+from ..parameters.base_parameters import base_parameters, GRAVITY_BASIS_M_S2, NO_GRAVITY
 from ..report import arm as report
 from ..spatial import JointKind
+from ..tracking.friction_export import FRICTION_WRITERS
 from ..urdf.generated_files import robot_file_text
 from ..urdf.importer import import_urdf
 from ..validation.source_models import compare_with_urdf, MAX_FILE_DIFFERENCE_RATIO
@@ -123,7 +119,7 @@ def _print_symbolic_parameters(choice: ArmChoice, gravity_direction: str, text_f
     forbid_options('--symbolic: the relations hold for any masses', *INERTIA_OPTION_NAMES)
     forbid_options('--symbolic, which writes the relations alone', 'json')
     # Here, because it needs sympy.
-    from ..identification.symbolic_parameters import symbolic_base_parameters
+    from ..parameters.symbolic_parameters import symbolic_base_parameters
 
     arm = choice.load()
     modified = to_modified_convention(arm)

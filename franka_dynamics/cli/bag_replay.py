@@ -20,14 +20,14 @@ from .choices import (
 from .console import echo, echo_each, print_rich, ProgressBar, write_json
 from ..arm import ArmDescription
 from ..constants import GAINS_LAW_NAME
-from ..identification.law_tracking import LawPrediction, predict_laws
-from ..identification.laws import tracking_law, TrackingLaw
-from ..identification.options import IdentificationOptions
-from ..identification.replay_evaluation import evaluate_replay, ReplayEvaluation
-from ..identification.tracking import pd_gains, predict_tracking, TrackingPrediction
+from ..fit.options import IdentificationOptions
+from ..judge.replay_evaluation import evaluate_replay, ReplayEvaluation
 from ..recordings.options import SignalOptions
 from ..report import replay as report
 from ..report.verdict import verdict_headline, verdict_lines
+from ..tracking.law_tracking import LawPrediction, predict_laws
+from ..tracking.laws import tracking_law, TrackingLaw
+from ..tracking.tracking import pd_gains, predict_tracking, TrackingPrediction
 
 _MAX_SHOWN_PREDICTIONS = 3
 

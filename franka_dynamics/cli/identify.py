@@ -12,11 +12,11 @@ from ..arm.arm_file import is_urdf_or_mjcf, read_arm_file
 from ..constants import AS_LISTED
 from ..errors import list_text
 from ..files import write_text
+from ..fit.options import IdentificationOptions
+from ..fit.sources import Bag, labels_of
 from ..identification.identification_record import IDENTIFIED_SET_NAME
 from ..identification.identify import identify
-from ..identification.options import IdentificationOptions
 from ..identification.results import Identification
-from ..identification.sources import Bag, labels_of
 from ..recordings.preprocessing import Motion, to_motion
 from ..report import identification as pages
 from ..report.replay import TORQUE_ERROR_DEFINITION

@@ -11,11 +11,11 @@ from .choices import ArmChoice, BagReader, forbid_without, Options
 from .console import echo, print_rich, ProgressBar
 from .trajectory_text import trajectory_yaml
 from ..errors import IdentificationError
+from ..excitation import excitation_problem as planning
+from ..excitation.excitation import choose_repetitions, Excitation, optimise_excitation
+from ..excitation.excitation_problem import ExcitationProblem, MAX_STD_TO_PRIOR_RATIO
+from ..excitation.limits import ExcitationLimits, MAX_REPETITIONS, MIN_REPETITIONS
 from ..files import write_text
-from ..identification import excitation_problem as planning
-from ..identification.excitation import choose_repetitions, Excitation, optimise_excitation
-from ..identification.excitation_problem import ExcitationProblem, MAX_STD_TO_PRIOR_RATIO
-from ..identification.options import ExcitationLimits, MAX_REPETITIONS, MIN_REPETITIONS
 from ..recordings.preprocessing import to_motion
 from ..report.elements import Header, Table, value_and_deviation_texts
 

@@ -36,10 +36,10 @@ from ..arm import ArmDescription, load
 from ..arm.payload import desk_json, payload_array, payload_parameter_text
 from ..arrays import Array
 from ..errors import IdentificationError, SettingsError
+from ..excitation.limits import ExcitationLimits
+from ..excitation.rest_poses import plan_rest_poses
 from ..files import write_text
-from ..identification.options import ExcitationLimits
-from ..identification.payload import identify_payload
-from ..identification.rest_poses import plan_rest_poses
+from ..fit.payload import identify_payload
 from ..mesh.mesh import mesh_inertia, mesh_volume
 from ..mesh.mesh_file import load_mesh
 from ..recordings.plausibility import plausibility_warnings

@@ -20,8 +20,8 @@ from ..control.default_gains import low_gains
 from ..control.feedforward import Feedforward, State
 from ..control.settings import Terms
 from ..errors import SettingsError
-from ..identification.excitation import random_trajectory
-from ..identification.excitation_problem import ExcitationLimits, ExcitationProblem
+from ..excitation.excitation import random_trajectory
+from ..excitation.excitation_problem import ExcitationLimits, ExcitationProblem
 from ..identification.identify import identify
 from ..motion.planning import TrajectoryRequest
 from ..motion.trajectory import Trajectory

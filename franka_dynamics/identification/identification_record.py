@@ -11,10 +11,12 @@ from typing import Self
 
 import numpy as np
 
-from .options import IdentificationOptions
 from .receiver_offset import gravity_differences, with_receiver_offset
-from .recording_verdict import RecordingVerdict
-from .result_parts import (
+from ..arm import ArmDescription
+from ..arm.robot_arm import robot_arm
+from ..arrays import Array
+from ..fit.options import IdentificationOptions
+from ..fit.result_parts import (
     Estimate,
     Improvement,
     PublishedFit,
@@ -22,9 +24,7 @@ from .result_parts import (
     unseen_error,
     UsedRecordings,
 )
-from .robot_arm import robot_arm
-from ..arm import ArmDescription
-from ..arrays import Array
+from ..judge.recording_verdict import RecordingVerdict
 from ..recordings.replay import TorqueErrorUnit
 
 IDENTIFIED_SET_NAME = 'identified'  # name of the identified arm's inertial set

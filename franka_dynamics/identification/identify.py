@@ -27,31 +27,31 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from . import fit, summary
-from .consistent_fit import arm_from_fit, PhysicalConstraints
-from .faults import fault_columns
-from .findings import examine_motion
-from .least_squares import fit_theta, GramStack, rms_residuals
-from .load_friction import losses_are_possible, predicts_left_out_parts
-from .options import IdentificationOptions
-from .prior import Prior
 from .receiver_offset import recorded_positions
-from .result_parts import Estimate, Improvement, UsedRecordings
 from .results import Identification
-from .sources import AnyRecording, as_recordings, labels_of, RecordingLike
-from .summary import RecordingSummary
 from .torque_deviation import with_torque_deviations
-from .torque_model import TorqueModel
-from .verdict import (
+from ..arm import ArmDescription
+from ..arm_io import ArmLike, as_description
+from ..arrays import Array
+from ..errors import BaseParameterError, IdentificationError, RecordingError
+from ..fit import fit, summary
+from ..fit.consistent_fit import arm_from_fit, PhysicalConstraints
+from ..fit.least_squares import fit_theta, GramStack, rms_residuals
+from ..fit.load_friction import losses_are_possible, predicts_left_out_parts
+from ..fit.options import IdentificationOptions
+from ..fit.prior import Prior
+from ..fit.result_parts import Estimate, Improvement, UsedRecordings
+from ..fit.sources import AnyRecording, as_recordings, labels_of, RecordingLike
+from ..fit.summary import RecordingSummary
+from ..fit.torque_model import TorqueModel
+from ..judge.faults import fault_columns
+from ..judge.findings import examine_motion
+from ..judge.verdict import (
     judge_recordings,
     RecordingVerdict,
     with_gravity_refitted,
     with_identified_error,
 )
-from ..arm import ArmDescription
-from ..arm_io import ArmLike, as_description
-from ..arrays import Array
-from ..errors import BaseParameterError, IdentificationError, RecordingError
 from ..recordings.recording import ProgressCallback
 from ..recordings.replay import TorqueErrorUnit
 from ..workers import map_on

@@ -15,11 +15,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from .sources import AnyRecording, as_recording
 from ..arm import ArmDescription, MaxwellSlipFriction, ViscousCoulombFriction
 from ..arrays import Array, ArrayLike
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import FrankaDynamicsError
+from ..fit.sources import AnyRecording, as_recording
 from ..recordings.preprocessing import Motion
 
 _MAX_POSE_COUNT = 1000  # of all recordings together; neighbouring samples show the same pose

@@ -14,9 +14,7 @@ from itertools import islice
 
 import numpy as np
 
-from .result_parts import TorqueErrors
 from .results import Identification
-from .sources import AnyRecording, as_recording
 from ..arm import ArmDescription
 from ..arm.arm_fields import TorqueDeviation
 from ..arm.friction_state import FrictionState
@@ -24,6 +22,8 @@ from ..arrays import Array, ArrayLike
 from ..dynamics.external_torque import MomentumObserver, OBSERVER_SETTLING_TIME_S
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import FrankaDynamicsError
+from ..fit.result_parts import TorqueErrors
+from ..fit.sources import AnyRecording, as_recording
 from ..recordings.preprocessing import Motion, without_idle_effort
 from ..recordings.recording import Recording
 

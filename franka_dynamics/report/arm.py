@@ -19,7 +19,7 @@ from ..arrays import Array
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.space_inertia import space_inertias
 from ..errors import list_text
-from ..identification.base_parameters import BaseParameters, max_base_parameter_count
+from ..parameters.base_parameters import BaseParameters, max_base_parameter_count
 from ..validation.crosscheck import CrosscheckResult
 
 # Coefficients of friction models, one for each joint, in the order of a table.

@@ -21,12 +21,12 @@ from ..arm.arm_file import is_franka_arm
 from ..arm.friction import LinearFriction
 from ..arrays import Array
 from ..errors import plural
+from ..fit.options import MAX_MASS_RATIO
+from ..fit.result_parts import MIN_IMPROVEMENT_RATIO
 from ..identification.arm_text import added_gravity_sentence, load_friction_sentence
-from ..identification.options import MAX_MASS_RATIO
-from ..identification.result_parts import MIN_IMPROVEMENT_RATIO
 from ..identification.results import Identification
-from ..identification.tracking import FRANKA_ROS2_GAINS
 from ..recordings.preprocessing import Motion
+from ..tracking.tracking import FRANKA_ROS2_GAINS
 
 # Why links are poorly known, by the first letter of the parameters that the motion leaves open.
 _POORLY_KNOWN_REASONS = {

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .elements import figure_of_size, save_figure, Table, value_and_deviation_texts
 from ..arm import LinkInertia
 from ..arm.payload import PAYLOAD_ORDER
-from ..identification.payload import PayloadEstimate
+from ..fit.payload import PayloadEstimate
 from ..mesh.mesh import TriangleMesh
 
 _PAYLOAD_UNITS = ('kg', *('m',) * 3, *('kg m^2',) * 6)

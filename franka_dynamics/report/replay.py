@@ -17,13 +17,13 @@ from ..arrays import Array
 from ..dynamics.external_torque import estimate_wrenches, WrenchEstimator
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..files import atomic_write
-from ..identification.law_tracking import LawPrediction, MAX_LINEAR_ERROR_RAD
-from ..identification.replay_evaluation import ReplayEvaluation
-from ..identification.torque_model import expected_residual
-from ..identification.tracking import TrackingPrediction
+from ..fit.torque_model import expected_residual
+from ..judge.replay_evaluation import ReplayEvaluation
 from ..recordings.preprocessing import Motion, seconds_at_rest
 from ..recordings.recording import Recording
 from ..recordings.replay import TorquePrediction
+from ..tracking.law_tracking import LawPrediction, MAX_LINEAR_ERROR_RAD
+from ..tracking.tracking import TrackingPrediction
 
 _MAX_NAMED_SETS = 3
 # Definition of the torque error E, printed below tables of E.

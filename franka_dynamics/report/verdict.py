@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import plural
-from ..identification.faults import Diagnosis, FAULT_CLASSES
-from ..identification.published_masses import MassAmbiguity
-from ..identification.recording_verdict import RecordingVerdict
+from ..judge.faults import Diagnosis, FAULT_CLASSES
+from ..judge.published_masses import MassAmbiguity
+from ..judge.recording_verdict import RecordingVerdict
 
 # A scale of efforts and a load together are told only if the scale is off by less than this
 # factor, and the load is less than this factor times the largest that explains all by itself.

@@ -20,7 +20,7 @@ from franka_dynamics.cli.main import EXIT_INTERRUPTED, main
 from franka_dynamics.dynamics.regressor import parameter_vector
 from franka_dynamics.errors import InertiaError
 from franka_dynamics.files import share_directory
-from franka_dynamics.identification.base_parameters import BaseParameters
+from franka_dynamics.parameters.base_parameters import BaseParameters
 from franka_dynamics.urdf.generated_files import generated_files
 from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.validation import crosscheck

@@ -9,10 +9,7 @@ from scipy.linalg import expm
 
 from franka_dynamics.arm import Convention, JointKind
 from franka_dynamics.dynamics.body_tree import BASE_BODY, BodyTree
-from franka_dynamics.identification.base_parameters import (
-    GRAVITY_BASIS_M_S2,
-    NO_GRAVITY,
-)
+from franka_dynamics.parameters.base_parameters import GRAVITY_BASIS_M_S2, NO_GRAVITY
 from franka_dynamics.spatial import exp3, joint_twist
 
 from ..arms import make_random_arm, random_link

@@ -19,8 +19,8 @@ import franka_dynamics as fd
 from franka_dynamics.arm import ViscousCoulombFriction
 from franka_dynamics.cli.main import main
 from franka_dynamics.cpp_package.package import controller_arm_text
-from franka_dynamics.identification.friction_export import crisp_text, franky_text
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
+from franka_dynamics.tracking.friction_export import crisp_text, franky_text
 
 from ..cpp_package.cpp_core import COMPILER, needs_compiler, PACKAGE
 

@@ -9,9 +9,9 @@ import pytest
 
 import franka_dynamics as fd
 from franka_dynamics.errors import IdentificationError, RecordingError
+from franka_dynamics.fit.options import IdentificationOptions
 from franka_dynamics.identification.arm_text import identified_arm_text
-from franka_dynamics.identification.options import IdentificationOptions
-from franka_dynamics.identification.replay_evaluation import evaluate_replay
+from franka_dynamics.judge.replay_evaluation import evaluate_replay
 from franka_dynamics.recordings.options import SignalOptions
 
 from ..arms import drawn_around

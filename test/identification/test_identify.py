@@ -19,13 +19,13 @@ from franka_dynamics.arm_io import load_arm
 from franka_dynamics.cli.main import EXIT_INVALID_INPUT, main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ClusterError, IdentificationError, RecordingError
+from franka_dynamics.fit.options import IdentificationOptions
+from franka_dynamics.fit.payload import identify_payload, payload_estimate
+from franka_dynamics.fit.sources import Bag
+from franka_dynamics.fit.summary import require_enough_motion
+from franka_dynamics.fit.torque_model import SLIP_REACHES_RAD
 from franka_dynamics.identification.identify import identify
-from franka_dynamics.identification.options import IdentificationOptions
-from franka_dynamics.identification.payload import identify_payload, payload_estimate
-from franka_dynamics.identification.sources import Bag
-from franka_dynamics.identification.summary import require_enough_motion
-from franka_dynamics.identification.torque_model import SLIP_REACHES_RAD
-from franka_dynamics.identification.verdict import judge_motion
+from franka_dynamics.judge.verdict import judge_motion
 from franka_dynamics.recordings.preprocessing import SignalOptions, to_motion
 from franka_dynamics.recordings.recording import read_recording, write_recording
 from franka_dynamics.recordings.replay import predict_torque

@@ -13,7 +13,7 @@ from franka_dynamics.arm.payload import as_payload
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.terms import TermModel
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.identification.options import IdentificationOptions
+from franka_dynamics.fit.options import IdentificationOptions
 from franka_dynamics.recordings.preprocessing import to_motion
 
 from ..arms import drawn_around, first_joints

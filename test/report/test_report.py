@@ -11,13 +11,13 @@ from rich.console import Console
 
 from franka_dynamics.arm import JointKind, LinkInertia, load
 from franka_dynamics.arm.inertia import tensor_from_elements
-from franka_dynamics.identification.tracking import TrackingPrediction
 from franka_dynamics.report import elements
 from franka_dynamics.report.arm import frame_origins, inertia_rows
 from franka_dynamics.report.elements import Cell, Header, Table
 from franka_dynamics.report.json_types import to_json_types
 from franka_dynamics.report.payload import ellipsoid_axes
 from franka_dynamics.report.replay import tracking_error_table
+from franka_dynamics.tracking.tracking import TrackingPrediction
 
 # [m] Of frames 1 to 7 and the flange of a Franka arm at q = 0, as Franka and both notes give them.
 ORIGINS = np.zeros((8, 3))

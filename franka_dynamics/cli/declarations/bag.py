@@ -16,7 +16,7 @@ from ..option_types import (
 )
 from ..options import flag, option
 from ...constants import GAINS_LAW_NAME, LAW_NAMES
-from ...identification.options import IdentificationOptions
+from ...fit.options import IdentificationOptions
 from ...recordings import options as log_options
 
 

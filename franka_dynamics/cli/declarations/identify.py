@@ -8,13 +8,12 @@ from .. import options as shared
 from ..command import Group
 from ..option_types import CommaList, NEW_FILE_TYPE, Number, OUT_FILE_TYPE
 from ..options import flag, option
-from ...identification import options as identification_options
+from ...excitation import limits
+from ...fit import options as identification_options
 
 _BAGS_TYPE = CommaList('BAG,...', click.Path())
-_PLAN_DEFAULTS = identification_options.ExcitationLimits()
-_REPETITIONS_RANGE_TEXT = (
-    f'{identification_options.MIN_REPETITIONS} to {identification_options.MAX_REPETITIONS}'
-)
+_PLAN_DEFAULTS = limits.ExcitationLimits()
+_REPETITIONS_RANGE_TEXT = f'{limits.MIN_REPETITIONS} to {limits.MAX_REPETITIONS}'
 # Where a planned motion begins, and the space that it keeps free.
 _start_option = option(
     '--start',
@@ -23,7 +22,7 @@ _start_option = option(
 )
 _space_options = shared.options_as(
     'limits',
-    identification_options.ExcitationLimits,
+    limits.ExcitationLimits,
     option(
         '--table',
         'height of the table, above which the arm stays [m]',
@@ -102,9 +101,9 @@ def identify_arm() -> None:
 @option(
     '--poses',
     'number of poses in the motion of --plan',
-    click.IntRange(identification_options.MIN_REST_POSES, identification_options.MAX_REST_POSES),
+    click.IntRange(limits.MIN_REST_POSES, limits.MAX_REST_POSES),
     dest='pose_count',
-    default=identification_options.DEFAULT_REST_POSES,
+    default=limits.DEFAULT_REST_POSES,
 )
 @_start_option
 @_space_options

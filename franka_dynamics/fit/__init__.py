@@ -1,0 +1,21 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The fit of an arm's inertias and friction to sums over recordings.
+
+A recording goes through these files, in this order:
+
+    options            what users choose
+    sources            bags, recordings and motions, as users give them
+    torque_model       the torque, linear in base and friction parameters
+    summary            reads and filters recordings, and reduces each to Gram matrices
+    least_squares      sums, and fits to them; folds, each left out in turn
+    torque_samples     of what further columns are made that somebody hands to the sums
+    prior              inertias near the starting set's, and friction near zero
+    fit                all fits, to all recordings and without each part, and their errors
+    consistent_fit     physically consistent parameters, by a semidefinite program
+    load_friction      whether friction grows with the load
+    result_parts       what an identification's results are made of
+
+`payload` fits a load on the flange.
+"""
