@@ -1,25 +1,32 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Writes the Python controller's constants, targets and status texts as a C++ header.
+Writes the Python controller's constants, targets and texts as two C++ headers.
 
 `make generated` does, a test compares.
 """
 
 from collections.abc import Iterator
+from enum import Enum
 import json
 from pathlib import Path
 
 from franka_dynamics.arm import frames, friction_state, payload
 from franka_dynamics.control import (
     control_law,
+    core_state,
+    disturbance,
+    ending,
+    excess_causes,
     limits,
     settings,
+    speed_watcher,
     state_check,
     state_timing,
     stopping,
     terms,
 )
+from franka_dynamics.dynamics import external_torque
 from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.files import write_text
 from franka_dynamics.motion import planning
@@ -27,20 +34,30 @@ from franka_dynamics.parameter_schema import specs_in_files
 from franka_dynamics.simulation import receiver
 from franka_dynamics.simulation.receiver import ReceiverState, TorqueRefusal
 
-PATH = Path(__file__).parents[1] / 'cpp/include/franka_dynamics_controllers/constants.hpp'
+_FOLDER = Path(__file__).parents[1] / 'cpp/include/franka_dynamics_controllers'
 # Names of constants by module, which explains them; in C++ MAX_STEP_S is kMaxStepS.
 _CONSTANTS = {
     limits: 'MAX_TORQUE_RATE_NM_S MAX_STEP_S MAX_BRAKING_DECELERATION_RAD_S2 '
-    'BRAKING_TIME_CONSTANT_S',
-    control_law: 'RAMP_DURATION_S',
-    state_check: 'POSITION_TOLERANCE_RAD MAX_POSSIBLE_VELOCITY_RAD_S',
-    state_timing: 'MIN_GOOD_STATE_COUNT',
+    'BRAKING_TIME_CONSTANT_S MAX_GENTLE_SPEED_RAD_S MIN_STATE_PERIOD_S MAX_STATE_PERIOD_S '
+    'PERIOD_MARGIN_FACTOR',
+    control_law: 'RAMP_DURATION_S ASSUMED_FRICTION_DAMPING_NMS_RAD',
+    state_check: 'POSITION_TOLERANCE_RAD MAX_POSSIBLE_VELOCITY_RAD_S MAX_POSSIBLE_SPEED_RATIO '
+    'MAX_POSITION_DRIFT_RAD MAX_VELOCITY_DELAY_S MAX_STILL_POSITION_DRIFT_RAD '
+    'DRIFT_TIME_CONSTANT_S MAX_POSSIBLE_EFFORT_TO_LIMIT',
+    state_timing: 'MIN_GOOD_STATE_COUNT MAX_STATE_AGE_AT_START_S MAX_REORDERING_TIME_S',
+    disturbance: 'MAX_DISTURBANCE_RATIO MAX_START_DISTURBANCE_RATIO MAX_WRIST_DISTURBANCE_RATIO '
+    'MAX_WRIST_TORQUE_LIMIT_NM MAX_PICK_UP_TIME_S MAX_DISTURBANCE_TIME_S MAX_COUNTED_PERIOD_S '
+    'MAX_BRAKE_RELEASE_TIME_S MAX_EFFORT_ECHO_DELAY_STEPS MIN_STICTION_TO_LIMIT '
+    'STICTION_MARGIN_FACTOR',
+    excess_causes: 'MIN_EXCESS_TO_GRAVITY',
+    speed_watcher: 'MAX_SPEED_TO_LIMIT MAX_FOLLOW_SPEED_TO_LIMIT MAX_OVERSPEED_TIME_S',
+    external_torque: 'OBSERVER_BANDWIDTH_RAD_S OBSERVER_DAMPING_RATIO',
     receiver: 'COMMAND_TIMEOUT_S',
     stopping: 'MIN_TIME_CONSTANT_TO_AGE_RATIO MIN_BRAKING_TIME_S MAX_BRAKED_SPEED_TO_LIMIT '
     'MAX_BRAKING_TIME_S MAX_STOPPED_SPEED_RAD_S UNSEEN_STOP_TIME_CONSTANT_S UNSEEN_STOP_TIME_S',
-    planning: 'MAX_START_DISTANCE_RAD',
-    terms: 'MAX_REST_SPEED_RAD_S MIN_FRICTION_SPEED_RAD_S FRICTION_MARGIN_STD_COUNT '
-    'MAX_FRICTION_LEAD_RAD_S',
+    planning: 'MAX_START_DISTANCE_RAD STREAM_TIMEOUT_S',
+    terms: 'MAX_REST_SPEED_RAD_S MIN_MOTION_SPEED_RAD_S MIN_FRICTION_SPEED_RAD_S '
+    'FRICTION_MARGIN_STD_COUNT MAX_FRICTION_LEAD_RAD_S',
     friction_state: 'MAX_STATE_GAP_S',
     settings: 'MAX_KP_RATIO MAX_KD_RATIO MAX_GRAVITY_M_S2 MIN_EARTH_GRAVITY_M_S2 '
     'MAX_EARTH_GRAVITY_M_S2 _MAX_DIRECTION_ERROR_RAD',
@@ -58,13 +75,28 @@ _HEADER = """// Copyright 2026 The franka_dynamics authors
 namespace franka_dynamics_controllers
 {
 
-/// A receiver of the torques, and whether it adds gravity torque to them, so that only what its
-/// model lacks is commanded.
+/// A receiver of the torques. Where it adds gravity torque to them, only what its model lacks is
+/// commanded. `min_rotor_inertia` is that of its joints beyond the model [kg m^2].
 struct Target
 {
   const char * name;
   bool adds_gravity;
+  bool efforts_contain_friction;
+  double min_rotor_inertia;
 };
+
+"""
+_REASONS_HEADER = """// Copyright 2026 The franka_dynamics authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reasons why torques end or do not begin, with their words: the tables of
+// franka_dynamics/control/ending.py, written by `make generated`.
+#pragma once
+
+#include "franka_dynamics_controllers/core_table.hpp"
+
+namespace franka_dynamics_controllers
+{
 
 """
 _END = """
@@ -72,10 +104,17 @@ _END = """
 """
 
 
-def header() -> str:
-    """Return the text of the header."""
-    lines = (*_numbers(), '', *_targets(), '', *_states(), '', *_answers())
-    return _HEADER + '\n'.join(lines) + '\n' + _END
+def headers() -> dict[Path, str]:
+    """Return the texts of the headers by their paths."""
+    constants = (*_numbers(), '', *_targets(), '', *_states(), '', *_answers())
+    reasons = (*_reasons(), '', *_causes_of_states(), '', *_excess())
+    return {
+        _FOLDER / name: start + '\n'.join(lines) + '\n' + _END
+        for name, start, lines in (
+            ('constants.hpp', _HEADER, constants),
+            ('reason_tables.hpp', _REASONS_HEADER, reasons),
+        )
+    }
 
 
 def _numbers() -> Iterator[str]:
@@ -83,7 +122,10 @@ def _numbers() -> Iterator[str]:
         for name in names.split():
             value = getattr(module, name)
             kind = 'int' if isinstance(value, int) else 'double'
-            yield f'constexpr {kind} k{name.title().replace("_", "")} = {value!r};'
+            yield f'constexpr {kind} k{_camel(name.lower())} = {value!r};'
+    limits_of_states = settings.StateLimits()
+    for name in ('min_input_rate', 'state_timeout', 'max_state_age'):
+        yield f'constexpr double kDefault{_camel(name)} = {getattr(limits_of_states, name)!r};'
     (bounds,) = (spec.bounds for spec in specs_in_files('torque') if spec.name == 'scale')
     for word, bound in zip(('Min', 'Max'), bounds or ()):
         yield f'constexpr double k{word}Scale = {bound!r};'
@@ -93,17 +135,26 @@ def _numbers() -> Iterator[str]:
 def _targets() -> Iterator[str]:
     names = []
     for profile in settings.RECEIVER_PROFILES.values():
-        names.append('k' + ''.join(word.capitalize() for word in profile.name.split('_')))
-        values = ', '.join(map(json.dumps, (profile.name, profile.receiver_adds_gravity)))
+        names.append(f'k{_camel(profile.name)}')
+        given = (
+            profile.name,
+            profile.receiver_adds_gravity,
+            profile.efforts_contain_friction,
+            profile.min_rotor_inertia,
+        )
+        values = ', '.join(map(json.dumps, given))
         yield f'constexpr Target {names[-1]}{{{values}}};'
     yield f'constexpr Target kTargets[] = {{{", ".join(names)}}};'
 
 
 def _states() -> Iterator[str]:
-    yield '/// What the arm is doing.'
-    yield f'enum class State {{{", ".join(state.status_word for state in ReceiverState)}}};'
-    yield _texts('kStateWords', [state.status_word for state in ReceiverState])
-    yield _texts('kStateSentences', [state.value for state in ReceiverState])
+    yield '/// The words of each CoreState.'
+    yield _texts('kStateWords', [state.value for state in core_state.State])
+    yield ''
+    yield '/// What a receiver of torques does.'
+    yield _enumeration('ReceiverState', ReceiverState)
+    yield _texts('kReceiverWords', [state.status_word for state in ReceiverState])
+    yield _texts('kReceiverSentences', [state.value for state in ReceiverState])
 
 
 def _answers() -> Iterator[str]:
@@ -113,10 +164,54 @@ def _answers() -> Iterator[str]:
     yield _texts('kAnswerWords', ['heard', *(refusal.value for refusal in TorqueRefusal)])
 
 
+def _reasons() -> Iterator[str]:
+    yield '/// Why torques end or do not begin; `none` is no reason.'
+    names = ', '.join(('none', *(code.name.lower() for code in ending.ReasonCode)))
+    yield f'enum class ReasonCode {{{names}}};'
+    yield "/// Their texts, with places for a name or a number in Python's format."
+    yield _texts('kReasonTexts', ['', *(code.value for code in ending.ReasonCode)])
+
+
+def _causes_of_states() -> Iterator[str]:
+    yield '/// The cause of what can be wrong with a joint state.'
+    yield 'constexpr Cause cause_of(ReasonCode code) noexcept\n{\n  switch (code) {'
+    for cause in dict.fromkeys(ending.CAUSE_OF_STATE_PROBLEM.values()):
+        for code, of_code in ending.CAUSE_OF_STATE_PROBLEM.items():
+            if of_code is cause:
+                yield f'    case ReasonCode::{code.name.lower()}:'
+        yield f'      return Cause::{cause.name.lower()};'
+    yield '    default:\n      return Cause::states_lost;\n  }\n}'
+
+
+def _excess() -> Iterator[str]:
+    yield '/// The two torques that differ, and the direction in which they do.'
+    yield _enumeration('Compared', excess_causes.Compared)
+    yield _enumeration('Along', excess_causes.Along)
+    yield '/// Probable causes of an excess torque, for each of Compared those of each of Along.'
+    texts = [
+        excess_causes.CAUSES_OF_EXCESS[compared, along]
+        for compared in excess_causes.Compared
+        for along in excess_causes.Along
+    ]
+    yield _texts('kCausesOfExcess', texts)
+    own = json.dumps(excess_causes.CAUSE_OF_OWN_TORQUE)
+    yield f'constexpr const char * kCauseOfOwnTorque =\n  {own};'
+
+
+def _camel(name: str) -> str:
+    """Return a name with underscores as words that begin with capitals."""
+    return ''.join(word.capitalize() for word in name.split('_'))
+
+
+def _enumeration(name: str, members: type[Enum]) -> str:
+    return f'enum class {name} {{{", ".join(member.name.lower() for member in members)}}};'
+
+
 def _texts(name: str, texts: list[str]) -> str:
     listed = ''.join(f'\n  {json.dumps(text)},' for text in texts)
     return f'constexpr const char * {name}[] = {{{listed}\n}};'
 
 
 if __name__ == '__main__':
-    write_text(PATH, header())
+    for path, text in headers().items():
+        write_text(path, text)

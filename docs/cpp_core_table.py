@@ -96,8 +96,12 @@ _ENUMS: dict[str, type[Enum]] = {
 _NAME_OF = {kind: name for name, kind in _ENUMS.items()}
 
 
-def header() -> str:
-    """Return the text of the header."""
+def headers() -> dict[Path, str]:
+    """Return the text of the header by its path."""
+    return {PATH: _header()}
+
+
+def _header() -> str:
     enums = [_enum(name, kind) for name, kind in _ENUMS.items()]
     tables = '\n\n'.join(
         (
@@ -153,4 +157,5 @@ def _table(kind: str, name: str, rows: Iterator[str]) -> str:
 
 
 if __name__ == '__main__':
-    write_text(PATH, header())
+    for path, text in headers().items():
+        write_text(path, text)

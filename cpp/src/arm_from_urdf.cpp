@@ -126,6 +126,7 @@ public:
     if (const std::string reason = refuse(arm_); !reason.empty()) {
       throw error(reason);
     }
+    set_least_stiction(arm_);
     notes = notes_;
     for (std::size_t i = 0; i < arm_.n(); ++i) {
       const bool moves_mass = arm_.chain.links[i].body.mass != 0.0;
@@ -377,6 +378,39 @@ Arm arm_from_urdf(
   std::vector<std::string> & notes)
 {
   return Reader(urdf, joints).arm(flange, notes);
+}
+
+bool has_effort_states(const std::string & urdf, const std::vector<std::string> & joints)
+{
+  tinyxml2::XMLDocument document;
+  if (document.Parse(urdf.c_str(), urdf.size()) != tinyxml2::XML_SUCCESS) {
+    return false;
+  }
+  const tinyxml2::XMLElement * const robot = document.FirstChildElement("robot");
+  std::vector<std::string> found;
+  const auto next = [](const tinyxml2::XMLElement * element, const char * name) {
+      return element ? element->NextSiblingElement(name) : nullptr;
+    };
+  const auto first = [](const tinyxml2::XMLElement * element, const char * name) {
+      return element ? element->FirstChildElement(name) : nullptr;
+    };
+  for (auto part = first(robot, "ros2_control"); part; part = next(part, "ros2_control")) {
+    for (auto joint = first(part, "joint"); joint; joint = next(joint, "joint")) {
+      for (auto state = first(joint, "state_interface"); state;
+        state = next(state, "state_interface"))
+      {
+        const char * const kind = state->Attribute("name");
+        const char * const name = joint->Attribute("name");
+        if (kind && name && kind == std::string("effort")) {
+          found.emplace_back(name);
+        }
+      }
+    }
+  }
+  return std::all_of(
+    joints.begin(), joints.end(), [&found](const std::string & joint) {
+      return std::find(found.begin(), found.end(), joint) != found.end();
+    });
 }
 
 }  // namespace franka_dynamics_controllers

@@ -58,6 +58,7 @@ Settings settings_of(const feedforward_controller::Params & given, const Arm & a
   settings.command = command_of(given);
   settings.mount_tilt_compensated_by = choice<Tilt>(kTilts, given.mount_tilt_compensated_by);
   settings.friction = given.terms.friction;
+  settings.guard = given.guard;
   std::array<double, 3> gravity{};
   fill("gravity_vector", given.gravity_vector, 3, 3, gravity);
   settings.gravity_vector = {gravity[0], gravity[1], gravity[2]};

@@ -9,6 +9,7 @@
 #include <exception>
 #include <iterator>
 #include <stdexcept>
+#include <thread>
 
 #include "hardware_interface/types/hardware_interface_type_values.hpp"
 #include "pluginlib/class_list_macros.hpp"
@@ -136,13 +137,28 @@ FeedforwardController::CallbackReturn FeedforwardController::on_configure(const 
       RCLCPP_INFO(
         logger, "%s has joint friction, which terms.friction: true commands.", arm.name.c_str());
     }
-    feedforward_ = std::make_unique<Feedforward>(arm);
-    feedforward_->apply(settings);
-    inbox_ = std::make_unique<Inbox>(arm, settings.command, parameters_.reference_timeout);
+    command_ = settings.command;
+    measures_effort_ = has_measured_effort(arm);
+    feedforward_.reset();
+    receiver_.reset();
+    if (command_ == Command::total_torque) {
+      receiver_ = std::make_unique<TorqueReceiver>(arm);
+      receiver_->apply(settings);
+    } else {
+      const StateLimits limits = state_limits();
+      feedforward_ = std::make_unique<Feedforward>(arm, limits);
+      const std::string refused = feedforward_->refusal(settings, limits.period);
+      if (!refused.empty()) {
+        return fail(refused);
+      }
+      feedforward_->apply(feedforward_->law_of(settings));
+    }
+    inbox_ = std::make_unique<Inbox>(arm, command_, parameters_.reference_timeout);
   } catch (const std::exception & error) {
     return fail(error.what());
   }
   static_cast<void>(settings_.read());  // older than those of the configuration
+  static_cast<void>(laws_.read());
   open_topics();
   return CallbackReturn::SUCCESS;
 }
@@ -156,7 +172,7 @@ void FeedforwardController::open_topics()
   applying_ = node->add_post_set_parameters_callback(
     [this](const std::vector<rclcpp::Parameter> &) {
       const Locked locked(configuring_);
-      settings_.write(settings_of(parameter_listener_->get_params(), feedforward_->arm()));
+      use(settings_of(parameter_listener_->get_params(), arm()));
     });
   // Best effort also matches reliable publishers. A depth of ten, so that a second publisher's
   // messages do not push out those of the accepted one.
@@ -167,7 +183,13 @@ void FeedforwardController::open_topics()
     });
   publisher_ = node->create_publisher<Status>("~/status", rclcpp::QoS(1).transient_local());
   timer_ = node->create_wall_timer(std::chrono::milliseconds(50), [this]() {publish_status();});
-  if (feedforward_->settings().command == Command::total_torque) {
+  if (feedforward_) {
+    starting_ = node->create_service<Trigger>(
+      "~/start",
+      [this](const Trigger::Request::SharedPtr &, const Trigger::Response::SharedPtr & response) {
+        answer_start(*response);
+      });
+  } else {
     // Tells the sender of torques for which target they must be.
     declaration_ = node->create_service<Trigger>(
       "~/franka_dynamics/takes_torques_for_" + parameters_.target,
@@ -185,12 +207,80 @@ rcl_interfaces::msg::SetParametersResult FeedforwardController::accept(
   try {
     const auto given = with_changes(parameter_listener_->get_params(), changed);
     const Locked locked(configuring_);
-    settings_of(given, feedforward_->arm());
+    checked_settings(given);
   } catch (const std::exception & error) {
     result.successful = false;
     result.reason = error.what();
   }
   return result;
+}
+
+StateLimits FeedforwardController::state_limits() const
+{
+  StateLimits limits;
+  if (const unsigned rate = get_update_rate(); rate > 0) {
+    limits.period = std::max(1.0 / rate, kMinStatePeriodS);
+  }
+  if (limits.period > kMaxStatePeriodS && parameters_.guard) {
+    throw std::runtime_error(
+            "the update_rate is " + std::to_string(get_update_rate()) + " Hz; the guard needs " +
+            as_text(1.0 / kMaxStatePeriodS) + " Hz or more");
+  }
+  return limits;
+}
+
+bool FeedforwardController::has_measured_effort(const Arm & arm) const
+{
+  if (parameters_.measured_effort != "auto" || command_ == Command::total_torque) {
+    return parameters_.measured_effort == "used" && command_ != Command::total_torque;
+  }
+  return has_effort_states(get_robot_description(), arm.joints);
+}
+
+Settings FeedforwardController::checked_settings(const Parameters & given) const
+{
+  const Settings settings = settings_of(given, arm());
+  if (feedforward_) {
+    const std::string refused = feedforward_->refusal(settings, state_limits().period);
+    if (!refused.empty()) {
+      throw std::runtime_error(refused);
+    }
+  }
+  return settings;
+}
+
+void FeedforwardController::use(const Settings & settings)
+{
+  if (feedforward_) {
+    laws_.write(feedforward_->law_of(settings));
+  } else {
+    settings_.write(settings);
+  }
+}
+
+void FeedforwardController::answer_start(Trigger::Response & response)
+{
+  static_cast<void>(start_answer_.read());
+  is_start_requested_ = true;
+  constexpr int kMaxWaits = 100;
+  for (int k = 0; k < kMaxWaits && !start_answer_.has_new(); ++k) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  if (!start_answer_.has_new()) {
+    response.success = false;
+    response.message = "no control cycle came; the next one will start";
+    return;
+  }
+  const Reason refused = start_answer_.read();
+  response.success = !refused;
+  response.message = refused ? text_of(refused, arm()) : "started; ~/status says if it waits";
+}
+
+void FeedforwardController::start_if_requested()
+{
+  if (feedforward_ && is_start_requested_.exchange(false)) {
+    start_answer_.write(feedforward_->start());
+  }
 }
 
 void FeedforwardController::receive(const Message & message, const rclcpp::MessageInfo & info)
@@ -218,45 +308,88 @@ std::string FeedforwardController::publisher_name(const Inbox::Publisher & gid) 
   return "a publisher that is gone";
 }
 
-FeedforwardController::Status FeedforwardController::status() const
+void FeedforwardController::tell_state(Status & status)
 {
-  const State state = feedforward_->state();
-  Status status;
-  status.name = get_node()->get_fully_qualified_name();
-  status.hardware_id = feedforward_->arm().name;
+  const Feedforward::Status & now = feedforward_->status();
+  const Ending & ending = now.ending;
   status.level = Status::OK;
-  if (state == State::fault) {
+  if (ending.is_fault()) {
     status.level = Status::ERROR;
-  } else if (state == State::braking || state == State::stopped) {
+  } else if (now.state != CoreState::running && now.state != CoreState::silent) {
+    status.level = Status::WARN;
+  } else if (now.state == CoreState::silent && !ending.begins_alone()) {
     status.level = Status::WARN;
   }
-  status.message = kStateSentences[static_cast<std::size_t>(state)];
-  if (const char * fault = feedforward_->fault()) {
-    std::string remedy = "remove the cause, then deactivate and activate " + status.name;
-    if (!feedforward_->latched()) {
-      remedy =
-        "it ends after " + std::to_string(kMinGoodStateCount) + " possible joint states in a row";
-    } else if (command_of(parameters_) == Command::total_torque) {
-      // Not settings(), which the control cycle may be replacing.
-      remedy = "the next torque ends it";
-    }
-    status.message += std::string(": ") + fault + "; " + remedy;
+  const std::string why = text_of(ending, arm());
+  const std::string word = kStateWords[static_cast<std::size_t>(now.state)];
+  status.message = word + ": " + (why.empty() ? "torques are sent" : why);
+  if (ending.remedy == Remedy::wait) {
+    status.message += std::string("; to command again: ") +
+      kRemedies[static_cast<std::size_t>(ending.remedy)].words;
+  } else if (ending.remedy == Remedy::configure) {
+    status.message += "; to command again: clean up and configure " + status.name;
+  } else if (ending.remedy != Remedy::none) {
+    const std::string first = ending.is_fault() ? "remove the cause, then call " : "call ";
+    status.message += "; to command again: " + first + status.name + "/start";
+  }
+}
+
+void FeedforwardController::tell_receiver_state(Status & status) const
+{
+  const ReceiverState state = receiver_->state();
+  status.level = Status::OK;
+  if (state == ReceiverState::fault) {
+    status.level = Status::ERROR;
+  } else if (state == ReceiverState::braking || state == ReceiverState::stopped) {
+    status.level = Status::WARN;
+  }
+  status.message = kReceiverSentences[static_cast<std::size_t>(state)];
+  if (const char * fault = receiver_->fault()) {
+    status.message += std::string(": ") + fault + "; the next torque ends it";
+  }
+}
+
+FeedforwardController::Status FeedforwardController::status()
+{
+  Status status;
+  status.name = get_node()->get_fully_qualified_name();
+  status.hardware_id = arm().name;
+  std::string state;
+  bool is_followed = false;
+  if (feedforward_) {
+    tell_state(status);
+    const CoreState now = feedforward_->state();
+    state = kStateWords[static_cast<std::size_t>(now)];
+    is_followed = now == CoreState::running;
+  } else {
+    tell_receiver_state(status);
+    const ReceiverState now = receiver_->state();
+    state = kReceiverWords[static_cast<std::size_t>(now)];
+    is_followed = now == ReceiverState::following;
   }
   const auto add_value = [&status](const std::string & key, const std::string & value) {
       status.values.emplace_back();
       status.values.back().key = key;
       status.values.back().value = value;
     };
-  add_value("state", kStateWords[static_cast<std::size_t>(state)]);
+  add_value("state", state);
   if (is_in_chained_mode()) {
     add_value("publisher", "upstream");
-  } else if (state == State::following && inbox_->count(Answer::heard)) {
+  } else if (is_followed && inbox_->count(Answer::heard)) {
     add_value("publisher", publisher_name(inbox_->publisher()));
   }
   if (inbox_->count(Answer::other_publisher)) {
     add_value("refused publisher", publisher_name(refused_));
   }
-  add_value("time-outs", std::to_string(feedforward_->timeouts()));
+  add_value(
+    "time-outs",
+    std::to_string(feedforward_ ? feedforward_->timeouts() : receiver_->timeouts()));
+  if (feedforward_) {
+    add_value("guard", parameters_.guard ? "on" : "off");
+    add_value("measured torques", measures_effort_ ? "used" : "none");
+    add_value("faults", std::to_string(feedforward_->faults()));
+    add_value("lost states", std::to_string(feedforward_->losses()));
+  }
   for (std::size_t k = 1; k < std::size(kAnswerWords); ++k) {  // the first is no refusal
     const auto count = inbox_->count(static_cast<Answer>(k));
     add_value(std::string("refused: ").append(kAnswerWords[k]), std::to_string(count));
@@ -295,7 +428,7 @@ std::vector<std::string> FeedforwardController::names(
 {
   std::vector<std::string> full_names;
   for (const auto & interface : interfaces) {
-    for (const auto & joint : feedforward_->arm().joints) {
+    for (const auto & joint : arm().joints) {
       full_names.push_back(std::string(joint).append("/").append(interface));
     }
   }
@@ -309,7 +442,11 @@ InterfaceConfiguration FeedforwardController::command_interface_configuration() 
 
 InterfaceConfiguration FeedforwardController::state_interface_configuration() const
 {
-  std::vector<std::string> claimed = names({HW_IF_POSITION, HW_IF_VELOCITY});
+  std::vector<std::string> kinds{HW_IF_POSITION, HW_IF_VELOCITY};
+  if (measures_effort_) {
+    kinds.emplace_back(HW_IF_EFFORT);
+  }
+  std::vector<std::string> claimed = names(kinds);
   const std::vector<std::string> of_robot_model = robot_model_.interfaces();
   claimed.insert(claimed.end(), of_robot_model.begin(), of_robot_model.end());
   return {interface_configuration_type::INDIVIDUAL, claimed};
@@ -318,9 +455,9 @@ InterfaceConfiguration FeedforwardController::state_interface_configuration() co
 std::vector<hardware_interface::CommandInterface::SharedPtr>
 FeedforwardController::on_export_reference_interfaces_list()
 {
-  const Command command = feedforward_->settings().command;
-  std::vector<std::string> kinds{command == Command::motion ? HW_IF_POSITION : HW_IF_EFFORT};
-  if (command == Command::motion || command == Command::law) {
+  std::vector<std::string> kinds{
+    command_ == Command::motion ? HW_IF_POSITION : HW_IF_EFFORT};
+  if (command_ == Command::motion || command_ == Command::law) {
     kinds.emplace_back(HW_IF_VELOCITY);
     kinds.emplace_back(HW_IF_ACCELERATION);
   }
@@ -334,7 +471,12 @@ FeedforwardController::on_export_reference_interfaces_list()
 
 FeedforwardController::CallbackReturn FeedforwardController::on_activate(const LifecycleState &)
 {
-  feedforward_->restart();
+  if (feedforward_) {
+    feedforward_->restart();
+  } else {
+    receiver_->restart();
+  }
+  is_start_requested_ = false;
   inbox_->forget();
   given_ = nullptr;
   chained_age_ = std::numeric_limits<double>::infinity();
@@ -353,7 +495,12 @@ bool FeedforwardController::end_torques()
   // not possible. The last torque written is therefore that at the end of the stop sequence: zero,
   // or the gravity torque if the target does not add it.
   Vector tau;
-  const bool sent = feedforward_ && feedforward_->end(tau);
+  bool sent = false;
+  if (feedforward_) {
+    sent = feedforward_->end_at_once(tau);
+  } else if (receiver_) {
+    sent = receiver_->end_at_once(tau);
+  }
   return !sent || command_interfaces_.empty() || write(tau);
 }
 
@@ -372,6 +519,7 @@ FeedforwardController::CallbackReturn FeedforwardController::on_cleanup(const Li
   subscription_.reset();
   publisher_.reset();
   declaration_.reset();
+  starting_.reset();
   robot_model_.configure("", 0);
   status_ = Status{};
   return CallbackReturn::SUCCESS;
@@ -393,16 +541,15 @@ return_type FeedforwardController::update_reference_from_subscribers(
 
 const Reference * FeedforwardController::chained(double elapsed)
 {
-  const Command command = feedforward_->settings().command;
   std::array<double, command_size(Command::motion, kMaxJoints)> values{};
-  const std::size_t count = command_size(command, feedforward_->arm().n());
+  const std::size_t count = command_size(command_, arm().n());
   for (std::size_t i = 0; i < count; ++i) {
     auto & interface = *ordered_exported_reference_interfaces_[i];
     values[i] = interface.get_optional().value_or(kNone);
     static_cast<void>(interface.set_value(kNone));  // a value that comes again was written anew
   }
   const Answer answer =
-    read_command(feedforward_->arm(), command, values.data(), count, chained_);
+    read_command(arm(), command_, values.data(), count, chained_);
   chained_age_ = answer == Answer::heard ? 0.0 : chained_age_ + elapsed;
   const auto is_written = [](double value) {return std::isfinite(value);};
   if (answer != Answer::heard && std::any_of(values.begin(), values.begin() + count, is_written)) {
@@ -411,9 +558,9 @@ const Reference * FeedforwardController::chained(double elapsed)
   return chained_age_ <= parameters_.reference_timeout ? &chained_ : nullptr;
 }
 
-bool FeedforwardController::read_states(JointState & state) const
+bool FeedforwardController::read_states(JointState & state, Vector & effort) const
 {
-  const std::size_t n = feedforward_->arm().n();
+  const std::size_t n = arm().n();
   for (std::size_t i = 0; i < n; ++i) {
     const auto position = state_interfaces_[i].get_optional();
     const auto velocity = state_interfaces_[n + i].get_optional();
@@ -422,6 +569,9 @@ bool FeedforwardController::read_states(JointState & state) const
     }
     state.q[i] = *position;
     state.dq[i] = *velocity;
+    if (measures_effort_) {  // one that is missing is not measured, as NaN says
+      effort[i] = state_interfaces_[2 * n + i].get_optional().value_or(kNone);
+    }
   }
   return true;
 }
@@ -439,20 +589,31 @@ bool FeedforwardController::write(const Vector & tau)
 return_type FeedforwardController::update_and_write_commands(
   const rclcpp::Time &, const rclcpp::Duration & period)
 {
-  if (settings_.has_new()) {
-    feedforward_->apply(settings_.read());
-  }
   // Time is the sum of the periods, because the node's clock can be set back.
   const double elapsed = period.seconds();
   const Reference * given = is_in_chained_mode() ? chained(elapsed) : given_;
   JointState state;
+  Vector effort{};
   Vector tau;
-  const bool is_state_known = read_states(state);
-  if (is_state_known) {
-    robot_model_.compare(feedforward_->terms(), state);
+  const JointState * const measured = read_states(state, effort) ? &state : nullptr;
+  if (measured) {
+    robot_model_.compare(receiver_ ? receiver_->terms() : feedforward_->terms(), state);
   }
-  // Nothing is written before the first command or, with motions, the first usable state.
-  const bool sends = feedforward_->cycle(elapsed, is_state_known ? &state : nullptr, given, tau);
+  // Nothing is written before the first total torque, or before a state has agreed with the model.
+  bool sends = false;
+  if (receiver_) {
+    if (settings_.has_new()) {
+      receiver_->apply(settings_.read());
+    }
+    sends = receiver_->cycle(elapsed, measured, given, tau);
+  } else {
+    if (laws_.has_new()) {
+      feedforward_->apply(laws_.read());
+    }
+    start_if_requested();
+    sends =
+      feedforward_->cycle(elapsed, measured, given, tau, measures_effort_ ? &effort : nullptr);
+  }
   return !sends || write(tau) ? return_type::OK : return_type::ERROR;
 }
 

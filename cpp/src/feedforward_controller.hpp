@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -15,7 +16,10 @@
 #include "std_srvs/srv/trigger.hpp"
 
 #include "franka_dynamics_controllers/feedforward_controller_parameters.hpp"
+#include "franka_dynamics_controllers/feedforward.hpp"
 #include "franka_dynamics_controllers/inbox.hpp"
+#include "franka_dynamics_controllers/newest.hpp"
+#include "franka_dynamics_controllers/receiver.hpp"
 #include "robot_model.hpp"
 
 namespace franka_dynamics_controllers
@@ -23,10 +27,12 @@ namespace franka_dynamics_controllers
 
 /// Feedforward torques of an arm as a chainable controller, with a time-out for its references.
 ///
-/// State interfaces are <joint>/position and <joint>/velocity, command interfaces <joint>/effort.
-/// References come from a controller upstream, or from one publisher at a time on ~/reference
-/// (Float64MultiArray); the parameter `reference` says what they mean (Command in settings.hpp).
-/// ~/status (DiagnosticStatus) has the controller's state, its publisher and the refused messages.
+/// State interfaces are <joint>/position and <joint>/velocity and, where torques are measured,
+/// <joint>/effort; command interfaces are <joint>/effort. References come from a controller
+/// upstream, or from one publisher at a time on ~/reference (Float64MultiArray); the parameter
+/// `reference` says what they mean (Command in settings.hpp). Total torques are applied by a
+/// TorqueReceiver, all others by a Feedforward with its guard. ~/status (DiagnosticStatus) has the
+/// state and its reason, the publisher and the refused messages; ~/start clears a fault.
 class FeedforwardController : public controller_interface::ChainableControllerInterface
 {
 public:
@@ -57,25 +63,43 @@ private:
   using Trigger = std_srvs::srv::Trigger;
 
   Arm read_arm() const;
+  const Arm & arm() const {return receiver_ ? receiver_->arm() : feedforward_->arm();}
+  Command command() const {return command_;}
+  StateLimits state_limits() const;
+  bool has_measured_effort(const Arm & arm) const;
+  Settings checked_settings(const Parameters & given) const;
+  void use(const Settings & settings);
   void warn_of_unknown_parameters();
   CallbackReturn fail(const std::string & reason) const;
   rcl_interfaces::msg::SetParametersResult accept(const std::vector<rclcpp::Parameter> & changed);
   void open_topics();
   bool end_torques();
   const Reference * chained(double elapsed);
-  bool read_states(JointState & state) const;
+  bool read_states(JointState & state, Vector & effort) const;
+  void start_if_requested();
+  void answer_start(Trigger::Response & response);
   bool write(const Vector & tau);
   void receive(const Message & message, const rclcpp::MessageInfo & info);
   std::string publisher_name(const Inbox::Publisher & gid) const;
-  Status status() const;
+  Status status();
+  void tell_state(Status & status);
+  void tell_receiver_state(Status & status) const;
   void publish_status();
   std::vector<std::string> names(const std::vector<std::string> & interfaces) const;
 
   std::shared_ptr<feedforward_controller::ParamListener> parameter_listener_;
   Parameters parameters_;  // those of the configuration
+  Command command_ = Command::motion;
+  bool measures_effort_ = false;
+  // One of these two, by the kind of commands.
   std::unique_ptr<Feedforward> feedforward_;
+  std::unique_ptr<TorqueReceiver> receiver_;
   std::unique_ptr<Inbox> inbox_;
-  Newest<Settings> settings_;          // that the control cycle has still to take
+  // What the control cycle has still to take: the law of other settings, or these.
+  Newest<ControlLaw> laws_;
+  Newest<Settings> settings_;
+  std::atomic<bool> is_start_requested_{false};
+  Newest<Reason> start_answer_;
   const Reference * given_ = nullptr;  // from ~/reference
   Reference chained_;                  // the last one from upstream
   double chained_age_ = std::numeric_limits<double>::infinity();  // [s]
@@ -88,6 +112,7 @@ private:
   rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr applying_;
   rclcpp::Publisher<Status>::SharedPtr publisher_;
   rclcpp::Service<Trigger>::SharedPtr declaration_;
+  rclcpp::Service<Trigger>::SharedPtr starting_;
   rclcpp::TimerBase::SharedPtr timer_;
   Inbox::Publisher refused_{};  // the last publisher that was refused
   Status status_;               // the status published last

@@ -7,7 +7,9 @@
 #include <cstdio>
 #include <random>
 
+#include "franka_dynamics_controllers/feedforward.hpp"
 #include "franka_dynamics_controllers/inbox.hpp"
+#include "franka_dynamics_controllers/receiver.hpp"
 
 using namespace franka_dynamics_controllers;  // NOLINT(google-build-using-namespace)
 
@@ -46,6 +48,7 @@ Arm two_rods()
     arm.velocity[i] = arm.acceleration[i] = 10.0;
     arm.effort[i] = arm.effort_rate[i] = 1000.0;
   }
+  set_least_stiction(arm);
   return arm;
 }
 
@@ -142,33 +145,65 @@ void move(const Arm & arm, const Vector & tau, JointState & state)
 void test_an_arm_whose_sender_dies_is_braked_and_held()
 {
   const Arm arm = two_rods();
-  Feedforward feedforward(arm);
+  TorqueReceiver receiver(arm);
   Settings settings;
   settings.target = kMujoco;
   settings.command = Command::total_torque;
-  expect(feedforward.configure(settings).empty(), "settings are accepted");
+  expect(receiver.configure(settings).empty(), "settings are accepted");
   Inbox inbox(arm, settings.command, kCommandTimeoutS);
   JointState state{{0.3, -0.5}, {}};
   Vector tau{}, before{};
   for (int k = 0; k < 2000; ++k) {
     if (k < 400) {
       Vector given{};
-      feedforward.terms().gravity(state.q, given);
+      receiver.terms().gravity(state.q, given);
       given[0] += k < 300 ? 4.0 : 0.0;
       expect(inbox.receive({}, given.data(), 2) == Answer::heard, "a torque is heard");
     }
-    const bool sends = feedforward.cycle(1e-3, &state, inbox.current(1e-3), tau);
+    const bool sends = receiver.cycle(1e-3, &state, inbox.current(1e-3), tau);
     for (std::size_t i = 0; sends && i < 2; ++i) {
       expect(std::abs(tau[i]) <= arm.effort[i], "within the torque limit");
       expect(k == 0 || std::abs(tau[i] - before[i]) <= 1.0 + kTolerance, "within the torque rate");
     }
     before = tau;
     move(arm, tau, state);
-    expect(k < 10 || k > 440 || feedforward.state() == State::following, "following");
+    const bool is_followed = receiver.state() == ReceiverState::following;
+    expect(k < 10 || k > 440 || is_followed, "following");
   }
-  expect(feedforward.state() == State::holding, "holding");
-  expect(feedforward.timeouts() == 1, "one time-out");
+  expect(receiver.state() == ReceiverState::holding, "holding");
+  expect(receiver.timeouts() == 1, "one time-out");
   expect(std::abs(state.dq[0]) + std::abs(state.dq[1]) < 1e-3, "at rest");
+}
+
+/// An arm that carries more than it was told is held; without the guard it sinks.
+void test_a_load_that_nobody_declared_is_noticed()
+{
+  for (const bool guard : {true, false}) {
+    const Arm arm = two_rods();
+    Arm loaded = arm;
+    Body & rod = loaded.chain.links[1].body;
+    rod = rod + Body{30.0, {60.0, 0.0, 0.0}, symmetric({0.0, 0.0, 0.0, 120.0, 0.0, 120.0})};
+    Feedforward feedforward(arm);
+    Settings settings;
+    settings.target = kMujoco;
+    settings.guard = guard;
+    settings.kp = {500.0, 500.0};
+    settings.kd = {40.0, 40.0};
+    expect(feedforward.configure(settings).empty(), "settings are accepted");
+    JointState state{{0.3, -0.5}, {}};
+    Vector tau{};
+    for (int k = 0; k < 1000; ++k) {
+      feedforward.cycle(1e-3, &state, nullptr, tau);
+      move(k < 300 ? arm : loaded, tau, state);
+      expect(k < 30 || k > 299 || feedforward.state() == CoreState::running, "running");
+    }
+    const CoreState now = feedforward.state();
+    const bool is_held = now == CoreState::braking || now == CoreState::holding;
+    expect(is_held == guard, "the guard holds the arm");
+    const bool is_named = feedforward.why().find("torque of elbow departs") != std::string::npos ||
+      feedforward.why().find("torque of shoulder departs") != std::string::npos;
+    expect(is_named == guard, "the joint is named");
+  }
 }
 }  // namespace
 
@@ -177,6 +212,7 @@ int main()
   test_closed_form();
   test_identities();
   test_an_arm_whose_sender_dies_is_braked_and_held();
+  test_a_load_that_nobody_declared_is_noticed();
   std::printf("%d failures\n", failures);
   return failures == 0 ? 0 : 1;
 }

@@ -15,6 +15,7 @@ from ..arm import ArmDescription, LinkInertia
 from ..arm.frames import mount_rotation
 from ..arm.friction import grows_with_load, LinearFriction, SigmoidFriction
 from ..arrays import Array, ArrayLike
+from ..control.disturbance import stiction_torque
 from ..errors import DescriptionError, FrictionError, OutputError
 from ..files import share_directory
 from ..spatial import JointKind
@@ -96,6 +97,8 @@ def controller_arm_text(arm: ArmDescription) -> str:
             *_yaml_rows('links', _joint_rows(arm)),
             '# Position from, to; velocity, acceleration, effort, effort rate; home.',
             *_yaml_rows('limits', np.column_stack([*limits, arm.home_position])),
+            '# The change of torque below which friction may hold a joint.',
+            *_yaml_rows('stiction', [stiction_torque(arm)]),
             '# Pose of the flange in the frame of the last joint, of the base in the space frame.',
             *_yaml_rows('flange', [_pose_numbers(last @ arm.flange_transform())]),
             '# Mass, first moment, inertia of the payload in the last link, at the flange.',

@@ -6,14 +6,20 @@ import ctypes
 from pathlib import Path
 import shutil
 import subprocess
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from franka_dynamics.control.settings import RECEIVER_PROFILES
+from franka_dynamics.control.core_state import Stop
+from franka_dynamics.control.core_table import Reaction, Remedy, State
+from franka_dynamics.control.settings import (
+    EFFORT_FRICTION_CHOICES,
+    RECEIVER_PROFILES,
+    StateLimits,
+)
 from franka_dynamics.cpp_package.package import controller_arm_text
-
-from .vectors import TILTS
+from franka_dynamics.errors import SettingsError
 
 COMPILER = shutil.which('g++') or shutil.which('c++')
 STRICT = (
@@ -26,8 +32,10 @@ STRICT = (
     '-Werror',
 )
 DOUBLES = np.ctypeslib.ndpointer(dtype=float, flags='C_CONTIGUOUS')
-# Enumerators of settings.hpp, in the same order.
+# Enumerators of settings.hpp and constants.hpp, in the same order.
 COMMANDS = ('motion', 'torque', 'total_torque', 'law')
+TILTS = ('', 'robot', 'node')
+STATES = [state.value for state in State]
 ATOL = 1e-12  # N m, of torques up to 100 N m; 1e-13 measured
 PAYLOAD = (1.2, 0.01, -0.02, 0.06, 0.004, 0.0005, -0.0002, 0.005, 0.0003, 0.003)
 
@@ -55,26 +63,41 @@ def compiled(folder):
     library = ctypes.CDLL(str(built))
     number = ctypes.c_int
     made = ctypes.c_void_p
-    for name in ('refusal', 'refusal_of_arm', 'configure', 'receive', 'cycle'):
+    real = ctypes.c_double
+    texts = 'refusal refusal_of_arm last_text change start why'
+    answers = 'receive receiver_cycle receive_in_inbox'
+    for name in f'{texts} {answers}'.split():
         getattr(library, name).restype = ctypes.c_char_p
-    library.receiver.restype = library.read_arm.restype = made
+    for name in ('receiver', 'inbox', 'read_arm', 'feedforward'):
+        getattr(library, name).restype = made
     for name, types in {
         'read_arm': [ctypes.c_char_p],
         'drop_arm': [made],
-        'vectors': [
-            made,
-            ctypes.c_char_p,
-            *map(ctypes.POINTER, (number, ctypes.c_double)),
-        ],
         'refusal': [made, DOUBLES, number],
         'friction': [made, number, *[DOUBLES] * 5, number, *[DOUBLES] * 2],
         'terms': [made, number, *[DOUBLES] * 9],
-        'receiver': [made, DOUBLES, number, ctypes.c_double],
-        'configure': [made, DOUBLES, number],
-        'receive': [made, number, number, DOUBLES],
-        'cycle': [made, ctypes.c_double, *[DOUBLES] * 3],
-        'end_receiver': [made],
+        'momenta': [made, *[DOUBLES] * 4],
+        'feedforward': [made, DOUBLES, number, DOUBLES],
+        'drop_feedforward': [made],
+        'change': [made, DOUBLES, number],
+        'step': [made, DOUBLES, DOUBLES, ctypes.c_void_p, DOUBLES],
+        'tick': [made, real, real, DOUBLES],
+        'reject': [made, real, number, DOUBLES],
+        'cycle': [made, real, DOUBLES, ctypes.c_void_p, DOUBLES],
+        'start': [made],
+        'stop': [made, number],
+        'reset': [made],
         'restart': [made],
+        'why': [made],
+        'told': [made, DOUBLES],
+        'inbox': [made, number, real],
+        'receive_in_inbox': [made, number, number, DOUBLES],
+        'drop_inbox': [made],
+        'receiver': [made, DOUBLES, real],
+        'receive': [made, number, number, DOUBLES],
+        'receiver_cycle': [made, real, *[DOUBLES] * 3],
+        'end_receiver': [made],
+        'restart_receiver': [made],
         'latched': [made],
     }.items():
         getattr(library, name).argtypes = types
@@ -99,6 +122,12 @@ class Core:
         self.library.terms(self.made, len(q), packed_settings, q, dq, ddq, *found, mass)
         return found, mass
 
+    def momenta(self, q, dq):
+        """Return M dq and C^T dq, (2, n)."""
+        found = np.full((2, self.arm.n), np.nan)
+        self.library.momenta(self.made, q, dq, *found)
+        return found
+
     def friction(self, times, q, dq, measured, kp, load, *, target_adds_gravity):
         found = np.full(q.shape, np.nan)
         states = times, q, dq, measured, kp
@@ -112,18 +141,6 @@ class Core:
         said = self.library.refusal(self.made, given, COMMANDS.index(command))
         return said and said.decode()
 
-    def played(self, text, folder):
-        """Return 0 if vectors agree, the number of cycles, and the largest difference [N m]."""
-        (folder / 'vectors.csv').write_text(text)
-        cycles = ctypes.c_int()
-        largest = ctypes.c_double()
-        path = str(folder / 'vectors.csv').encode()
-        return (
-            self.library.vectors(self.made, path, cycles, largest),
-            cycles.value,
-            largest.value,
-        )
-
 
 def read(library, path):
     """Return a handle of the arm in a file; ValueError with the core's sentence if it is none."""
@@ -133,7 +150,7 @@ def read(library, path):
     return made
 
 
-def packed(settings, joints):
+def packed(settings, joints, guard=True):
     """Return settings as the array that the C++ caller reads."""
     return np.array(
         [
@@ -144,32 +161,182 @@ def packed(settings, joints):
             settings.scale,
             float(settings.terms.friction),
             float(TILTS.index(settings.mount_tilt_compensated_by)),
+            float(settings.terms.coriolis),
+            float(settings.terms.inertia),
+            float(guard),
             *np.resize(settings.kp, joints),
             *np.resize(settings.kd, joints),
         ]
     )
 
 
-class Receiver:
-    """A compiled core with an inbox: `receive` what a publisher sent, then `cycle`."""
+class Told(NamedTuple):
+    """What the compiled core says of itself after a step."""
 
-    def __init__(self, core, settings, command='total_torque', timeout=0.05):
+    remedy: Remedy
+    reaction: Reaction
+    sends: bool
+    faults: int
+    losses: int
+    timeouts: int
+    disturbance: np.ndarray
+    external: np.ndarray
+    followed: np.ndarray | None
+
+
+class Feedforward:
+    """
+    A compiled core: `step` and `tick` as those of the Python class, with commands beside states.
+
+    `given` is None, or the rows q, dq, ddq, torque.
+    """
+
+    def __init__(
+        self,
+        core,
+        settings,
+        command='motion',
+        *,
+        period=1e-3,
+        limits=None,
+        in_loop=True,
+        guard=True,
+    ):
+        limits = limits or StateLimits()
         self._library = core.library
-        self._command = COMMANDS.index(command)
         self._n = core.arm.n
-        given = packed(settings, self._n)
-        self._made = self._library.receiver(core.made, given, self._command, timeout)
-        assert self._made, 'the settings were refused'
+        self._command = COMMANDS.index(command)
+        self._guard = guard
+        self.settings = settings
+        self.state = 'silent'
+        numbers = [
+            period,
+            limits.min_input_rate,
+            limits.state_timeout,
+            limits.max_state_age,
+            float(EFFORT_FRICTION_CHOICES.index(limits.effort_friction)),
+            float(limits.held_until_commanded),
+            float(in_loop),
+        ]
+        given = packed(settings, self._n, guard)
+        self._made = self._library.feedforward(core.made, given, self._command, np.array(numbers))
+        if not self._made:
+            raise SettingsError(self._library.last_text().decode())
+
+    def __del__(self):
+        if self._made:
+            self._library.drop_feedforward(self._made)
+
+    def step(self, q, dq, stamp, *, effort=None, age=None, now=None, given=None):
+        nothing = np.full(self._n, np.nan)
+        state = np.concatenate([q, dq, nothing if effort is None else effort]).astype(float)
+        times = np.array([stamp, *(np.nan if one is None else one for one in (age, now))], float)
+        rows = None if given is None else np.ascontiguousarray(given, float)
+        torque = np.empty(self._n)
+        self.state = STATES[
+            self._library.step(
+                self._made, state, times, None if rows is None else rows.ctypes.data, torque
+            )
+        ]
+        return torque
+
+    def cycle(self, q, dq, elapsed=1e-3, given=None):
+        """Return the torque of a loop's cycle and the state after it, None before a torque."""
+        rows = None if given is None else np.ascontiguousarray(given, float)
+        torque = np.empty(self._n)
+        state = self._library.cycle(
+            self._made,
+            elapsed,
+            np.concatenate([q, dq]).astype(float),
+            None if rows is None else rows.ctypes.data,
+            torque,
+        )
+        return torque, None if state < 0 else STATES[state]
+
+    def tick(self, now, silence=None):
+        torque = np.empty(self._n)
+        silence = np.nan if silence is None else silence
+        self.state = STATES[self._library.tick(self._made, now, silence, torque)]
+        return torque
+
+    def reject_state(self, now, *, faulty=False):
+        torque = np.empty(self._n)
+        self.state = STATES[self._library.reject(self._made, now, int(faulty), torque)]
+        return torque
+
+    def start(self):
+        """Return why the law is not started, or None."""
+        said = self._library.start(self._made)
+        return said and said.decode()
+
+    def stop(self, then=Stop.LET_GO):
+        self._library.stop(self._made, list(Stop).index(then))
+
+    def reset(self):
+        self._library.reset(self._made)
+
+    def restart(self):
+        self._library.restart(self._made)
+
+    def change(self, **changes):
+        """Change settings; return why they are refused, or None."""
+        settings = self.settings.changed(**changes)
+        given = packed(settings, self._n, self._guard)
+        said = self._library.change(self._made, given, self._command)
+        if said is None:
+            self.settings = settings
+        return said and said.decode()
+
+    @property
+    def why(self):
+        return self._library.why(self._made).decode()
+
+    @property
+    def told(self):
+        numbers = np.empty(6 + 3 * self._n)
+        self._library.told(self._made, numbers)
+        disturbance, external, followed = numbers[6:].reshape(3, self._n)
+        return Told(
+            list(Remedy)[int(numbers[0])],
+            list(Reaction)[int(numbers[1])],
+            bool(numbers[2]),
+            *map(int, numbers[3:6]),
+            disturbance,
+            external,
+            None if np.isnan(followed[0]) else followed,
+        )
+
+
+class Inbox:
+    """A compiled inbox of commands."""
+
+    def __init__(self, core, command, timeout=0.05):
+        self._library = core.library
+        self._made = self._library.inbox(core.made, COMMANDS.index(command), timeout)
+
+    def __del__(self):
+        self._library.drop_inbox(self._made)
+
+    def receive(self, values, publisher=1):
+        """Pass on a message of a publisher; return heard, or why it is refused."""
+        answer = self._library.receive_in_inbox(self._made, publisher, len(values), values)
+        return answer.decode()
+
+
+class Receiver:
+    """A compiled receiver with an inbox: `receive` what a publisher sent, then `cycle`."""
+
+    def __init__(self, core, settings, timeout=0.05):
+        self._library = core.library
+        given = packed(settings, core.arm.n)
+        self._made = self._library.receiver(core.made, given, timeout)
+        assert self._made, self._library.last_text()
 
     def __del__(self):
         self._library.end_receiver(self._made)
 
-    def configure(self, settings):
-        refused = self._library.configure(self._made, packed(settings, self._n), self._command)
-        assert refused is None, refused
-
     def restart(self):
-        self._library.restart(self._made)
+        self._library.restart_receiver(self._made)
 
     def receive(self, values, publisher=1):
         """Pass on a message of a publisher; return heard, or why it is refused."""
@@ -178,7 +345,7 @@ class Receiver:
     def cycle(self, q, dq, elapsed=1e-3):
         """Return the torque of a cycle, NaN before the first command, and the state after it."""
         torque = np.empty(len(q))
-        return torque, self._library.cycle(self._made, elapsed, q, dq, torque).decode()
+        return torque, self._library.receiver_cycle(self._made, elapsed, q, dq, torque).decode()
 
     @property
     def latched(self):

@@ -3,8 +3,8 @@
 //
 // Feeds the core with an arm numbers without sense, for test_core.py.
 //
-// nonsense SEED CYCLES ARM_FILE -> a line for the core and one for the core behind an inbox: how many commands
-// came out, and how many of them were not finite, above the torque limit, or further from the
+// nonsense SEED CYCLES ARM_FILE -> a line for the core and one for the receiver behind an inbox: how many
+// commands came out, and how many of them were not finite, above the torque limit, or further from the
 // command before than the rate allows within a cycle.
 // nonsense threads COUNT ARM_FILE -> how many commands one thread read while another one wrote them, and how
 // many of them were mixed of two.
@@ -22,7 +22,9 @@
 #include <vector>
 
 #include "franka_dynamics_controllers/arm_file.hpp"
+#include "franka_dynamics_controllers/feedforward.hpp"
 #include "franka_dynamics_controllers/inbox.hpp"
+#include "franka_dynamics_controllers/receiver.hpp"
 
 using namespace franka_dynamics_controllers;  // NOLINT(google-build-using-namespace)
 
@@ -88,8 +90,8 @@ Settings settings()
 {
   Settings s;
   s.target = kTargets[source() % std::size(kTargets)];
-  const Command commands[] = {
-    Command::motion, Command::torque, Command::total_torque, Command::law};
+  const Command commands[] = {Command::motion, Command::torque, Command::law};
+  s.guard = one_in(2);
   s.command = commands[source() % std::size(commands)];
   s.coriolis = !one_in(4);
   s.inertia = !one_in(4);
@@ -148,55 +150,55 @@ void feed_feedforward(long long cycles)
   Judge judge;
   Vector centre = arm.home;
   for (long long k = 0; k < cycles; ++k) {
-    if (one_in(1000)) {feedforward.restart();}
+    if (one_in(1000)) {
+      feedforward.restart();
+      judge.forget();
+    }
+    if (one_in(1000)) {
+      feedforward.reset();
+      judge.forget();
+    }
     if (one_in(10)) {feedforward.configure(settings());}
-    if (one_in(100)) {feedforward.brake();}
+    if (one_in(300)) {feedforward.stop("drawn", static_cast<Stop>(source() % 4));}
+    if (one_in(20)) {feedforward.start();}
     const int rare = one_in(2) ? 10 : 100000;
     const Reference reference{{near(arm.home, 0.1, rare), vector(-1.0, 1.0, rare),
         vector(-5.0, 5.0, rare)}, vector(-20.0, 20.0, rare)};
-    if (feedforward.state() == State::waiting) {judge.forget();}
+    const Reference * const given = one_in(3) ? nullptr : &reference;
     const JointState state{positions(centre), vector(-1.0, 1.0, 3000)};
+    const Vector effort = vector(-20.0, 20.0, 1000);
     Vector tau{};
-    if (feedforward.cycle(
-        number(1e-3, 20), one_in(1000) ? nullptr : &state, one_in(3) ? nullptr : &reference, tau))
+    if (!feedforward.cycle(
+        number(1e-3, 20), one_in(1000) ? nullptr : &state, given, tau, one_in(2) ? &effort : nullptr))
     {
+      judge.forget();
+    } else {
       judge.look(tau);
     }
   }
   judge.print();
 }
 
-/// A loop that passes on messages, as the controller does.
-void feed_inbox(long long cycles)
+/// A receiver that gets messages, as in the controller.
+void feed_receiver(long long cycles)
 {
-  Feedforward feedforward(arm);
-  auto inbox = std::make_unique<Inbox>(arm, Command::motion, 0.05);
+  TorqueReceiver receiver(arm);
+  auto inbox = std::make_unique<Inbox>(arm, Command::total_torque, 0.05);
   Judge judge;
   Vector centre = arm.home;
   for (long long k = 0; k < cycles; ++k) {
     if (k == 0 || one_in(1000)) {
-      feedforward.restart();
-      const Settings given = settings();
-      if (feedforward.configure(given).empty()) {
-        inbox = std::make_unique<Inbox>(arm, given.command, number(0.05, 5));
-      }
+      receiver.restart();
+      Settings given = settings();
+      given.command = Command::total_torque;
+      receiver.configure(given);
+      inbox = std::make_unique<Inbox>(arm, Command::total_torque, number(0.05, 5));
       inbox->forget();
     }
-    const Command command = feedforward.settings().command;
     if (!one_in(20)) {
-      const int rare = one_in(2) ? 10 : 100000;
-      const Vector q = near(arm.home, 0.1, rare), dq = vector(-1.0, 1.0, rare),
-        ddq = vector(-5.0, 5.0, rare), torque = vector(-10.0, 10.0, rare);
+      const Vector torque = vector(-10.0, 10.0, one_in(2) ? 10 : 100000);
       // Of exactly as many values as it has, so that none beyond them is read unseen.
-      std::vector<double> values;
-      const auto append = [&values](const Vector & part) {
-          values.insert(values.end(), part.begin(), part.begin() + arm.joints.size());
-        };
-      append(command == Command::motion ? q : torque);
-      if (command == Command::motion || command == Command::law) {
-        append(dq);
-        append(ddq);
-      }
+      std::vector<double> values(torque.begin(), torque.begin() + arm.joints.size());
       if (one_in(20)) {values.resize(source() % (4 * arm.n()));}
       Inbox::Publisher from{};
       from[0] = static_cast<std::uint8_t>(one_in(10) ? source() % 3 : 1);
@@ -204,10 +206,10 @@ void feed_inbox(long long cycles)
     }
     const double elapsed = number(1e-3, 20);
     const Reference * const given = inbox->current(elapsed);
-    if (feedforward.state() == State::waiting) {judge.forget();}
+    if (receiver.state() == ReceiverState::waiting) {judge.forget();}
     const JointState state{positions(centre), vector(-1.0, 1.0, 3000)};
     Vector tau{};
-    if (feedforward.cycle(elapsed, one_in(5000) ? nullptr : &state, given, tau)) {
+    if (receiver.cycle(elapsed, one_in(5000) ? nullptr : &state, given, tau)) {
       judge.look(tau);
     }
   }
@@ -254,6 +256,6 @@ int main(int argc, char ** argv)
   }
   source.seed(std::strtoull(argv[1], nullptr, 10));
   feed_feedforward(std::atoll(argv[2]));
-  feed_inbox(std::atoll(argv[2]));
+  feed_receiver(std::atoll(argv[2]));
   return 0;
 }

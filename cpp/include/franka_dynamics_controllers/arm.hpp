@@ -57,6 +57,7 @@ struct Arm
   Vector lower{}, upper{}, velocity{}, acceleration{}, effort{}, effort_rate{}, home{};
   double rated_load = kInfinity;  ///< [kg] on the flange
   FrictionModel friction{};
+  Vector stiction{};  ///< change of torque below which friction may hold a joint [N m]
 
   std::size_t n() const noexcept {return chain.n;}
 
@@ -74,6 +75,14 @@ struct Arm
            position <= upper[joint] + kPositionToleranceRad;
   }
 };
+
+/// Set the least stiction, of an arm of which no friction is known.
+inline void set_least_stiction(Arm & arm) noexcept
+{
+  for (std::size_t i = 0; i < arm.n(); ++i) {
+    arm.stiction[i] = kMinStictionToLimit * arm.effort[i];
+  }
+}
 
 /// The largest number in an arm; products of a few of them are finite.
 constexpr double kMostOfAnArm = 1e6;

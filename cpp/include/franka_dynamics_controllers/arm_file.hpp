@@ -238,6 +238,13 @@ inline Arm arm_from_file(const std::string & path)
   arm.mount = pose(file.numbers("mount", kNumbersPerPose).data()).rotation;
   arm.rated_load = file.numbers("rated_load", 1, true)[0];
   arm.friction = friction_from_file(file, n);
+  set_least_stiction(arm);
+  if (file.has("stiction")) {  // a file of an earlier version has none
+    const std::vector<double> stiction = file.numbers("stiction", n);
+    for (std::size_t i = 0; i < n; ++i) {
+      arm.stiction[i] = std::max(arm.stiction[i], stiction[i]);
+    }
+  }
   file.finish();
   if (const std::string reason = refuse(arm); !reason.empty()) {
     throw file.error(reason);

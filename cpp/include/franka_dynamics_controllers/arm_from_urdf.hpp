@@ -22,4 +22,7 @@ Arm arm_from_urdf(
   const std::string & urdf, const std::vector<std::string> & joints, const std::string & flange,
   std::vector<std::string> & notes);
 
+/// Whether the hardware in a URDF's <ros2_control> has an effort state interface for each joint.
+bool has_effort_states(const std::string & urdf, const std::vector<std::string> & joints);
+
 }  // namespace franka_dynamics_controllers

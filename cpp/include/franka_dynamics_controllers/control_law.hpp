@@ -6,79 +6,77 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 
 #include "franka_dynamics_controllers/friction.hpp"
+#include "franka_dynamics_controllers/gain_delay.hpp"
+#include "franka_dynamics_controllers/reference.hpp"
 #include "franka_dynamics_controllers/terms.hpp"
 
 namespace franka_dynamics_controllers
 {
 
-inline void add(Vector & total, const Vector & part) noexcept
-{
-  std::transform(total.begin(), total.end(), part.begin(), total.begin(), std::plus<double>());
-}
-
 class ControlLaw
 {
 public:
-  void configure(const Arm & arm, const Settings & given) noexcept
+  /// `is_exact`: joints have no other friction and rotors than `arm` says, as in a simulation.
+  void configure(const Arm & arm, const Settings & given, bool is_exact) noexcept
   {
     settings = given;
     const auto any = [](const Vector & gains) {
         return std::any_of(gains.begin(), gains.end(), [](double gain) {return gain > 0.0;});
       };
-    has_gains = any(given.kp) || any(given.kd);
+    has_kp = any(given.kp);
     terms.configure(arm, given);
     friction.restart();
+    gain_delay.configure(arm, terms, given, is_exact);
   }
 
   /// Sum the gravity that the target does not add, `scale` times Coriolis, inertia and friction
-  /// torque, and the PD torque. Without a `reference` inertia and friction torque are zero, and the
-  /// PD torque only damps.
-  void torque(
-    const Arm & arm, const JointState & state, const Motion * reference,
-    Vector & total) const noexcept
+  /// torque, and the PD torque or the torque of the caller's law [N m]. Without a `reference`
+  /// inertia and friction torque are zero, and the PD torque only damps.
+  Vector torque(const Arm & arm, const StateTerms & state, const Desired * reference) const noexcept
   {
-    Vector part{};
-    total.fill(0.0);
+    const std::size_t n = arm.n();
+    Vector total{};
     if (settings.friction && reference) {
-      // Friction at the measured velocity would follow the sensor's noise.
       Vector load{};
-      if (arm.friction.grows_with_load) {
-        terms.gravity(state.q, load);
-        terms.coriolis(state, part);
-        add(load, part);
-        terms.inertia(state.q, reference->ddq, part);
-        add(load, part);
+      for (std::size_t i = 0; arm.friction.grows_with_load && i < n; ++i) {
+        load[i] = state.gravity[i] + state.coriolis[i] + state.inertia[i];
       }
+      const JointState measured{state.q, state.dq};
       const bool adds = settings.target.adds_gravity;
-      friction.feedforward(arm, *reference, state, settings.kp, adds, load, total);
+      friction.feedforward(arm, *reference, measured, settings.kp, adds, load, total);
     }
-    if (settings.coriolis) {
-      terms.coriolis(state, part);
-      add(total, part);
-    }
-    if (settings.inertia && reference) {
-      terms.inertia(state.q, reference->ddq, part);
-      add(total, part);
-    }
-    terms.gravity_to_command(state.q, part);
-    for (std::size_t i = 0; i < arm.n(); ++i) {
-      total[i] = settings.scale * total[i] + part[i];
-      if (has_gains && reference) {
+    Vector gravity{};
+    terms.gravity_to_command(state.q, state.gravity, gravity);
+    for (std::size_t i = 0; i < n; ++i) {
+      total[i] += settings.coriolis ? state.coriolis[i] : 0.0;
+      total[i] += settings.inertia ? state.inertia[i] : 0.0;
+      total[i] = settings.scale * total[i] + gravity[i];
+      if (!reference) {
+        total[i] -= settings.kd[i] * state.dq[i];
+      } else if (reference->is_own_torque) {
+        total[i] += reference->torque[i];
+      } else {
         total[i] += settings.kp[i] * (reference->q[i] - state.q[i]);
         total[i] += settings.kd[i] * (reference->dq[i] - state.dq[i]);
-      } else if (has_gains) {
-        total[i] -= settings.kd[i] * state.dq[i];
       }
     }
+    return total;
+  }
+
+  /// The terms of a joint state along a reference.
+  StateTerms terms_at(double stamp, const JointState & state, const Desired * reference)
+  const noexcept
+  {
+    return terms.at(stamp, state, reference ? &reference->ddq : nullptr);
   }
 
   Settings settings{};
   TermModel terms{};
   Friction friction{};
-  bool has_gains = false;
+  GainDelay gain_delay{};
+  bool has_kp = false;
 };
 
 }  // namespace franka_dynamics_controllers

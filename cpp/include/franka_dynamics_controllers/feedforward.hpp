@@ -1,11 +1,12 @@
 // Copyright 2026 The franka_dynamics authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Feedforward torques of one arm, without ROS: follows motions or torques from upstream, brakes the
-// arm when they cease, and keeps the limits of torque and torque rate.
+// Feedforward torques of one arm, without ROS: follows motions or the torques of a law, compares
+// each joint state with the model, brakes the arm, and keeps the limits of torque and torque rate.
 //
-// Real-time safe: no allocation, no lock, no exception and no system call in cycle() and apply().
-// SI units; arrays in joint order. tau = M(q) ddq + C(q, dq) dq + g(q).
+// Real-time safe: no allocation, no lock, no exception and no system call in cycle(), step(),
+// tick(), apply(), start(), stop() and restart(). SI units; arrays in joint order.
+// tau = M(q) ddq + C(q, dq) dq + g(q).
 #pragma once
 
 #include <algorithm>
@@ -13,451 +14,970 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 
 #include "franka_dynamics_controllers/control_law.hpp"
+#include "franka_dynamics_controllers/disturbance.hpp"
+#include "franka_dynamics_controllers/newest.hpp"
+#include "franka_dynamics_controllers/reasons.hpp"
 #include "franka_dynamics_controllers/reference.hpp"
+#include "franka_dynamics_controllers/repeated_positions.hpp"
+#include "franka_dynamics_controllers/speed_watcher.hpp"
 #include "franka_dynamics_controllers/state_check.hpp"
 #include "franka_dynamics_controllers/stopping.hpp"
+#include "franka_dynamics_controllers/torque_output.hpp"
 #include "franka_dynamics_controllers/torque_ramp.hpp"
+#include "franka_dynamics_controllers/transitions.hpp"
 
 namespace franka_dynamics_controllers
 {
 
-// Why torques ended; joint states are other reasons (state_check.hpp).
-constexpr const char * kBrakingFailed =
-  "a joint is too fast in spite of braking: torques do not act as they are sent";
-constexpr const char * kTorqueNotFinite = "the computed torque is not finite";
+/// What a user's stop leads to; kinds as Stop of franka_dynamics/control/core_state.py.
+enum class Stop {let_go, hold, to_zero, pause, final_stop};
 
-/// Computes each control cycle's torque. One object per arm. One thread calls it; any thread may
-/// read state(), fault(), latched() and timeouts().
+/// Computes each control cycle's torque, as Feedforward of franka_dynamics/control does; the page
+/// docs/explanation/the-core.md says when torques begin and end. One object per arm. One thread
+/// calls it; one thread, perhaps another one, may call status(), and any thread state().
 ///
-/// It does what the docstring of franka_dynamics/control/core_step.py says, without the guard:
-///
-/// - It has no momentum observer: d is zero, and no torque counts as unexplained.
-/// - A joint state is judged by itself (state_check.hpp). States have no stamps and ages, and
-///   nobody looks whether positions leap, repeat or contradict velocities, or whether a joint is
-///   too fast for the motion. The brake alone notices that a joint gets faster.
-/// - Torques begin at the first usable state, and nobody looks whether gains bear a delay.
-///
-/// Its functions have the names of those in control/torque_state_machine.py, its states those of the
-/// Python receiver (State in constants.hpp); the names of core_step.py are in brackets:
-///
-///   state      torque
-///   waiting    none (SILENT)
-///   following  the law, or the torques from upstream (RUNNING)
-///   braking    the brake (BRAKING)
-///   holding    the brake holds the arm (HOLDING)
-///   stopped    zero, or the torque of end() (SILENT)
-///   fault      a stop by the model, then the resting torque (STOPPING, SILENT)
-///
-///   from                event                                                to
-///   waiting             a command; with motions the first usable state       following
-///   any other           a command                                            following
-///   following           the command ceases, but for motions; or brake()      braking
-///   fault               it is over; or brake(), unless it is latched         braking
-///   braking             the arm is at rest, and the target adds no gravity   holding
-///   braking             the arm is at rest, and the target adds gravity      stopped
-///   following, braking  a needed joint state cannot be used                  fault
-///   holding             the same                                             fault
-///   braking, holding    braking fails                                        fault, latched
-///   any but waiting     the torque is not finite                             fault, latched
-///   any                 end()                                                stopped
-///   any                 restart()                                            waiting
-///
-/// A command begins at a usable state only, and after a fault once that is over: after
-/// kMinGoodStateCount usable states in a row, unless the fault is latched. A fault by an impossible
-/// state is latched, one by a missing state is not. If commands are total torques, following needs
-/// no joint state, a command ends any fault, and no model stops the arm.
+/// Other than in Python, commands come beside each joint state. A motion that ceases is held where
+/// it ended; where torques of a law cease, the arm is braked, and without them none begin.
 class Feedforward
 {
 public:
   /// The arm must be one that refuse() accepts.
-  explicit Feedforward(const Arm & arm)
-  : arm_(arm)
+  explicit Feedforward(const Arm & arm, const StateLimits & limits = {})
+  : arm_(arm), states_(arm_, limits), output_(limits), disturbances_(arm_, limits)
   {
-    law_.configure(arm_, Settings{});
+    requested_law_.configure(arm_, Settings{}, is_exact(Settings{}));
+    law_ = requested_law_;
+    restart();
   }
 
-  /// Use other settings from the next cycle on. With Command::motion and Command::law the torque
-  /// changes by a ramp, with Command::torque as fast as the torque rate allows. Returns '', or why
-  /// the settings are refused; the present settings then stay in use. Allocates.
+  /// Use other settings, gradually where a torque is applied. Returns '', or why they are refused;
+  /// the present settings then stay in use. Allocates.
   std::string configure(const Settings & settings)
   {
-    std::string reason = refuse(arm_, settings);
-    if (reason.empty() && !apply(settings)) {
-      return "target and command cannot change after the first torque; restart() before";
+    const double period = kPeriodMarginFactor * states_.period();
+    if (std::string reason = refusal(settings, period, states_.median_age()); !reason.empty()) {
+      return reason;
     }
-    return reason;
+    return apply(law_of(settings)) ? "" : "target and command cannot change while torques are sent";
   }
 
-  /// Use settings that refuse() accepts; for the control cycle. Returns false if they would change
-  /// target or command after the first torque.
-  bool apply(const Settings & settings) noexcept
+  /// Why settings cannot be used with joint states of a period and an age [s], or ''; for any
+  /// thread. Allocates.
+  std::string refusal(const Settings & settings, double period, double age = 0.0) const
   {
-    const Settings & present = law_.settings;
+    if (std::string reason = refuse(arm_, settings); !reason.empty()) {
+      return reason;
+    }
+    if (settings.command == Command::total_torque) {
+      return "total torques are applied by a TorqueReceiver (receiver.hpp)";
+    }
+    const Reason unstable =
+      law_of(settings).gain_delay.instability(arm_.n(), period, age);
+    return settings.guard && unstable ? text_of(unstable, arm_) : "";
+  }
+
+  /// The control law of settings that refuse() accepts, for apply().
+  ControlLaw law_of(const Settings & settings) const noexcept
+  {
+    ControlLaw law;
+    law.configure(arm_, settings, is_exact(settings));
+    return law;
+  }
+
+  /// Use another law; for the control cycle. Returns false if it would change target or command
+  /// while torques are sent.
+  bool apply(const ControlLaw & law) noexcept
+  {
+    const Settings & present = requested_law_.settings;
+    const Settings & settings = law.settings;
     const bool is_same_interface = settings.command == present.command &&
-      settings.target.adds_gravity == present.target.adds_gravity;
-    if (state_ != State::waiting && !is_same_interface) {
+      settings.target.name == present.target.name;
+    if (state_ != CoreState::silent && !is_same_interface) {
       return false;
     }
-    if (!former_law_) {
-      former_law_ = law_;
+    if (!is_given_ && pulls_more(law)) {
+      reference_.reset();  // a person may have guided the arm away
     }
-    law_.configure(arm_, settings);
+    requested_law_ = law;
+    ++requested_law_number_;
+    if (!states_.has_stamp() && output_.count() == 0) {  // nothing has been computed yet
+      law_ = requested_law_;
+      law_number_ = requested_law_number_;
+    }
+    if (is_active()) {
+      use_requested_law();
+    }
     return true;
   }
 
   const Arm & arm() const noexcept {return arm_;}
-  const Settings & settings() const noexcept {return law_.settings;}
+  /// The settings that were asked for last; changed ones may act later, and gradually.
+  const Settings & settings() const noexcept {return requested_law_.settings;}
+  /// The terms by which torques go out.
   const TermModel & terms() const noexcept {return law_.terms;}
-  State state() const noexcept {return state_;}
-  /// Why the state is State::fault; else nullptr.
-  const char * fault() const noexcept
-  {
-    return state_ == State::fault ? fault_reason_.load() : nullptr;
-  }
-  /// Whether usable states do not end the latest fault.
-  bool latched() const noexcept {return is_latched_;}
-  /// How often torques ceased while they were followed.
+  CoreState state() const noexcept {return state_;}
+  /// Whether the latest state or tick gave a new torque to send.
+  bool sends() const noexcept {return output_.is_new();}
+  const DisturbanceMonitor & disturbances() const noexcept {return disturbances_;}
+  const StateCheck & states() const noexcept {return states_;}
+  /// What is followed, if something is.
+  const std::optional<Desired> & reference() const noexcept {return reference_;}
+  /// How often torques ended by a fault, by lost states, and because commands ceased.
+  std::uint64_t faults() const noexcept {return fault_count_;}
+  std::uint64_t losses() const noexcept {return loss_count_;}
   std::uint64_t timeouts() const noexcept {return timeout_count_;}
+
+  /// The state, and what ended torques or keeps them from beginning.
+  struct Status
+  {
+    CoreState state = CoreState::silent;
+    Ending ending{};
+  };
+  const Status & status() noexcept {return status_.read();}
+  /// Why torques have ended or do not begin, '' while they go out; allocates.
+  std::string why() noexcept(false) {return text_of(status().ending, arm_);}
 
   /// Forget everything but the settings, as before the first cycle.
   void restart() noexcept
   {
-    change_state(State::waiting);
-    former_law_.reset();
-    is_latched_ = false;
-    open_loop_stop_.reset();
+    is_stop_requested_ = false;
+    settings_agree_ = false;
+    ending_ = Ending::by(Cause::torque_awaited, Reason::of(ReasonCode::no_state));
+    reset();
+  }
+
+  /// Forget states, torques and faults, for reset simulations; a user's stop stays.
+  void reset() noexcept
+  {
+    if (ending_.remedy != Remedy::configure && ending_.reaction != Reaction::zero) {
+      if (is_stop_requested_) {
+        const Ending stopped = Ending::by(Cause::stop_requested, {});
+        ending_.reaction = stopped.reaction;
+        ending_.remedy = stopped.remedy;
+      } else {
+        ending_ = Ending::by(Cause::torque_awaited, Reason::of(ReasonCode::no_state));
+      }
+    }
+    state_ = CoreState::silent;
+    has_latest_ = false;
+    desired_.reset();
+    own_torque_.reset();
+    clear_reference();
     states_.reset();
-    last_torque_.fill(0.0);
+    disturbances_.forget_states();
+    speeds_.reset();
+    repeated_positions_.reset();
+    open_loop_stop_.reset();
+    output_.reset();
     law_.friction.restart();
+    former_law_.reset();
+    is_status_new_ = true;
+    publish_status();
   }
 
-  /// Compute the torque `tau` [N m] of a cycle, `elapsed` seconds after the last cycle; a negative
-  /// time or NaN counts as zero. Returns false while there is no torque to send.
+  // A step --------------------------------------------------------------------------------------
+
+  /// Compute the torque `tau` [N m] of a loop's cycle, `elapsed` seconds after the last one; a
+  /// negative time or NaN counts as zero. Returns false while there is no torque to send: before a
+  /// joint state has agreed with the settings.
   ///
-  /// `measured` is nullptr if the joint states could not be read, `given` is nullptr if there is no
-  /// command. An arm that awaits motions is held from the first cycle on.
+  /// `measured` is nullptr if the joint states could not be read, `given` if there is no command,
+  /// `effort` if no torque is measured.
   bool cycle(
-    double elapsed, const JointState * measured, const Reference * given, Vector & tau) noexcept
+    double elapsed, const JointState * measured, const Reference * given, Vector & tau,
+    const Vector * effort = nullptr) noexcept
   {
-    // A ramp, the brake and a stop are over after kMaxBrakingTimeS: a longer cycle changes no more.
-    const double seconds = elapsed > 0.0 ? std::min(elapsed, kMaxBrakingTimeS) : 0.0;
-    clock_ += seconds;
-    const char * const problem = states_.check(arm_, measured);
-    if (!problem) {
-      record_state(*measured);
+    // Of a longer cycle no more matters than that it was long.
+    clock_ += elapsed > 0.0 ? std::min(elapsed, kMaxBrakingTimeS) : 0.0;
+    if (measured) {
+      StateSample sample;
+      sample.q = measured->q;
+      sample.dq = measured->dq;
+      sample.stamp = clock_;
+      sample.now = clock_;
+      if (effort) {
+        sample.effort = *effort;
+      }
+      tau = step(sample, given);
+    } else {
+      tau = reject_state("a joint state could not be read", clock_);
     }
-    begin_or_end(given, problem);
-    if (state_ == State::waiting) {
-      return false;
-    }
-    Vector desired = desired_torque(given, seconds);
-    if (!all_finite(desired, arm_.n())) {
-      end_by_fault(kTorqueNotFinite, true);
-      desired = resting_torque();
-    }
-    send_torque(desired, seconds);
-    tau = last_torque_;
-    return true;
+    return state_ != CoreState::silent || settings_agree_;
   }
 
-  /// Brake the arm in the next cycles, until a command is given.
-  void brake() noexcept
+  /// Take one joint state, and a command beside it or nullptr; send the next torque if it is new,
+  /// and return it [N m]. A stamp that is no number makes a state that cannot be used.
+  Vector step(const StateSample & given_sample, const Reference * given) noexcept
   {
-    if (state_ == State::following || (state_ == State::fault && !is_latched_)) {
-      brake_ = BrakingController(law_.settings);
-      change_state(State::braking);
+    StateSample sample = given_sample;
+    if (sample.effort && !all_numbers(*sample.effort)) {
+      sample.effort.reset();  // none is measured
     }
+    if (sample.age && std::isnan(*sample.age)) {
+      sample.age.reset();
+    }
+    if (!std::isfinite(sample.stamp) || !std::isfinite(sample.received_at())) {
+      return reject_state("the time of a joint state is no number", states_.arrival_time());
+    }
+    take_command(sample, given);
+    Vector torque{};
+    switch (states_.stamp_order(sample)) {
+      case StampOrder::set_back:
+        torque = follow_set_back_clock(sample);
+        break;
+      case StampOrder::out_of_order: {
+          wait_for_states();
+          const auto [now, silence] = states_.tick_arguments(sample);
+          torque = tick(now, silence);
+          break;
+        }
+      default:
+        torque = take_new_state(sample);
+    }
+    publish_status();
+    return torque;
+  }
+
+  /// Return the torque while no joint state comes [N m]; after the time-out stop the arm. `silence`
+  /// is the time since the last state by the clock of stamps [s], as in simulated time; nullopt: by
+  /// `now`, the clock of arrivals [s].
+  Vector tick(double now, std::optional<double> silence = std::nullopt) noexcept
+  {
+    const double seconds = std::abs(silence.value_or(now - states_.arrival_time()));
+    Vector torque{};
+    if (!(seconds <= states_.silence_timeout()) && is_active()) {
+      torque = lose_states(
+        Ending::of_state(Reason::of(ReasonCode::silence, {1e3 * seconds})), now);
+    } else {
+      torque = torque_without_state(now);
+    }
+    publish_status();
+    return torque;
+  }
+
+  /// Reject a joint state that cannot be read or trusted, for a reason that must last; return the
+  /// next torque [N m]. `faulty`: another source sends joint states, too.
+  Vector reject_state(const char * why, double now, bool faulty = false) noexcept
+  {
+    const Cause cause = faulty ? Cause::second_source : Cause::states_lost;
+    const Ending ending = Ending::by(cause, Reason::of_caller(why));
+    states_.reject(ending.last);
+    const Vector torque = lose_states(ending, now);
+    publish_status();
+    return torque;
+  }
+
+  // What users ask for --------------------------------------------------------------------------
+
+  /// Clear a fault, and let the law begin when the arm allows it; a held arm is started at once.
+  /// Returns why it may not be started, no reason if it may.
+  Reason start() noexcept
+  {
+    if (ending_.remedy == Remedy::configure) {
+      return Reason::of_caller("the model is not the arm: configure the controller again");
+    }
+    const bool is_held = state_ == CoreState::holding;
+    if (ending_.reaction == Reaction::hold && !is_held) {
+      return Reason::of_caller("the arm is still to be braked and held; try again");
+    }
+    if (is_held) {
+      if (const Reason why_not = held_arm_refusal(); why_not) {
+        return why_not;
+      }
+      use_requested_law();
+    }
+    is_stop_requested_ = false;
+    if (is_held) {
+      begin(output_.last());
+    } else if (state_ != CoreState::running) {
+      record_wait(states_.problem() ? states_.problem() : blocked());
+    }
+    publish_status();
+    return {};
+  }
+
+  /// End torques for a reason, which must last.
+  void stop(const char * reason, Stop then = Stop::let_go) noexcept
+  {
+    constexpr Cause kCausesOfStops[] = {Cause::stop_requested, Cause::hold_requested,
+      Cause::wrong_receiver, Cause::receiver_pauses, Cause::model_changed};
+    is_stop_requested_ = is_stop_requested_ || then != Stop::pause;
+    Cause cause = kCausesOfStops[static_cast<std::size_t>(then)];
+    const bool is_held = is_active() || ending_.reaction == Reaction::hold;
+    if (then == Stop::hold && !is_held) {  // nothing that rests is caught
+      cause = Cause::hold_without_torque;
+    }
+    end(Ending::by(cause, Reason::of_caller(reason)));
+    publish_status();
   }
 
   /// End at once, without further cycles: `tau` is the resting torque. Returns false if there was
   /// no torque.
-  bool end(Vector & tau) noexcept
+  bool end_at_once(Vector & tau) noexcept
   {
-    const bool was_sent = state_ != State::waiting;
-    stop();
-    last_torque_ = stopped_torque_;
-    tau = stopped_torque_;
+    const bool was_sent = state_ != CoreState::silent || settings_agree_;
+    tau = within_limits(arm_, resting_torque(clock_));
+    stop("the controller ends");
     return was_sent;
   }
 
 private:
-  // States -------------------------------------------------------------------------------------
-
-  /// Whether commands are followed without a joint state.
-  bool needs_no_state() const noexcept {return law_.settings.command == Command::total_torque;}
-
-  void record_state(const JointState & measured) noexcept
+  bool is_exact(const Settings & settings) const noexcept
   {
-    std::copy_n(measured.q.begin(), arm_.n(), state_seen_.q.begin());
-    std::copy_n(measured.dq.begin(), arm_.n(), state_seen_.dq.begin());
-    law_.friction.follow(arm_, clock_, state_seen_.q);
-    // Where no joint state is needed no model stops the arm: it counts as seen at rest.
-    const JointState seen_at_rest{state_seen_.q, {}};
-    open_loop_stop_.record_state(needs_no_state() ? seen_at_rest : state_seen_, clock_);
+    // In a loop's simulation joints have the rotor inertia and friction that the arm states.
+    return output_.in_loop() && settings.target.name == kMujoco.name;
   }
 
-  /// Change the state as the command and the joint state ask; `problem` is that of the joint state.
-  void begin_or_end(const Reference * given, const char * problem) noexcept
+  bool guards() const noexcept {return requested_law_.settings.guard;}
+  bool is_active() const noexcept
   {
-    const bool follows_motions = law_.settings.command == Command::motion;
-    const bool is_commanded = given || (follows_motions && state_ == State::waiting);
-    const bool is_fault = state_ == State::fault;
-    const bool is_fault_over = is_fault && !is_latched_ && states_.has_enough_states();
-    const bool may_begin = needs_no_state() || (!problem && (!is_fault || is_fault_over));
-    if (is_commanded && may_begin) {
-      if (state_ != State::following) {
-        begin();
-      }
-    } else if (state_ == State::following && !given && !follows_motions) {
-      ++timeout_count_;
-      brake();
-    } else if (is_fault_over) {
-      brake();
-    }
-    const bool needs_state = state_ == State::braking || state_ == State::holding ||
-      (state_ == State::following && !needs_no_state());
-    if (needs_state && problem) {
-      open_loop_stop_.begin_stop(clock_);
-      end_by_fault(problem, problem == kStateImpossible);
-    }
+    return state_ == CoreState::running || state_ == CoreState::braking || state_ == CoreState::holding;
+  }
+  bool takes_motions() const noexcept
+  {
+    return requested_law_.settings.command == Command::motion;
+  }
+  /// Whether the law begins by itself.
+  bool is_enabled() const noexcept
+  {
+    return ending_.begins_alone();
+  }
+  /// Why nothing may begin yet.
+  Reason blocked() const noexcept
+  {
+    return takes_motions() || own_torque_ ?
+           Reason{} : Reason::of_caller("no torque is commanded");
+  }
+  bool all_numbers(const Vector & values) const noexcept
+  {
+    return std::none_of(
+      values.begin(), values.begin() + arm_.n(), [](double x) {return std::isnan(x);});
   }
 
-  /// Begin to follow. The law's torque then comes by a ramp from the torque of a held arm, or from
-  /// the gravity torque to command; torques from upstream come as fast as the torque rate allows.
-  void begin() noexcept
+  // Commands ------------------------------------------------------------------------------------
+
+  void take_command(const StateSample & sample, const Reference * given) noexcept
   {
-    if (state_ == State::waiting) {
-      last_torque_ = resting_torque();
+    own_torque_.reset();
+    if (takes_motions()) {
+      follow_or_hold(given);
+    } else if (given) {
+      own_torque_ = own_torque(sample, *given);
     }
-    const bool is_held = state_ == State::braking || state_ == State::holding;
-    Vector start_torque = last_torque_;
-    if (!is_held && open_loop_stop_.known()) {
-      law_.terms.gravity_to_command(state_seen_.q, start_torque);
-    }
-    ramp_.begin(start_torque);
-    former_law_.reset();
-    change_state(State::following);
+    disturbances_.set_own_torque(own_torque_.has_value());
   }
 
-  void end_by_fault(const char * reason, bool is_latched) noexcept
+  void follow_or_hold(const Reference * given) noexcept
   {
-    fault_reason_ = reason;
-    is_latched_ = is_latched;
-    change_state(State::fault);
-  }
-
-  void stop() noexcept
-  {
-    stopped_torque_ = resting_torque();
-    change_state(State::stopped);
-  }
-
-  void change_state(State state) noexcept
-  {
-    state_ = state;
-    reference_.clear();
-  }
-
-  // Torques ------------------------------------------------------------------------------------
-
-  /// The torque of the present state, without limits [N m].
-  Vector desired_torque(const Reference * given, double seconds) noexcept
-  {
-    switch (state_.load()) {
-      case State::following:
-        return following_torque(given);
-      case State::braking:
-      case State::holding:
-        return braking_torque(seconds);
-      case State::fault:
-        return stopping_torque();
-      default:
-        return stopped_torque_;
+    if (state_ != CoreState::running) {
+      return;
     }
-  }
-
-  /// Set the last torque to the one nearest to `desired` [N m] within the torque limits that may
-  /// follow after `elapsed` seconds, of which at most kMaxStepS counts.
-  void send_torque(const Vector & desired, double elapsed) noexcept
-  {
-    for (std::size_t i = 0; i < arm_.n(); ++i) {
-      const double within_limits = std::clamp(desired[i], -arm_.effort[i], arm_.effort[i]);
-      const double rate = std::min(arm_.effort_rate[i], kMaxTorqueRateNmS);
-      const double step = rate * std::min(elapsed, kMaxStepS);
-      last_torque_[i] = std::clamp(within_limits, last_torque_[i] - step, last_torque_[i] + step);
-    }
-    brake_.record_limited_torque(desired, last_torque_);
-  }
-
-  /// The torque at which the arm stays if nothing is computed any more [N m].
-  Vector resting_torque() const noexcept
-  {
-    Vector torque{};
-    if (law_.settings.target.adds_gravity) {
-      return torque;
-    }
-    if (!open_loop_stop_.known()) {
-      return last_torque_;
-    }
-    law_.terms.gravity_to_command(open_loop_stop_.probable_state(clock_).q, torque);
-    for (std::size_t i = 0; i < arm_.n(); ++i) {
-      torque[i] = std::clamp(torque[i], -arm_.effort[i], arm_.effort[i]);
-    }
-    return torque;
-  }
-
-  /// The torque that follows a command; only motions may cease (nullptr).
-  Vector following_torque(const Reference * given) noexcept
-  {
-    switch (law_.settings.command) {
-      case Command::total_torque:
-        return given->torque;
-      case Command::torque:
-        return law_torque(law_, nullptr, given->torque);
-      case Command::law:
-        return own_law_torque(*given);
-      default:
-        return motion_torque(given);
-    }
-  }
-
-  /// The torque of a law's terms and gains along a reference, plus a torque from upstream [N m].
-  Vector law_torque(
-    const ControlLaw & law, const Motion * reference, const Vector & own_torque) const noexcept
-  {
-    Vector torque{};
-    law.torque(arm_, state_seen_, reference, torque);
-    add(torque, own_torque);
-    return torque;
-  }
-
-  /// The torque of somebody else's law with this model's terms.
-  Vector own_law_torque(const Reference & given) noexcept
-  {
-    Vector torque = law_torque(law_, &given, given.torque);
-    std::optional<Vector> former_torque;
-    if (former_law_) {
-      former_torque = law_torque(*former_law_, &given, given.torque);
-    }
-    ramp_.apply(clock_, former_torque, torque);
-    former_law_.reset();
-    return torque;
-  }
-
-  /// The torque that follows a given motion, or holds the arm where the last one was left.
-  Vector motion_torque(const Motion * given) noexcept
-  {
-    const ReferenceFollower former = reference_;
-    follow_or_hold(given);
-    Vector torque = law_torque(law_, reference_.desired(), {});
-    const bool begins_or_ends = former.is_given() != reference_.is_given();
-    std::optional<Vector> former_torque;
-    if (former_law_ || begins_or_ends) {
-      // A motion that goes on makes no step: only the law has changed.
-      const bool goes_on = former.is_given() && reference_.is_given();
-      const Motion * const reference = goes_on ? reference_.desired() : former.desired();
-      former_torque = law_torque(former_law_ ? *former_law_ : law_, reference, {});
-    }
-    ramp_.apply(clock_, former_torque, torque);
-    former_law_.reset();
-    if (law_.has_gains && !reference_.desired()) {
-      reference_.hold(state_seen_.q);
-    }
-    return torque;
-  }
-
-  void follow_or_hold(const Motion * given) noexcept
-  {
-    const Motion * const desired = reference_.desired();
     if (given) {
-      reference_.follow(*given);
-    } else if (desired && former_law_ && pulls_more(desired->q)) {
-      reference_.clear();  // a person may have guided the arm away
-    } else if (reference_.is_given()) {
-      reference_.hold(desired->q);  // perhaps in mid-motion
+      reference_.emplace();
+      static_cast<Reference &>(*reference_) = *given;
+    } else if (is_given_) {
+      reference_->dq.fill(0.0);
+      reference_->ddq.fill(0.0);
     }
+    is_given_ = given != nullptr;
   }
 
-  /// Whether changed settings raise kp at a joint that had none, or that is far from a reference.
-  bool pulls_more(const Vector & reference_q) const noexcept
+  /// The torque of the caller's law. A value that is not finite makes all of it not finite.
+  Desired own_torque(const StateSample & sample, const Reference & given) const noexcept
+  {
+    const std::size_t n = arm_.n();
+    Desired own;
+    own.is_own_torque = true;
+    own.q = sample.q;
+    own.dq = sample.dq;
+    const bool has_rates = requested_law_.settings.command == Command::law;
+    const bool is_finite = all_finite(given.torque, n) &&
+      (!has_rates || (all_finite(given.dq, n) && all_finite(given.ddq, n)));
+    if (!is_finite) {
+      own.torque.fill(std::numeric_limits<double>::quiet_NaN());
+      return own;
+    }
+    own.torque = given.torque;
+    if (has_rates) {
+      own.dq = given.dq;
+      own.ddq = given.ddq;
+    }
+    return own;
+  }
+
+  void clear_reference() noexcept
+  {
+    reference_.reset();
+    is_given_ = false;
+  }
+
+  /// Whether a law raises kp at a joint that had none, or that is far from the reference.
+  bool pulls_more(const ControlLaw & law) const noexcept
   {
     for (std::size_t i = 0; i < arm_.n(); ++i) {
-      const double former_kp = former_law_->settings.kp[i];
-      const bool is_far = std::abs(reference_q[i] - state_seen_.q[i]) > kMaxStartDistanceRad;
-      if (law_.settings.kp[i] > former_kp && (former_kp == 0.0 || is_far)) {
+      const double former_kp = requested_law_.settings.kp[i];
+      const bool is_far = reference_ && states_.has_position() &&
+        std::abs(reference_->q[i] - states_.q()[i]) > kMaxStartDistanceRad;
+      if (law.settings.kp[i] > former_kp && (former_kp == 0.0 || is_far)) {
         return true;
       }
     }
     return false;
   }
 
-  /// The torque that brakes the arm and then holds it or, if the target adds gravity, ends.
-  Vector braking_torque(double seconds) noexcept
+  // 1. Can the state be used? -------------------------------------------------------------------
+
+  Vector take_new_state(const StateSample & sample) noexcept
   {
-    Vector torque{};
-    Vector coriolis{};
-    Vector slowing{};
-    brake_.torque(arm_, state_seen_, law_.terms, seconds, slowing);
-    law_.terms.gravity_to_command(state_seen_.q, torque);
-    law_.terms.coriolis(state_seen_, coriolis);
-    add(torque, coriolis);
-    add(torque, slowing);
-    if (brake_.fails()) {
-      end_by_fault(kBrakingFailed, true);
-      return resting_torque();
+    const double now = sample.received_at();
+    Repetition repetition = Repetition::none;
+    if (guards()) {
+      repeated_positions_.record(
+        arm_.n(), sample, states_.has_position() ? &states_.q() : nullptr, output_.last(),
+        arm_.stiction, desired_ && desired_->is_moving(arm_.n()));
+      repetition = repeated_positions_.latest();
     }
-    if (brake_.at_rest() && law_.settings.target.adds_gravity) {
-      stop();
-      return stopped_torque_;
+    const bool repeats_for_too_long =
+      repeated_positions_.repeat_time() > states_.silence_timeout();
+    const bool is_old = repetition == Repetition::old_state;
+    if (is_active() && (is_old || repetition == Repetition::frozen) && repeats_for_too_long) {
+      const Reason frozen = frozen_positions();
+      states_.reject(frozen);
+      return lose_states(Ending::of_state(frozen), now);
     }
-    if (brake_.at_rest()) {
-      change_state(State::holding);
+    if (is_old) {  // it is dropped, as if none had come
+      if (state_ == CoreState::silent && repeats_for_too_long) {
+        states_.reject(frozen_positions());
+        wait_for_states();
+      }
+      return torque_without_state(now);
+    }
+    const Reason problem = states_.check(sample, now, guards());
+    if (problem) {
+      has_latest_ = states_.has_possible_values();
+      if (has_latest_) {
+        latest_ = terms_at(sample);
+      }
+      return lose_unusable_state(Ending::of_state(problem), sample.q, now);
+    }
+    if (repetition == Repetition::none) {  // else its velocity may be an old one
+      // The velocities of an arm that is not trusted may have been the fault.
+      const Vector dq =
+        ending_.reaction == Reaction::leave ? states_.velocity_by_positions() : sample.dq;
+      open_loop_stop_.record_state(sample.q, dq, now);
+    }
+    latest_ = terms_at(sample);
+    has_latest_ = true;
+    return is_active() ? go_on(sample, now) : begin_or_wait(sample, now);
+  }
+
+  Reason frozen_positions() const noexcept
+  {
+    return Reason::of(
+      ReasonCode::frozen_positions, {1e3 * repeated_positions_.repeat_time()});
+  }
+
+  /// A possible state with its terms, along the reference.
+  StateTerms terms_at(const StateSample & sample) noexcept
+  {
+    desired_ = takes_motions() ? reference_ : own_torque_;
+    if (law_.settings.friction) {
+      law_.friction.follow(arm_, sample.stamp, sample.q);
+    }
+    return law_.terms_at(sample.stamp, sample, desired_ ? &*desired_ : nullptr);
+  }
+
+  Vector lose_unusable_state(const Ending & ending, const Vector & q, double now) noexcept
+  {
+    const bool is_driven = is_active() || open_loop_stop_.stops(now);
+    if (states_.is_velocity_wrong()) {
+      open_loop_stop_.record_state(q, states_.velocity_by_positions(), now);
+    } else if (states_.is_position_known() && !is_driven) {
+      // The state is late, but right: an arm that nothing drives rests there.
+      open_loop_stop_.record_state(q, {}, now);
+    }
+    return lose_states(ending, now);
+  }
+
+  /// Forget what came before the clock of stamps was set back.
+  Vector follow_set_back_clock(const StateSample & sample) noexcept
+  {
+    const double now = sample.received_at();
+    output_.set_clock(now);
+    states_.forget_times();
+    disturbances_.forget_states();
+    speeds_.reset();
+    const Reason problem = Reason::of(ReasonCode::clock_set_back);
+    states_.reject(problem);
+    // A simulation that was reset has put the arm elsewhere.
+    if (!states_.check_values(sample)) {
+      open_loop_stop_.record_state(sample.q, sample.dq, now);
+    }
+    return lose_states(Ending::of_state(problem), now);
+  }
+
+  /// End active torques, as a state is missing or cannot be used.
+  Vector lose_states(const Ending & ending, double now) noexcept
+  {
+    if (is_active()) {
+      ++loss_count_;
+      open_loop_stop_.begin_stop(arm_.n(), now);
+      end(ending);
+    }
+    wait_for_states();
+    return torque_without_state(now);
+  }
+
+  /// Record why states allow no first torque, if one is awaited.
+  void wait_for_states() noexcept
+  {
+    if (state_ == CoreState::silent && is_enabled() && states_.problem()) {
+      record_wait(states_.problem());
+    }
+  }
+
+  // 2. May torques begin? -----------------------------------------------------------------------
+
+  Vector begin_or_wait(const StateSample & sample, double now) noexcept
+  {
+    const DisturbanceMonitor::SentTorques sent(output_, states_.age_in_periods());
+    disturbances_.update(
+      arm_, law_.terms, latest_, sample.effort, sent, state_ == CoreState::silent);
+    Vector former_gravity{};  // by the law that has acted
+    law_.terms.gravity_to_command(latest_.q, latest_.gravity, former_gravity);
+    const Reason contradiction = use_law_if_it_agrees();
+    if (ending_.reaction == Reaction::hold) {
+      if (states_.has_enough_states() && !blocked()) {
+        brake(Event::seen);
+      }
+    } else if (is_enabled()) {
+      Reason why_not = blocked();
+      if (!why_not) {
+        why_not = contradiction;
+      }
+      if (!why_not) {
+        why_not = start_refusal();
+      }
+      if (!why_not) {
+        begin_from_rest(former_gravity);
+      } else if (state_ == CoreState::silent) {
+        record_wait(why_not);
+      }
+    }
+    end_if_wrong(static_cast<bool>(contradiction));
+    return is_active() ? active_torque(now) : torque_without_state(now);
+  }
+
+  /// Let the law that may begin act if the state agrees with it; else return why it does not.
+  Reason use_law_if_it_agrees() noexcept
+  {
+    const bool is_requested = is_enabled() && law_number_ != requested_law_number_;
+    const ControlLaw & law = is_requested ? requested_law_ : law_;
+    Reason contradiction;
+    if (guards()) {
+      contradiction =
+        disturbances_.contradiction(arm_, law_.terms, law.terms, law.settings.target.name);
+    }
+    if (!contradiction) {
+      if (is_requested) {
+        use_requested_law();
+      }
+      settings_agree_ = true;
+      latest_ = law_.terms_at(
+        latest_.stamp, {latest_.q, latest_.dq}, desired_ ? &*desired_ : nullptr);
+    }
+    return contradiction;
+  }
+
+  /// Why joint states or gains do not allow a first torque yet.
+  Reason start_refusal() const noexcept
+  {
+    if (!guards()) {
+      return {};
+    }
+    const Reason refusal = states_.start_refusal();
+    return refusal ? refusal : instability(requested_law_, states_.period());
+  }
+
+  Reason instability(const ControlLaw & law, double period) const noexcept
+  {
+    return law.gain_delay.instability(arm_.n(), period, states_.median_age());
+  }
+
+  /// Why the law must not take over the arm that is held.
+  Reason held_arm_refusal() const noexcept
+  {
+    const Vector & bound = disturbances_.start_bound();
+    Reason why_not = blocked();
+    if (!why_not) {
+      why_not = start_refusal();
+    }
+    if (!why_not && guards()) {
+      why_not = disturbances_.violation(
+        arm_, law_.terms, law_.terms, bound, law_.settings.target.name);
+    }
+    if (!why_not && guards() && law_number_ != requested_law_number_) {
+      why_not = disturbances_.contradiction(
+        arm_, law_.terms, requested_law_.terms, requested_law_.settings.target.name);
+    }
+    return why_not;
+  }
+
+  // 3. Must torques end? ------------------------------------------------------------------------
+
+  Vector go_on(const StateSample & sample, double now) noexcept
+  {
+    const DisturbanceMonitor::SentTorques sent(output_, states_.age_in_periods());
+    if (state_ == CoreState::running && !takes_motions() && !own_torque_) {
+      ++timeout_count_;
+      end(commands_ceased());
+    }
+    // The torque goes out before the rest is computed; what is found changes the next one.
+    const Vector torque = active_torque(now);
+    if (guards() && repeated_positions_.latest() != Repetition::frozen) {
+      disturbances_.update(arm_, law_.terms, latest_, sample.effort, sent, false);
+      end_if_wrong(false);
     }
     return torque;
   }
 
-  /// The torque that stops the arm by its model, and then the resting torque.
-  Vector stopping_torque() const noexcept
+  static Ending commands_ceased() noexcept
   {
-    if (!open_loop_stop_.stops(clock_)) {
-      return resting_torque();
+    return Ending::by(
+      Cause::own_law_ceased, Reason::of_caller("the commanded torques have ceased"));
+  }
+
+  /// End the torques, to hold the arm, if it is too fast or disturbed.
+  void end_if_wrong(bool contradicts) noexcept
+  {
+    const Vector * const bound = guards() ? watched_bound(contradicts) : nullptr;
+    if (!bound) {
+      return;
     }
-    Vector torque{};
-    open_loop_stop_.stopping_torque(law_.terms, clock_, torque);
+    const double elapsed = states_.elapsed();
+    const char * const target = law_.settings.target.name;
+    const Reason disturbed = disturbances_.check_bounds(
+      arm_, law_.terms, latest_, elapsed, *bound, target);
+    Reason too_fast = speeds_.check(arm_, latest_, elapsed, desired_ ? &*desired_ : nullptr);
+    if (too_fast) {
+      const Reason excess = disturbances_.violation(
+        arm_, law_.terms, law_.terms, disturbances_.start_bound(), target);
+      too_fast.has_causes = excess.has_causes;
+      too_fast.compared = excess.compared;
+      too_fast.along = excess.along;
+      too_fast.has_own_torque = excess.has_own_torque;
+      too_fast.target = target;
+      end(Ending::by(Cause::joint_too_fast, too_fast));
+    } else if (disturbed) {
+      end(Ending::by(Cause::lasting_disturbance, disturbed));
+    }
+  }
+
+  /// The bound on unexplained torques that holds now; nullptr: none.
+  const Vector * watched_bound(bool contradicts) const noexcept
+  {
+    if (state_ == CoreState::running) {
+      return &disturbances_.running_bound();
+    }
+    if (is_active()) {
+      return nullptr;  // the brake watches itself
+    }
+    if (!output_.in_loop()) {
+      return nullptr;  // a node's torques no longer act
+    }
+    if (!ending_.is_watched()) {
+      return nullptr;
+    }
+    if (!latest_.is_moving(arm_.n())) {
+      return nullptr;
+    }
+    // Settings that have agreed once are not doubted while they wait for start().
+    const bool may_settings_begin =
+      ending_.reaction != Reaction::hold && (is_enabled() || !settings_agree_);
+    if (contradicts && may_settings_begin) {
+      return &disturbances_.start_bound();
+    }
+    // The arm moves under the resting torque: this core carries it only if that is g(q).
+    const bool is_carried = !law_.terms.adds_gravity() && settings_agree_;
+    return is_carried ? &disturbances_.running_bound() : nullptr;
+  }
+
+  // Changes of the state ------------------------------------------------------------------------
+
+  /// Record why no first torque is sent yet; a pause of the receiver is named before it.
+  void record_wait(const Reason & why) noexcept
+  {
+    const Ending wait = Ending::by(
+      Cause::torque_awaited, why ? why : Reason::of(ReasonCode::states_awaited));
+    if (blocked() && ending_.reaction == Reaction::zero) {
+      ending_ = ending_.joined_with(wait);
+      ending_.remedy = wait.remedy;
+    } else {
+      ending_ = wait;
+    }
+    is_status_new_ = true;
+  }
+
+  /// Begin the law where none of its torques acts, by a ramp from the resting torque. In a loop that
+  /// is `former_gravity`: G by the settings before, which acts now.
+  void begin_from_rest(const Vector & former_gravity) noexcept
+  {
+    Vector gravity{};
+    law_.terms.gravity_to_command(latest_.q, latest_.gravity, gravity);
+    output_.begin_at(arm_, law_.terms.adds_gravity() ? Vector{} : gravity);
+    disturbances_.reset_at_first_torque(latest_.stamp);
+    begin(output_.in_loop() ? former_gravity : gravity);
+  }
+
+  /// Begin the law by a ramp from a torque [N m], without a motion.
+  void begin(const Vector & torque) noexcept
+  {
+    ramp_.begin(torque);
+    former_law_.reset();
+    speeds_.reset();
+    ending_ = Ending{};
+    settings_agree_ = true;
+    change_state(state_ == CoreState::holding ? Event::start : Event::begin);
+  }
+
+  /// Begin to brake the arm, by the acting gains.
+  void brake(Event event) noexcept
+  {
+    const Settings & acting = law_.settings;
+    brake_ = BrakingController(disturbances_.disturbance(), acting.kp, acting.kd);
+    settings_agree_ = true;
+    // Where the arm was seen last, not where its model has taken it since: hence no time.
+    output_.begin_at(arm_, resting_torque(-kInfinity));
+    change_state(event);
+  }
+
+  /// End the torques by an ending, joined with the present one if that must last.
+  void end(const Ending & now) noexcept
+  {
+    fault_count_ += now.is_fault();
+    const bool has_ended =
+      !is_enabled() || state_ == CoreState::braking || state_ == CoreState::holding;
+    const bool joins = has_ended || ending_.reaction == Reaction::zero;
+    ending_ = joins ? ending_.joined_with(now) : now;
+    is_status_new_ = true;
+    if (!is_active()) {
+      return;  // an arm that is to be held is braked at the next state that allows it
+    }
+    const Event event = event_of(now.cause);
+    const Row * const row = row_of(state_, event, ending_.reaction, ending_.remedy);
+    if (row && row->to == CoreState::braking && state_ == CoreState::running) {
+      brake(event);
+    } else {
+      change_state(event);
+    }
+  }
+
+  void change_state(Event event) noexcept
+  {
+    if (state_ == CoreState::running) {
+      clear_reference();
+      desired_.reset();
+    }
+    const Row * const row = row_of(state_, event, ending_.reaction, ending_.remedy);
+    state_ = row && row->to ? *row->to : state_.load();
+    is_status_new_ = true;
+  }
+
+  /// Let the requested law act; d takes up the difference.
+  void use_requested_law() noexcept
+  {
+    if (law_number_ == requested_law_number_) {
+      return;
+    }
+    if (state_ == CoreState::running && !former_law_) {
+      former_law_ = law_;
+    }
+    if (law_.terms.adds_gravity() != requested_law_.terms.adds_gravity() && !output_.in_loop()) {
+      output_.reset();  // another receiver: of what was sent nothing acts
+    }
+    const bool has_new_load = law_.settings.payload != requested_law_.settings.payload;
+    disturbances_.change_terms(law_.terms, requested_law_.terms, has_new_load);
+    if (has_latest_) {
+      brake_.change_load(law_.terms, requested_law_.terms, latest_.q);
+    }
+    law_ = requested_law_;
+    law_number_ = requested_law_number_;
+  }
+
+  void publish_status() noexcept
+  {
+    if (is_status_new_) {
+      status_.write({state_, ending_});
+      is_status_new_ = false;
+    }
+  }
+
+  // The torque of each state --------------------------------------------------------------------
+
+  /// Send the torque of the law or of the brake at a usable state.
+  Vector active_torque(double now) noexcept
+  {
+    const double elapsed = states_.elapsed();
+    const Vector desired =
+      state_ == CoreState::running ? law_torque() : braking_torque(elapsed);
+    if (!all_finite(desired, arm_.n())) {
+      end(Ending::by(Cause::torque_not_finite, Reason::of(ReasonCode::torque_not_finite)));
+    }
+    if (!is_active()) {  // the torque has ended torques
+      return torque_without_state(now);
+    }
+    const Vector torque = output_.send_at_state(arm_, desired, now, elapsed);
+    brake_.record_limited_torque(desired, torque);
     return torque;
+  }
+
+  /// The torque of the law; without a motion kp holds the arm here.
+  Vector law_torque() noexcept
+  {
+    const Desired * const desired = desired_ ? &*desired_ : nullptr;
+    Vector torque = law_.torque(arm_, latest_, desired);
+    std::optional<Vector> former_torque;
+    const bool begins_or_ends = was_given_ != is_given_;
+    if (former_law_ || begins_or_ends) {
+      // A motion that goes on makes no step: only the law has changed.
+      const std::optional<Desired> & followed = begins_or_ends ? followed_ : desired_;
+      const Desired * const reference = followed ? &*followed : nullptr;
+      const ControlLaw & law = former_law_ ? *former_law_ : law_;
+      const StateTerms terms =
+        law.terms_at(latest_.stamp, {latest_.q, latest_.dq}, reference);
+      former_torque = law.torque(arm_, terms, reference);
+      if (!former_law_ && !differs(*former_torque, torque)) {
+        former_torque.reset();  // the motion goes on from where the arm was held
+      }
+    }
+    ramp_.apply(latest_.stamp, former_torque, torque);
+    former_law_.reset();
+    was_given_ = is_given_;
+    followed_ = desired_;
+    if (takes_motions() && law_.has_kp && !desired_) {
+      reference_.emplace();
+      reference_->q = latest_.q;
+    }
+    return torque;
+  }
+
+  /// Whether two torques differ by more than rounding [N m].
+  bool differs(const Vector & a, const Vector & b) const noexcept
+  {
+    constexpr double kRounding = 1e-9;
+    for (std::size_t i = 0; i < arm_.n(); ++i) {
+      if (std::abs(a[i] - b[i]) > kRounding) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// The torque that brakes or holds the arm; note where that ends.
+  Vector braking_torque(double elapsed) noexcept
+  {
+    const Vector torque = brake_.torque(
+      arm_, latest_, law_.terms, disturbances_.disturbance(), elapsed, states_.age());
+    if (brake_.failure()) {
+      end(Ending::by(Cause::braking_failed, brake_.failure()));
+    } else if (state_ == CoreState::braking && brake_.at_rest()) {
+      change_state(
+        ending_.reaction == Reaction::hold ? Event::at_rest_held : Event::at_rest);
+    }
+    return torque;
+  }
+
+  /// The torque without a joint state, sent unless a node is silent.
+  Vector torque_without_state(double now) noexcept
+  {
+    if (state_ == CoreState::stopping) {
+      return send_stopping_torque(now);
+    }
+    if (state_ == CoreState::silent && output_.in_loop()) {
+      return output_.send_by_clock(arm_, resting_torque(now), now);
+    }
+    return output_.repeat_last();
+  }
+
+  Vector send_stopping_torque(double now) noexcept
+  {
+    const Vector resting = resting_torque(now);
+    if (open_loop_stop_.stops(now) && ending_.reaction != Reaction::zero) {
+      const Vector torque = open_loop_stop_.stopping_torque(law_.terms, now);
+      return output_.send_by_clock(
+        arm_, all_finite(torque, arm_.n()) ? torque : resting, now);
+    }
+    const Vector sent = output_.send_by_clock(arm_, resting, now);
+    if (std::equal(sent.begin(), sent.begin() + arm_.n(), resting.begin())) {
+      change_state(Event::at_resting_torque);
+    }
+    return sent;
+  }
+
+  /// g(q) where the arm is or probably is, with d if the arm is to be held. It is zero if the target
+  /// adds gravity, by Reaction::zero, and until a state has agreed with settings.
+  Vector resting_torque(double now) const noexcept
+  {
+    Vector torque{};
+    const bool is_zero = law_.terms.adds_gravity() || ending_.reaction == Reaction::zero;
+    if (!open_loop_stop_.known() || is_zero || !settings_agree_) {
+      return torque;
+    }
+    law_.terms.gravity(open_loop_stop_.probable_state(now).q, torque);
+    for (std::size_t i = 0; i < arm_.n() && ending_.reaction == Reaction::hold; ++i) {
+      torque[i] += brake_.disturbance()[i];
+    }
+    return all_finite(torque, arm_.n()) ? torque : Vector{};
   }
 
   const Arm arm_;
 
   // What any thread may read.
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
-  std::atomic<State> state_{State::waiting};
-  std::atomic<const char *> fault_reason_{nullptr};  // of the latest fault
-  std::atomic<bool> is_latched_{false};  // the latest fault
+  std::atomic<CoreState> state_{CoreState::silent};
+  std::atomic<std::uint64_t> fault_count_{0};
+  std::atomic<std::uint64_t> loss_count_{0};
   std::atomic<std::uint64_t> timeout_count_{0};
+  Newest<Status> status_{};
+  bool is_status_new_ = true;  // and not yet written
 
-  // Joint states.
-  double clock_ = 0.0;  // [s] sum of the cycles' times, because system clocks can be set back
-  StateCheck states_{};
-  JointState state_seen_{};  // the last usable one
-
-  // What is followed, and by which law.
-  ControlLaw law_{};
+  // Settings and laws.
+  ControlLaw requested_law_{};  // of the latest settings
+  ControlLaw law_{};            // by which torques go out
+  unsigned requested_law_number_ = 0;
+  unsigned law_number_ = 0;
+  bool settings_agree_ = false;  // whether a usable state has agreed with the settings
   std::optional<ControlLaw> former_law_{};  // of the last torque, while another one is to follow
-  ReferenceFollower reference_{};
+
+  // Joint states, and what guards them.
+  double clock_ = 0.0;  // [s] sum of the cycles' times, because system clocks can be set back
+  StateCheck states_;
+  TorqueOutput output_;
+  DisturbanceMonitor disturbances_;
+  SpeedWatcher speeds_{};
+  RepeatedPositions repeated_positions_{};
+  StateTerms latest_{};
+  bool has_latest_ = false;  // with possible values
+
+  // What is followed: a motion's point or a held position, or the torque of the caller's law.
+  std::optional<Desired> reference_{};
+  std::optional<Desired> own_torque_{};
+  std::optional<Desired> desired_{};   // at the latest state
+  std::optional<Desired> followed_{};  // by the last torque of the law
+  bool is_given_ = false;   // the reference is a motion that was given with the latest state
+  bool was_given_ = false;  // at the last torque of the law
   TorqueRamp ramp_{};
 
-  // How the arm is stopped.
+  // Why torques ended, and how the arm is stopped.
+  Ending ending_{};
+  bool is_stop_requested_ = false;  // by the user, and not started since
   BrakingController brake_{};
   OpenLoopStop open_loop_stop_{};
-
-  // Torques [N m].
-  Vector last_torque_{};
-  Vector stopped_torque_{};  // in State::stopped
 };
 
 }  // namespace franka_dynamics_controllers

@@ -94,6 +94,30 @@ public:
     }
   }
 
+  /// Compute the friction torque at a velocity [rad/s], with its offset and the mean state of the
+  /// elements [N m]. `load` is as for feedforward().
+  void torque(const Arm & arm, const Vector & dq, const Vector & load, Vector & tau) const noexcept
+  {
+    constexpr std::size_t kSliding = FrictionModel::kSliding;
+    const FrictionModel & model = arm.friction;
+    for (std::size_t i = 0; i < arm.n(); ++i) {
+      const auto & coefficients = model.coefficients[i];
+      if (model.kind == FrictionModel::Kind::sigmoid) {
+        tau[i] = sigmoid_torque(coefficients, dq[i]);
+        continue;
+      }
+      const double sliding = std::tanh(dq[i] / model.width);
+      tau[i] = coefficients[0] * dq[i] + coefficients[1] * sliding +
+        coefficients[FrictionModel::kOffset];
+      for (std::size_t e = 0; e < model.elements; ++e) {
+        tau[i] += coefficients[kSliding + e] * 0.5 * (lower_bounds_[e][i] + upper_bounds_[e][i]);
+      }
+      if (model.grows_with_load) {
+        tau[i] += coefficients[model.count() - 1] * sliding * std::abs(load[i]);
+      }
+    }
+  }
+
 private:
   template<typename Row>  // amplitude, slope, offset
   static double sigmoid_torque(const Row & row, double dq) noexcept

@@ -17,7 +17,9 @@
 #include <iterator>
 #include <limits>
 
-#include "franka_dynamics_controllers/feedforward.hpp"
+#include "franka_dynamics_controllers/newest.hpp"
+#include "franka_dynamics_controllers/reference.hpp"
+#include "franka_dynamics_controllers/settings.hpp"
 
 namespace franka_dynamics_controllers
 {
@@ -63,41 +65,6 @@ inline Answer read_command(
   }
   return Answer::heard;
 }
-
-/// Passes the newest value from one thread to another without either of them waiting.
-///
-/// Of three slots the writer has one and the reader another. The third is exchanged: it is free, or
-/// has a new value, as its flag kNew says.
-template<typename T>
-class Newest
-{
-public:
-  /// For the writing thread.
-  void write(const T & value) noexcept
-  {
-    slots_[writers_slot_] = value;
-    writers_slot_ = exchanged_slot_.exchange(writers_slot_ | kNew) & ~kNew;
-  }
-
-  /// The newest value; for the reading thread.
-  const T & read() noexcept
-  {
-    if (has_new()) {
-      readers_slot_ = exchanged_slot_.exchange(readers_slot_) & ~kNew;
-    }
-    return slots_[readers_slot_];
-  }
-
-  /// Whether a value was written since the last one was read.
-  bool has_new() const noexcept {return (exchanged_slot_.load() & kNew) != 0;}
-
-private:
-  static constexpr unsigned kNew = 4;  // a flag beside the slot's number
-  std::array<T, 3> slots_{};
-  unsigned writers_slot_ = 0;
-  std::atomic<unsigned> exchanged_slot_{1};
-  unsigned readers_slot_ = 2;
-};
 
 /// The commands of one publisher at a time. Another publisher is accepted once the control cycle
 /// has found that the accepted one was silent for longer than the time-out.

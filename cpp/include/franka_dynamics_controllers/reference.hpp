@@ -4,7 +4,11 @@
 // Commands from upstream, and the motion that an arm follows by them.
 #pragma once
 
-#include "franka_dynamics_controllers/dynamics.hpp"
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "franka_dynamics_controllers/constants.hpp"
 
 namespace franka_dynamics_controllers
 {
@@ -16,36 +20,17 @@ struct Reference : Motion
   Vector torque{};
 };
 
-/// What an arm follows by Command::motion: the motion that was given in the last cycle, a position
-/// that is held, or nothing.
-class ReferenceFollower
+/// What the law follows at a joint state: a point of a motion, or a torque of the caller's law.
+struct Desired : Reference
 {
-public:
-  /// The motion or the held position; nullptr if there is none.
-  const Motion * desired() const noexcept {return kind_ == Kind::none ? nullptr : &motion_;}
+  bool is_own_torque = false;
 
-  /// Whether it was given in the last cycle.
-  bool is_given() const noexcept {return kind_ == Kind::given;}
-
-  void follow(const Motion & given) noexcept
+  /// Whether a joint of it is faster than one at rest.
+  bool is_moving(std::size_t n) const noexcept
   {
-    motion_ = given;
-    kind_ = Kind::given;
+    return std::any_of(
+      dq.begin(), dq.begin() + n, [](double speed) {return std::abs(speed) > kMaxRestSpeedRadS;});
   }
-
-  void hold(const Vector & q) noexcept
-  {
-    motion_ = {q, {}, {}};
-    kind_ = Kind::held;
-  }
-
-  void clear() noexcept {kind_ = Kind::none;}
-
-private:
-  enum class Kind {none, held, given};
-
-  Kind kind_ = Kind::none;
-  Motion motion_{};
 };
 
 }  // namespace franka_dynamics_controllers

@@ -30,11 +30,30 @@ enum class Command
 /// or this controller does.
 enum class Tilt {unsaid, robot, node};
 
+/// Whether measured torques contain joint friction: as those of the target do, or said here.
+enum class EffortFriction {automatic, included, excluded};
+
+/// Which joint states can be used, and who calls; they stay while torques are computed.
+struct StateLimits
+{
+  double period = kMaxStepS;                       ///< expected between two joint states [s]
+  double min_input_rate = kDefaultMinInputRate;    ///< lowest rate of joint states [Hz]
+  double state_timeout = kDefaultStateTimeout;     ///< longest time without a state [s]
+  double max_state_age = kDefaultMaxStateAge;      ///< [s]; 0: ages are not used
+  EffortFriction effort_friction = EffortFriction::automatic;
+  bool held_until_commanded = false;  ///< brakes carry the arm until the first torque comes
+  bool in_loop = true;                ///< each torque is applied, also in State::silent
+};
+
 /// What torques are to be computed, and for whom. refuse() checks the fields together.
 struct Settings
 {
   Target target = kFci;  ///< who receives the torques
   Command command = Command::motion;
+
+  /// Whether each joint state is compared with the model before a torque goes out. Without the guard
+  /// values must be possible, and no more.
+  bool guard = true;
 
   // Terms that are added to the part of the gravity torque that the target does not add.
   bool coriolis = true;

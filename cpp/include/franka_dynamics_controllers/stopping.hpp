@@ -10,67 +10,90 @@
 #include <cstddef>
 #include <optional>
 
+#include "franka_dynamics_controllers/state_check.hpp"
 #include "franka_dynamics_controllers/terms.hpp"
 
 namespace franka_dynamics_controllers
 {
 
 /// Brings a moving arm to rest, and holds it, as BrakingController of
-/// franka_dynamics/control/stopping.py does. Its torque, without G + C dq and with d = 0, is
+/// franka_dynamics/control/stopping.py does. Its torque is
 ///
-///   - kp (q - q_b) - kd dq - M (1 - s) a
+///   G + C dq + d - kp (q - q_b) - kd dq - M (1 - s) a
 ///
-/// q_b is the pose where braking began or, at rest, where the arm came to rest. a is the
-/// deceleration of a critically damped joint with the time constant kBrakingTimeConstantS, of which
-/// kd gives the share s already. In a slow loop the time constant is longer, and gains are softer.
-/// Without a motion's gains there is no pose q_b, and a only damps.
+/// d is the torque that the model does not explain, as far as it does not keep a motion up, and q_b
+/// the pose where braking began or, at rest, where the arm came to rest. a is the deceleration of a
+/// critically damped joint with the time constant kBrakingTimeConstantS, of which kd gives the
+/// share s already. Where states are old or rare, the time constant is longer, and gains are
+/// softer. Without gains there is no pose q_b, and a only damps.
 class BrakingController
 {
 public:
+  /// The brake only damps.
   BrakingController() noexcept = default;
-  explicit BrakingController(const Settings & settings) noexcept
-  : kp_(settings.kp), kd_(settings.kd), pulls_to_pose_(settings.command == Command::motion) {}
+  /// The brake pulls to q_b, by gains; `disturbance` is d where braking begins [N m].
+  BrakingController(const Vector & disturbance, const Vector & kp, const Vector & kd) noexcept
+  : disturbance_(disturbance), kp_(kp), kd_(kd), pulls_to_pose_(true) {}
 
   bool at_rest() const noexcept {return at_rest_;}
-  /// Whether a joint is too fast in spite of braking.
-  bool fails() const noexcept {return fails_;}
+  /// Why braking fails: a joint is too fast in spite of it.
+  const Reason & failure() const noexcept {return failure_;}
+  /// d [N m].
+  const Vector & disturbance() const noexcept {return disturbance_;}
 
-  /// Compute the brake's torque `tau` [N m], `elapsed` seconds after the last one.
-  void torque(
-    const Arm & arm, const JointState & state, const TermModel & terms, double elapsed,
-    Vector & tau) noexcept
+  /// Keep the torque when terms change by which it is computed: d takes up the difference.
+  void change_load(const TermModel & before, const TermModel & after, const Vector & q) noexcept
   {
-    const auto & [q, dq] = state;
+    Vector old_torque{};
+    Vector new_torque{};
+    before.gravity_to_command(q, old_torque);
+    after.gravity_to_command(q, new_torque);
+    for (std::size_t i = 0; i < after.chain.n; ++i) {
+      disturbance_[i] += old_torque[i] - new_torque[i];
+    }
+  }
+
+  /// Compute the brake's torque [N m], `elapsed` seconds after the last one. `excess` is the torque
+  /// that the model does not explain now [N m], `age` the age of the state [s].
+  Vector torque(
+    const Arm & arm, const StateTerms & state, const TermModel & terms, const Vector & excess,
+    double elapsed, double age) noexcept
+  {
+    const auto & q = state.q;
+    const auto & dq = state.dq;
     time_s_ += elapsed;
     record_speeds(arm, dq);
     Matrix M;
     mass_matrix(terms.chain, q, M);
-    // States that come rarely bear slower damping only, and softer gains.
-    const double delay = std::max(0.0, elapsed - kMaxStepS);
+    // States that are old, or come rarely, bear slower damping only, and softer gains.
+    const double delay = age + std::max(0.0, elapsed - kMaxStepS);
     const double min_time_constant = kMinTimeConstantToAgeRatio * delay;
     const double time_constant = std::max(kBrakingTimeConstantS, min_time_constant);
     const double stiffness = 0.25 / (time_constant * time_constant);  // critically damped [1/s^2]
     const double max_deceleration = kMaxBrakingDecelerationRadS2;
     const Vector from_pose = move_stop_pose(arm, q, max_deceleration / stiffness);
-    Vector pd_torque{};
-    Vector deceleration{};
+    Vector tau{};
+    terms.gravity_to_command(q, state.gravity, tau);
+    follow_disturbance(arm, dq, excess, elapsed, tau);
+    Vector slowing{};
     for (std::size_t i = 0; i < arm.n(); ++i) {
       const double inertia = M[i][i];
-      const double kept_share = 1.0 / std::max(1.0, min_time_constant * kd_[i] / inertia);
-      const double kp = kept_share * kp_[i];
-      const double kd = kept_share * kd_[i];
-      pd_torque[i] = kp * from_pose[i] + kd * dq[i];
+      // A joint that moves no mass has no gains: it slows down as the others take it along.
+      const double damping_rate = inertia > 0.0 ? kd_[i] / inertia : 0.0;
+      const double softness = std::max(1.0, min_time_constant * damping_rate);
       const double damping =
         std::clamp(dq[i] / time_constant, -max_deceleration, max_deceleration);
       const double pull = pulls_to_pose_ ? stiffness * from_pose[i] : 0.0;
-      const double missing_share = 1.0 - std::min(1.0, kd * time_constant / inertia);  // 1 - s
-      deceleration[i] = missing_share * (pull + damping);
+      const double missing_share = 1.0 - std::min(1.0, damping_rate / softness * time_constant);
+      slowing[i] = missing_share * (damping + pull);
+      tau[i] += state.coriolis[i] - (kp_[i] * from_pose[i] + kd_[i] * dq[i]) / softness;
     }
-    Vector inertia_torque{};
-    terms.inertia(q, deceleration, inertia_torque);
     for (std::size_t i = 0; i < arm.n(); ++i) {
-      tau[i] = -inertia_torque[i] - pd_torque[i];
+      for (std::size_t j = 0; j < arm.n(); ++j) {
+        tau[i] -= M[i][j] * slowing[j];
+      }
     }
+    return tau;
   }
 
   /// Record where limits changed a desired torque into the sent one [N m].
@@ -82,18 +105,16 @@ public:
   }
 
 private:
-  /// Note whether the arm has come to rest, and whether braking fails to slow a joint down.
+  /// Note whether the arm has come to rest, and which joint braking does not slow down.
   void record_speeds(const Arm & arm, const Vector & dq) noexcept
   {
-    const bool is_slow = std::all_of(
-      dq.begin(), dq.end(), [](double speed) {return std::abs(speed) < kMaxStoppedSpeedRadS;});
-    rest_count_ = is_slow ? rest_count_ + 1 : 0;
+    rest_count_ = largest_size(dq, arm.n()) < kMaxStoppedSpeedRadS ? rest_count_ + 1 : 0;
     const bool is_over = rest_count_ >= kMinGoodStateCount || time_s_ > kMaxBrakingTimeS;
     if (is_over && !at_rest_) {
       stop_pose_.reset();  // it is held where it came to rest
       at_rest_ = true;
     }
-    fails_ = false;
+    failure_ = {};
     for (std::size_t i = 0; i < arm.n(); ++i) {
       const double speed = std::abs(dq[i]);
       if (time_s_ <= kMinBrakingTimeS) {  // the arm may still get faster
@@ -101,7 +122,24 @@ private:
         continue;
       }
       const double max_speed = kMaxBrakedSpeedToLimit * arm.velocity[i];
-      fails_ = fails_ || speed > std::max(max_speed, max_first_speed_[i]);
+      if (!failure_ && speed > std::max(max_speed, max_first_speed_[i])) {
+        failure_ = Reason::of_joint(ReasonCode::braking_failed, i, {dq[i]});
+      }
+    }
+  }
+
+  /// Let d follow the unexplained torque, and add what is compensated of it: a compensation along a
+  /// joint's motion would keep that up, and fades out with the speed.
+  void follow_disturbance(
+    const Arm & arm, const Vector & dq, const Vector & excess, double elapsed, Vector & tau)
+  noexcept
+  {
+    const double share = std::min(1.0, elapsed / kBrakingTimeConstantS);
+    for (std::size_t i = 0; i < arm.n(); ++i) {
+      disturbance_[i] += share * (excess[i] - disturbance_[i]);
+      const bool is_along = disturbance_[i] * dq[i] > 0.0;
+      const double share_along = std::max(0.0, 1.0 - std::abs(dq[i]) / kMinMotionSpeedRadS);
+      tau[i] += disturbance_[i] * (is_along ? share_along : 1.0);
     }
   }
 
@@ -127,6 +165,7 @@ private:
     return from_pose;
   }
 
+  Vector disturbance_{};
   double time_s_ = 0.0;
   int rest_count_ = 0;  // slow states in a row
   Vector max_first_speed_{};  // in the first kMinBrakingTimeS [rad/s]
@@ -136,7 +175,7 @@ private:
   std::array<bool, kMaxJoints> is_held_back_{};  // by limits of the last torque
   bool pulls_to_pose_ = false;  // towards the stop pose, as with a motion's gains
   bool at_rest_ = false;
-  bool fails_ = false;
+  Reason failure_{};
 };
 
 /// Knows where an arm was seen last, and brings it to rest from there by its model.
@@ -144,30 +183,37 @@ class OpenLoopStop
 {
 public:
   /// Note where the arm is seen at a time [s], and how fast; a stop goes on.
-  void record_state(const JointState & state, double now) noexcept
+  void record_state(const Vector & q, const Vector & dq, double now) noexcept
   {
-    seen_ = state;
+    seen_ = {q, dq};
     seen_at_ = now;
     known_ = true;
     begun_ = begun_ && stops(now);
   }
 
   /// Begin the stop at a time [s], if the arm moved when it was seen last.
-  void begin_stop(double now) noexcept
+  void begin_stop(std::size_t n, double now) noexcept
   {
-    const auto & dq = seen_.dq;
-    begun_ = known_ && std::any_of(
-      dq.begin(), dq.end(), [](double speed) {return std::abs(speed) > kMaxRestSpeedRadS;});
-    begun_at_ = now;
-    seen_at_ = now;
+    if (known_ && largest_size(seen_.dq, n) > kMaxRestSpeedRadS) {
+      begun_ = true;
+      begun_at_ = now;
+      seen_at_ = now;  // the model sets out from there
+    }
   }
 
   /// Forget where the arm was.
   void reset() noexcept {*this = OpenLoopStop();}
 
-  /// Whether the arm was seen, and whether it is being stopped at a time [s].
+  /// Whether the arm was seen, and whether it is being stopped at a time [s]; not if that clock was
+  /// set back.
   bool known() const noexcept {return known_;}
-  bool stops(double now) const noexcept {return begun_ && now - begun_at_ < kUnseenStopTimeS;}
+  bool stops(double now) const noexcept
+  {
+    return begun_ && now >= begun_at_ && now - begun_at_ < kUnseenStopTimeS;
+  }
+
+  /// Where the arm was seen last.
+  const JointState & seen() const noexcept {return seen_;}
 
   /// Where the arm probably is at a time [s]: in a stop its velocity decays exponentially.
   JointState probable_state(double now) const noexcept
@@ -184,22 +230,24 @@ public:
     return at;
   }
 
-  /// Compute the torque that stops the arm.
-  void stopping_torque(const TermModel & terms, double now, Vector & tau) const noexcept
+  /// The torque that stops the arm by its model [N m].
+  Vector stopping_torque(const TermModel & terms, double now) const noexcept
   {
     const JointState at = probable_state(now);
     Vector slowing{};
-    Vector coriolis{};
-    Vector inertia{};
-    for (std::size_t i = 0; i < kMaxJoints; ++i) {
+    for (std::size_t i = 0; i < terms.chain.n; ++i) {
       slowing[i] = -at.dq[i] / kUnseenStopTimeConstantS;
     }
+    Vector tau{};
+    Vector coriolis{};
+    Vector inertia{};
     terms.gravity_to_command(at.q, tau);
     terms.coriolis(at, coriolis);
     terms.inertia(at.q, slowing, inertia);
-    for (std::size_t i = 0; i < kMaxJoints; ++i) {
+    for (std::size_t i = 0; i < terms.chain.n; ++i) {
       tau[i] += coriolis[i] + inertia[i];
     }
+    return tau;
   }
 
 private:

@@ -5,7 +5,9 @@
 // torque that the target does not add.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 
 #include "franka_dynamics_controllers/settings.hpp"
@@ -36,6 +38,21 @@ struct Model
   }
 };
 
+/// A joint state with its torque terms [N m]: g(q), C(q, dq) dq, and M(q) ddq of a reference.
+struct StateTerms
+{
+  double stamp = 0.0;  ///< [s]
+  Vector q{}, dq{};
+  Vector gravity{}, coriolis{}, inertia{};
+
+  /// Whether a joint is faster than one at rest.
+  bool is_moving(std::size_t n) const noexcept
+  {
+    return std::any_of(
+      dq.begin(), dq.begin() + n, [](double speed) {return std::abs(speed) > kMaxRestSpeedRadS;});
+  }
+};
+
 /// The true model of an arm with the settings' payload and gravity, and the robot's own.
 class TermModel : public Model
 {
@@ -48,6 +65,7 @@ public:
     weight = settings.gravity_in_space(arm);
     robot_.weight = settings.gravity_assumed_by_receiver(arm);
     adds_gravity_ = settings.target.adds_gravity;
+    efforts_contain_friction_ = settings.target.efforts_contain_friction;
     robot_has_same_model_ = weight == robot_.weight;
     const auto & [mass, x, y, z, xx, xy, xz, yy, yz, zz] = settings.payload;
     const Body at_centre{mass, {}, symmetric({xx, xy, xz, yy, yz, zz})};
@@ -69,16 +87,31 @@ public:
   /// the gravity that it assumes.
   const Model & of_robot() const noexcept {return robot_;}
 
+  /// Whether the target adds gravity.
+  bool adds_gravity() const noexcept {return adds_gravity_;}
+  /// Whether the target's measured torques contain joint friction.
+  bool efforts_contain_friction() const noexcept {return efforts_contain_friction_;}
+
   /// The part of g(q) that the target does not add by itself.
   void gravity_to_command(const Vector & q, Vector & tau) const noexcept
+  {
+    Vector whole{};
+    if (!adds_gravity_ || !robot_has_same_model_) {
+      gravity(q, whole);
+    }
+    gravity_to_command(q, whole, tau);
+  }
+
+  /// The same, if `whole` is g(q).
+  void gravity_to_command(const Vector & q, const Vector & whole, Vector & tau) const noexcept
   {
     tau.fill(0.0);
     if (adds_gravity_ && robot_has_same_model_) {
       return;
     }
-    gravity(q, tau);
+    tau = whole;
     if (adds_gravity_) {
-      Vector added;
+      Vector added{};
       robot_.gravity(q, added);
       for (std::size_t i = 0; i < chain.n; ++i) {
         tau[i] -= added[i];
@@ -86,9 +119,22 @@ public:
     }
   }
 
+  /// The terms of a joint state; `acceleration` is that of a reference, nullptr without one.
+  StateTerms at(double stamp, const JointState & state, const Vector * acceleration) const noexcept
+  {
+    StateTerms terms{stamp, state.q, state.dq, {}, {}, {}};
+    gravity(state.q, terms.gravity);
+    coriolis(state, terms.coriolis);
+    if (acceleration) {
+      inertia(state.q, *acceleration, terms.inertia);
+    }
+    return terms;
+  }
+
 private:
   Model robot_{};
   bool adds_gravity_ = true;
+  bool efforts_contain_friction_ = true;
   bool robot_has_same_model_ = true;
 };
 

@@ -1,0 +1,267 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The core has the same torques, states and reasons in Python and C++, scripted and at random."""
+
+import logging
+
+import numpy as np
+import pytest
+
+import franka_dynamics as fd
+from franka_dynamics.arm.payload import payload_from_array
+from franka_dynamics.control.core_state import Stop
+from franka_dynamics.control.settings import StateLimits
+from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
+
+from . import cpp_core
+from .cpp_core import compiled, Core
+from .lockstep import Pair
+from ..arms import limited, random_arm
+
+pytestmark = cpp_core.needs_compiler
+GAINS = {'kp': (300.0,) * 4 + (100.0, 60.0, 10.0), 'kd': (30.0,) * 4 + (4.0, 3.0, 0.06)}
+LOAD = (1.0, 0.0, 0.0, 0.1)
+
+
+@pytest.fixture(scope='module')
+def library(tmp_path_factory):
+    return compiled(tmp_path_factory.mktemp('cpp'))
+
+
+@pytest.fixture(scope='module')
+def cores(library, tmp_path_factory):
+    folder = tmp_path_factory.mktemp('arms')
+    return {name: Core(library, fd.load(name), folder) for name in ('fr3', 'fer')}
+
+
+@pytest.fixture(autouse=True)
+def calm():
+    """Scripted faults are nobody's news."""
+    log = logging.getLogger('franka_dynamics.control')
+    before = log.level
+    log.setLevel(logging.ERROR)
+    yield
+    log.setLevel(before)
+
+
+class Drive:
+    """A pair of cores with a simulated arm that obeys the Python one."""
+
+    def __init__(self, core, target='mujoco', command='motion', *, effort=False, **settings):
+        self.pair = Pair(core, target, command, **settings)
+        adds = target == 'fci'
+        # A friction as of real arms; positions never repeat bit for bit.
+        self.arm = ArmSimulation(
+            core.arm,
+            SimulationSettings(
+                friction=True,
+                gravity_compensation=adds,
+                position_noise=1e-7,
+                brake_release_after=0.03,
+            ),
+        )
+        self.effort = effort
+        self.torque = None
+
+    def run(self, steps, changed=lambda q, dq: (q, dq), own=None):
+        """Run steps of 1 ms with states that `changed` changes, and an own law's torque."""
+        for _ in range(steps):
+            reading = self.arm.read()
+            q, dq = changed(reading.position.copy(), reading.velocity.copy())
+            torque = self.pair.step(
+                q,
+                dq,
+                reading.time,
+                effort=reading.effort.copy() if self.effort else None,
+                now=reading.time,
+                **({} if own is None else {'own': own(reading.time)}),
+            )
+            is_new = self.pair.python.output.in_loop or self.pair.python.sends
+            self.torque = torque if is_new else self.torque
+            self.arm.step(self.torque, is_new=is_new)
+
+    def goes(self, way=0.4, seconds=0.8):
+        """Follow a motion that begins a moment later; the compiled core gets its points."""
+        home = self.arm.position
+        start = self.arm.time + 0.02
+        return self.pair.follow([home, home + way], [0.0, seconds], start=start)
+
+
+def lost(q, dq):
+    return np.nan * q, dq
+
+
+def test_momentum_and_its_gradient_are_those_of_pinocchio(library, tmp_path):
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        arm = limited(random_arm(rng, joints=seed + 1), effort=100.0)
+        model = fd.Model(arm)
+        core = Core(library, arm, tmp_path)
+        q, dq, _ = fd.sample_states(arm, 5, seed=seed)
+        for position, velocity in zip(q, dq):
+            found = core.momenta(position, velocity)
+            matrices = model.mass_matrix(position), model.coriolis_matrix(position, velocity).T
+            expected = [one @ velocity for one in matrices]
+            scale = max(1.0, np.abs(expected).max())
+            np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-12 * scale)
+
+
+@pytest.mark.parametrize('target', ['mujoco', 'fci'])
+def test_recovery_after_a_loss(cores, target):
+    drive = Drive(cores['fr3'], target, **GAINS)
+    drive.run(100)
+    assert drive.goes()
+    drive.run(150)
+    drive.run(1, lost)
+    assert drive.pair.state == 'stopping'
+    drive.run(300)
+    assert drive.pair.state == 'running'
+    for k in range(40):
+        drive.pair.tick(drive.arm.time + 1e-3 * k)
+    assert drive.pair.state in ('stopping', 'silent')
+
+
+@pytest.mark.parametrize('target', ['mujoco', 'fci'])
+def test_changes_within_a_ramp(cores, target):
+    drive = Drive(cores['fer'], target, **GAINS, terms=fd.Terms(friction=True))
+    drive.run(60)
+    for change in ({'payload': LOAD}, {'scale': 0.5}, {'kp': (50.0,)}, {'payload': (0.0,) * 4}):
+        assert drive.pair.change(**change)
+        drive.run(37)
+    drive.run(300)
+
+
+def test_a_motion_within_the_first_ramp(cores):
+    drive = Drive(cores['fr3'], 'mujoco', **GAINS)
+    drive.run(40)
+    assert drive.pair.state == 'running'
+    assert drive.goes(0.1, 0.3)
+    drive.run(500)
+
+
+@pytest.mark.parametrize('then', [Stop.LET_GO, Stop.HOLD])
+@pytest.mark.parametrize('target', ['mujoco', 'fci'])
+def test_settings_while_braked_and_held(cores, target, then):
+    drive = Drive(cores['fr3'], target, **GAINS)
+    drive.run(100)
+    assert drive.goes()
+    drive.run(200)
+    drive.pair.stop(then)
+    drive.run(20)
+    assert drive.pair.state == 'braking'
+    drive.pair.change(kp=(300.0,) * 4 + (30.0,) * 3, payload=LOAD)
+    drive.run(300)
+    assert ('holding' in drive.pair.states) == (then is Stop.HOLD)
+    drive.pair.change(payload=(0.5, 0.0, 0.0, 0.1))
+    drive.run(50)
+    drive.pair.start()
+    drive.run(300)
+    assert {'braking', 'running'} <= drive.pair.states
+
+
+@pytest.mark.parametrize('effort', [False, True])
+def test_a_load_that_nobody_declared(cores, effort):
+    drive = Drive(cores['fr3'], 'mujoco', effort=effort, **GAINS)
+    drive.run(100)
+    drive.arm.set_payload(payload_from_array(np.array((5.0, 0, 0, 0.1, *[0.0] * 6))))
+    drive.run(600)
+    assert 'holding' in drive.pair.states
+    assert any('nobody declared' in words for words in drive.pair.words)
+
+
+def test_wrong_joint_states_are_named(cores):
+    for changed, word in (
+        (lambda q, dq: (q + 0.3, dq), 'faster than it can'),
+        (lambda q, dq: (q, 0.0 * dq), 'all velocities are zero'),
+        (lambda q, dq: (q, dq + 2e3), 'can be'),
+        (lambda q, dq: (q + 9.0, dq), 'can be'),
+        (lambda q, dq: (q, -3.0 * dq), 'from where its velocity'),
+    ):
+        drive = Drive(cores['fr3'], 'mujoco', **GAINS)
+        drive.run(100)
+        assert drive.goes(0.4)
+        drive.run(200)
+        drive.run(150, changed)
+        assert any(word in words for words in drive.pair.words), word
+        drive.run(30)
+        assert drive.pair.start()
+        drive.run(100)
+
+
+def test_times_of_joint_states_are_named(cores):
+    pair = Pair(cores['fr3'], 'mujoco', limits=StateLimits(max_state_age=0.05))
+    rng = np.random.default_rng(0)
+    q = np.array(cores['fr3'].arm.home)
+    still = np.zeros(7)
+    stamp = 0.0
+    for count, step, age in (
+        (60, 1e-3, 0.002),
+        (5, 0.0, 0.002),
+        (1, 0.05, 0.002),
+        (60, 1e-3, 0.03),
+        (30, 1e-3, 0.06),
+        (30, 1e-3, -0.06),
+        (60, 9e-3, 0.001),
+        (1, 0.3, 0.001),
+        (60, 1e-3, 0.001),
+        (1, -5.0, 0.001),
+        (60, 1e-3, 0.001),
+        (30, -1e-3, 0.001),
+    ):
+        for _ in range(count):
+            stamp += step
+            noise = 1e-9 * rng.normal(size=7)
+            pair.step(q + noise, still, stamp, age=age, now=10.0 + stamp)
+    for word in ('ms old', 'ahead of the clock', 'come at', 'was set back'):
+        assert any(word in words for words in pair.words), word
+
+
+def drawn(rng, cores):
+    """Return a drive whose arm, target, command and settings are drawn."""
+    core = cores[str(rng.choice(['fr3', 'fer']))]
+    command = str(rng.choice(['motion', 'law', 'torque']))
+    target = str(rng.choice(['mujoco', 'fci']))
+    settings = {}
+    if command == 'motion':
+        settings.update(GAINS)
+    if core.arm.friction is not None and command != 'torque' and rng.random() < 0.5:
+        settings['terms'] = fd.Terms(friction=True)
+    in_loop = bool(rng.random() < 0.6)
+    effort = bool(rng.random() < 0.5)
+    return Drive(core, target, command, effort=effort, in_loop=in_loop, **settings), command
+
+
+@pytest.mark.parametrize('seed', range(8))
+def test_calls_and_faults_at_random(cores, seed):
+    rng = np.random.default_rng(seed)
+    drive, command = drawn(rng, cores)
+    pair = drive.pair
+    loads = (LOAD, (0.0,) * 4, (0.5, 0.02, 0.0, 0.1))
+    calls = (
+        lambda: pair.stop(list(Stop)[rng.integers(0, 4)]),
+        pair.start,
+        pair.start,
+        pair.reset,
+        lambda: pair.change(payload=loads[rng.integers(0, 3)]),
+        lambda: pair.change(scale=float(rng.uniform(0.0, 1.0))),
+        lambda: drive.run(1, lost, own),
+        lambda: drive.run(1, lambda q, dq: (q + 2.0, dq), own),
+        lambda: drive.run(1, lambda q, dq: (q, dq + 2e3), own),
+        lambda: pair.tick(drive.arm.time),
+        lambda: pair.reject_state(drive.arm.time),
+        lambda: (
+            command == 'motion'
+            and not pair.python.reference.has_open_motion
+            and drive.goes(rng.uniform(-0.2, 0.2, 7), 1.0)
+        ),
+    )
+    amplitude = rng.uniform(-1.0, 1.0, 7)
+
+    def law(time):
+        return amplitude * np.sin(10.0 * time)
+
+    own = None if command == 'motion' else law
+    for _ in range(50):
+        drive.run(int(rng.integers(1, 60)), own=own)
+        calls[rng.integers(0, len(calls))]()
+    assert {'silent', 'running'} <= pair.states
