@@ -121,20 +121,20 @@ def ros2_control_launch_actions(arguments, arm):
         'controllers': folder / 'controllers.yaml',
         'namespace': f'/{arguments.namespace.strip("/")}',
     }
-    active, others = ros2_control_actions(arguments, arm, TARGET, folder, hardware)
     spawn = arm_spawner(arguments)
     name = full_node_name(arguments.namespace, 'feedforward')
     home = [f'{joint}={q}' for joint, q in zip(arm.joint_names, arm.home_position.tolist())]
     # One step without torque as gz_ros2_control takes over, and constant efforts until the node's
     # first torque, let the arm leave its start pose by some milliradians.
-    lead = [sys.executable, '-m', 'franka_dynamics.ros.lead_home', name, *home]
+    words = [sys.executable, '-m', 'franka_dynamics.ros.lead_home', name, *home]
+    lead = ExecuteProcess(cmd=words, output='screen')
+    loaded, others = ros2_control_actions(arguments, arm, TARGET, folder, hardware, lead)
     return [
         gazebo_server(arguments, '-r'),  # controllers cannot be activated while Gazebo is paused
         gazebo_bridge(arguments, folder),
         spawn,
-        start_after_success(spawn, 'spawning the arm', active),
+        start_after_success(spawn, 'spawning the arm', loaded),
         *others,
-        ExecuteProcess(cmd=lead, output='screen'),
     ]
 
 

@@ -47,7 +47,7 @@ def launch_actions(arguments):
         'mujoco_model': folder / 'arm.xml',
         'headless': arguments.headless,
     }
-    active, others = ros2_control_actions(arguments, arm, TARGET, folder, hardware)
+    loaded, others = ros2_control_actions(arguments, arm, TARGET, folder, hardware)
     manager = Node(
         package='mujoco_ros2_control',
         executable='ros2_control_node',
@@ -56,4 +56,4 @@ def launch_actions(arguments):
         on_exit=exit_callback('MuJoCo'),
         parameters=[{'use_sim_time': True}, str(folder / 'controllers.yaml')],
     )
-    return [manager, active, *others]
+    return [manager, loaded, *others]

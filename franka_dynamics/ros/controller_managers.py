@@ -25,7 +25,9 @@ _LIST_CONTROLLERS = 'list_controllers'
 _LIST_CONTROLLERS_TYPE = 'controller_manager_msgs/srv/ListControllers'
 _BROADCASTER_TYPE = 'joint_state_broadcaster/JointStateBroadcaster'
 _REQUEST_PERIOD_S = 1.0
-_QUICK_REQUEST_PERIOD_S = 0.2  # while torques wait for an answer, or for a controller's activation
+# While torques wait for an answer, or for a controller's activation, in which a simulator lets the
+# joints go.
+_QUICK_REQUEST_PERIOD_S = 0.05
 # A manager answers late while it loads a controller, or not at all if it has not discovered the
 # node that asks.
 _ANSWER_TIMEOUT_S = 1.0

@@ -356,12 +356,17 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
             controller.stop(check.reason, Stop.TO_ZERO)
         elif permission is TorquePermission.CHECKING and acts:
             controller.stop(check.reason, Stop.PAUSE)
-        is_first_receiver = check.has_receiver and not self.cycle.has_receiver
-        if is_first_receiver and controller.state is not State.SILENT:
-            # The arm may be elsewhere than where the torques that nobody got would hold it.
-            with self.cycle.lock:
+        if not check.has_receiver:
+            self.cycle.has_receiver = False
+            return
+        with self.cycle.lock:
+            is_first_receiver = not self.cycle.has_receiver
+            if is_first_receiver and controller.state is not State.SILENT:
+                if controller.faulty:
+                    return  # the torques after a fault, which nobody got, are for nobody
+                # The arm may be elsewhere than where the torques that nobody got would hold it.
                 controller.reset()
-        self.cycle.has_receiver = check.has_receiver
+            self.cycle.has_receiver = True
 
     def _on_clear_fault(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
         """Clear an active node's fault; return `answer`, a success if there was none, too."""

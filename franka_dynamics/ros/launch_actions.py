@@ -8,6 +8,7 @@ from hashlib import sha256
 import os
 from pathlib import Path
 import shutil
+import signal
 import tempfile
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
@@ -118,12 +119,16 @@ def exit_callback(
     Return an exit callback: start `next_actions` or (None) end the launch; raise after a failure.
 
     After a failure the callback raises, because only then `ros2 launch` exits with 1. A process
-    that launch itself ends does not fail, unless `fails_at_shutdown`.
+    that launch itself ends does not fail, unless `fails_at_shutdown`: then it must end with 0, or
+    by the interrupt itself, before it has begun.
     """
 
     def on_exit(event: Any, context: Any) -> list[Any]:
         """Return what to do after the process's end; raise RuntimeError if it failed."""
-        if event.returncode and (fails_at_shutdown or not context.is_shutdown):
+        is_failure = event.returncode != 0
+        if context.is_shutdown:
+            is_failure = fails_at_shutdown and event.returncode not in (0, -signal.SIGINT)
+        if is_failure:
             raise RuntimeError(f'{process_name} ended with exit status {event.returncode}')
         if next_actions is None:
             return [actions.Shutdown(reason=f'{process_name} has ended')]

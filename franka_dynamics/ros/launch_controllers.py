@@ -224,11 +224,15 @@ def ros2_control_actions(
     target: str,
     folder: Path,
     hardware_parameters: Mapping[str, Any],
+    *actions_with_node: Any,
 ) -> tuple[Node, list[Any]]:
     """
-    Write controller files; return spawner, log and node actions of an arm under ros2_control.
+    Write controller files; return the first spawner, and the other actions, of a simulated arm.
 
-    The nodes are the feedforward node and robot_state_publisher with `hardware_parameters`; the
+    The first spawner loads the controller of torques, which the node must find to ask for it. Once
+    there are joint states, the feedforward node and `actions_with_node` start: it then waits for
+    nothing but the controller, which is activated last, because the simulator lets the joints go
+    with that. The other actions contain robot_state_publisher with `hardware_parameters`; the
     simulator is not among them. `folder` receives the parameter files: controllers.yaml is the
     controller manager's.
     """
@@ -240,22 +244,33 @@ def ros2_control_actions(
     positions = xacro_numbers(arm.home_position)
     efforts = xacro_numbers(holding_torque(arm))
     initial = {'initial_positions': positions, 'initial_efforts': efforts}
-    # The broadcaster comes first: the node then waits with good joint states, and little time
-    # passes from the other's activation, which lets the joints go, to the node's first torque.
     receiver_file = str(folder / 'receiver.yaml')
     torque_spawner = controller_spawner(
-        arguments.namespace,
-        chosen.name,
-        params_file=receiver_file,
-        on_exit=exit_callback(f'the spawner of {chosen.name}', ()),
+        arguments.namespace, '--inactive', chosen.name, params_file=receiver_file
     )
     broadcaster = 'joint_state_broadcaster'
     state_spawner = controller_spawner(arguments.namespace, broadcaster, params_file=receiver_file)
-    torques_after_states = start_after_success(
-        state_spawner, f'the spawner of {broadcaster}', torque_spawner
-    )
-    urdf = xacro_command(arguments, {**hardware_parameters, **initial})
-    publisher = robot_state_publisher(arguments.namespace, urdf)
     node = feedforward_for_simulator(arguments, target, chosen.command_topic)
-    log = actions.LogInfo(msg=chosen.log_text)
-    return state_spawner, [log, publisher, node, torques_after_states]
+    activation = _activation(arguments.namespace, chosen.name)
+    urdf = xacro_command(arguments, {**hardware_parameters, **initial})
+    return torque_spawner, [
+        actions.LogInfo(msg=chosen.log_text),
+        robot_state_publisher(arguments.namespace, urdf),
+        start_after_success(torque_spawner, f'the spawner of {chosen.name}', state_spawner),
+        start_after_success(
+            state_spawner, f'the spawner of {broadcaster}', node, activation, *actions_with_node
+        ),
+    ]
+
+
+def _activation(namespace: str, controller_name: str) -> Any:
+    """Return the action that activates a controller once the feedforward node waits for it."""
+    node, manager = (
+        full_node_name(namespace, name) for name in ('feedforward', 'controller_manager')
+    )
+    module = f'{__package__}.awaited_controller'
+    return actions.ExecuteProcess(
+        cmd=[sys.executable, '-m', module, node, manager, controller_name],
+        output='screen',
+        on_exit=exit_callback(f'the activation of {controller_name}', ()),
+    )

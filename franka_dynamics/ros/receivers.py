@@ -78,11 +78,11 @@ class ReceiverCheck:
     Before the first torque it also listens for other senders of torques.
 
     `torque_publisher` is the node's. `permission` says whether torques may be sent, `reason` why
-    not. `receivers` has them by name. `delivery_problem` says who else commands, or why nobody, or
-    one of them, gets or applies the torques that are sent; '' if all do. `has_receiver` says
-    whether there is a receiver: without one nothing is published, so that an unknown one which
-    comes later gets nothing before it is known. Both keep what was found before an activation
-    until the receivers are found anew; nothing is sent meanwhile.
+    not, or why a first receiver gets none. `receivers` has them by name. `delivery_problem` says
+    who else commands, or why nobody, or one of them, gets or applies the torques that are sent; ''
+    if all do. `has_receiver` says whether there is a receiver: without one nothing is published,
+    so that an unknown one which comes later gets nothing before it is known. Both keep what was
+    found before an activation until the receivers are found anew; nothing is sent meanwhile.
     """
 
     _watch: _Watch
@@ -172,15 +172,17 @@ class ReceiverCheck:
         self._watch.next_delivery_check = now + _DELIVERY_CHECK_PERIOD_S
         idle_reasons = {name: receiver.idle_reason for name, receiver in found.items()}
         manager_problem = self._finder.managers.problem
-        self.delivery_problem = delivery_problem(
-            self._node, self.topic, idle_reasons, manager_problem
-        )
+        problem = delivery_problem(self._node, self.topic, idle_reasons, manager_problem)
+        if not problem and not self.has_receiver:
+            problem = _first_uncertainty(found)  # of a first receiver, which gets nothing yet
+        self.delivery_problem = problem
 
     def _judge(self, found: dict[str, Receiver], subscriber_count: int, now: float) -> None:
         """
         Set the permission by the receivers that were found. The first of these rules holds.
 
-        1. A receiver is not known, and nothing is sent now: nothing is until all are known.
+        1. A receiver is not known, and nothing is sent now: nothing is until all are known. A
+           permission that nobody has used yet stays meanwhile, without a receiver.
         2. A receiver is wrong for some time: nothing is sent any more. That is a refusal unless a
            receiver is not known.
         3. All receivers of the expected kinds are idle: nothing is sent while they are.
@@ -188,15 +190,11 @@ class ReceiverCheck:
         """
         watch = self._watch
         is_checking = self.permission is TorquePermission.CHECKING
-        uncertainties = [receiver.uncertainty for receiver in found.values()]
-        unsure = next(filter(None, uncertainties), '')
+        unsure = _first_uncertainty(found)
         watch.are_all_known = not unsure
         is_sending = not is_checking and self.has_receiver
         if unsure and not is_sending:
-            if is_checking:
-                self.reason = unsure  # listening for other senders goes on
-            else:
-                self._set_permission(TorquePermission.CHECKING, unsure)
+            self.reason = unsure  # listening for other senders goes on
             return
         watch.subscriber_count = subscriber_count
         self.receivers = found
@@ -265,3 +263,8 @@ class ReceiverCheck:
         """Stop listening for other senders, and discard all answers of controller managers."""
         self.stop_listening()
         self._finder.close()
+
+
+def _first_uncertainty(receivers: Mapping[str, Receiver]) -> str:
+    """Return why the kind of the first receiver that is not known is uncertain; '' if all are."""
+    return next(filter(None, (receiver.uncertainty for receiver in receivers.values())), '')

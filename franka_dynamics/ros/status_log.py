@@ -21,7 +21,9 @@ from ..control.ending import (
 )
 from ..control.feedforward import Feedforward, Remedy, State
 
-MIN_REASON_DURATION_S = 1.0  # of a reason for silence, until it is logged
+MIN_REASON_DURATION_S = 1.0  # of a reason for silence, until another one is published
+# How long a node waits until it says why [s]: a launch file starts one thing after the other.
+_WAITING_LOG_DELAY_S = 3.0
 MIN_CLOCK_RATE_HZ = 20.0  # below it the steps of a clock make joint states too old or too new
 _REPEATED_LOG_PERIOD_S = 10.0  # of the same reason for silence
 _MIN_LOG_PERIOD_S = 1.0  # of any other sentence, whatever its figures
@@ -169,7 +171,7 @@ class StatusLog:
         - Each end of torques is logged with its reason; a fault with the change of status.
         - A change of state, of the fault or of `node_waits` is logged once.
         - While torques flow, a problem of their delivery is repeated every 10 s.
-        - While the node waits, the reason is repeated every 10 s, first after a second.
+        - While the node waits, the reason is repeated every 10 s, first after 3 s.
         """
         controller = self.controller
         now = time.monotonic()
@@ -186,7 +188,7 @@ class StatusLog:
             self._log_change(status, node_waits=node_waits)
         if status.state is State.RUNNING and self._receivers.delivery_problem:
             self.log_if_due(self._receivers.delivery_problem, _REPEATED_LOG_PERIOD_S)
-        if node_waits and now >= self._phase_begin + MIN_REASON_DURATION_S:
+        if node_waits and now >= self._phase_begin + _WAITING_LOG_DELAY_S:
             yet = '' if self._has_run else ' yet'
             self.log_if_due(f'no torque{yet}: {status.why}', _REPEATED_LOG_PERIOD_S)
 

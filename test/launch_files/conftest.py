@@ -37,5 +37,9 @@ def all_launched(monkeypatch, tmp_path):
 
 @pytest.fixture
 def launched(all_launched):
-    """Return a function that returns what a launch file starts, by executable."""
-    return lambda name, **given: {one.executable: one for one in all_launched(name, **given)}
+    """Return a function that returns what a launch file starts first of each executable."""
+
+    def launch(name, **given):
+        return {one.executable: one for one in reversed(all_launched(name, **given))}
+
+    return launch

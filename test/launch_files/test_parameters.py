@@ -285,7 +285,7 @@ SHARE = share_directory()
 
 
 def loaded(spawner):
-    """Return the controller that a spawner loads last, and its parameters."""
+    """Return the controller that a spawner loads, and its parameters."""
     at = spawner.command.index('--param-file')
     controller = spawner.command[at - 1]
     text = Path(spawner.command[at + 1]).read_text('utf-8')
@@ -390,6 +390,30 @@ def test_torques_go_to_the_receiver_that_the_argument_names(
     text = Path(values['arm_file']).read_text('utf-8')
     assert text == controller_arm_text(load('fr3', prefix=prefix))
     assert processes['feedforward_node'].remappings[COMMAND] == f'{prefix}receiver/reference'
+
+
+@pytest.mark.parametrize(
+    ('name', 'given'), [('gazebo', {'control': 'ros2_control'}), ('mujoco_ros2_control', {})]
+)
+def test_a_simulator_lets_the_joints_go_once_the_node_waits_for_that_alone(
+    all_launched, installed, name, given
+):
+    found = all_launched(name, **given, namespace='left')
+    torques, states = (one for one in found if one.executable == 'spawner')
+    assert loaded(torques)[0] == 'effort_controller' and '--inactive' in torques.command
+    assert 'joint_state_broadcaster' in states.command and '--inactive' not in states.command
+    (node,) = (one for one in found if one.executable == 'feedforward_node')
+    (activation,) = (
+        one for one in found if 'franka_dynamics.ros.awaited_controller' in one.command
+    )
+    assert activation.command[3:] == [
+        '/left/feedforward',
+        '/left/controller_manager',
+        'effort_controller',
+    ]
+    # Each starts once the one before has ended well, the last two together.
+    places = [found.index(one) for one in (torques, states, node, activation)]
+    assert places == sorted(places)
 
 
 TILT = {'gravity_vector': [4.0, 0.0, -8.9], 'mount_tilt_compensated_by': 'node'}

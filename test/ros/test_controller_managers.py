@@ -29,6 +29,7 @@ from ..ros2_control_prefix import environment, made, PREFIXES
 
 pytest.importorskip('controller_manager_msgs', reason='controller_manager_msgs is not installed')
 
+from franka_dynamics.ros import awaited_controller
 
 ARM = load('fr3')
 NAMES = list(ARM.joint_names)
@@ -277,6 +278,18 @@ def test_torques_flow_only_to_the_only_active_controller(loaded, launch):
         real.unload('effort_controller')
         client.clear_fault()
     efforts.until(WEIGHT, 'the arm carried once it has gone')
+
+
+def test_a_controller_is_activated_once_its_node_waits_for_that_alone(loaded, launch):
+    manager = loaded('simulated', 'joint_state_broadcaster', 'effort_controller')
+    efforts = Efforts(manager)
+    manager.switch(['joint_state_broadcaster'])
+    node = launch('feedforward_node', **STEADY, **SIMULATED)
+    names = NODE, '/simulated/controller_manager', 'effort_controller'
+    assert awaited_controller.main(names) == 0
+    efforts.until(WEIGHT, 'the arm carried by the node')
+    assert node.text.count('commanding (target mujoco)') == 1
+    assert not any(words in node.text for words in ('nobody receives', 'torques ended'))
 
 
 def test_an_inactive_broadcaster_is_named_after_a_reflex(loaded, launch):
