@@ -107,7 +107,7 @@ public:
   CallbackReturn on_deactivate(const rclcpp_lifecycle::State &) override
   {
     core::Vector tau;
-    return !feedforward_->end(tau) || write(tau) ? CallbackReturn::SUCCESS : CallbackReturn::ERROR;
+    return !feedforward_->end_at_once(tau) || write(tau) ? CallbackReturn::SUCCESS : CallbackReturn::ERROR;
   }
 
   return_type update(const rclcpp::Time &, const rclcpp::Duration & period) override

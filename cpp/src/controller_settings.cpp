@@ -64,6 +64,7 @@ Settings settings_of(const feedforward_controller::Params & given, const Arm & a
   settings.gravity_vector = {gravity[0], gravity[1], gravity[2]};
   settings.payload_known_to_robot = given.payload_known_to_robot;
   settings.scale = given.scale;
+  settings.friction_scale = given.friction_scale;
   fill("payload", given.payload, 4, settings.payload.size(), settings.payload);
   fill("kp", given.kp, 1, arm.n(), settings.kp);
   fill("kd", given.kd, 1, arm.n(), settings.kd);
@@ -95,6 +96,9 @@ feedforward_controller::Params with_changes(
     }
     if (name == "scale") {
       given.scale = parameter.as_double();
+    }
+    if (name == "friction_scale") {
+      given.friction_scale = parameter.as_double();
     }
     if (name == "kp") {
       given.kp = parameter.as_double_array();

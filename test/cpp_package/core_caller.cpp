@@ -49,8 +49,9 @@ Settings unpacked(const double * s, int command, const Arm & arm)
   r.coriolis = s[18] != 0.0;
   r.inertia = s[19] != 0.0;
   r.guard = s[20] != 0.0;
-  r.kp = vector(s + 21, arm);
-  r.kd = vector(s + 21 + arm.n(), arm);
+  r.friction_scale = s[21];
+  r.kp = vector(s + 22, arm);
+  r.kd = vector(s + 22 + arm.n(), arm);
   return r;
 }
 

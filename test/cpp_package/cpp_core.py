@@ -150,7 +150,7 @@ def read(library, path):
     return made
 
 
-def packed(settings, joints, guard=True):
+def packed(settings, joints, guard=True, friction_scale=1.0):
     """Return settings as the array that the C++ caller reads."""
     return np.array(
         [
@@ -164,6 +164,7 @@ def packed(settings, joints, guard=True):
             float(settings.terms.coriolis),
             float(settings.terms.inertia),
             float(guard),
+            friction_scale,
             *np.resize(settings.kp, joints),
             *np.resize(settings.kd, joints),
         ]
@@ -201,12 +202,13 @@ class Feedforward:
         limits=None,
         in_loop=True,
         guard=True,
+        friction_scale=1.0,
     ):
         limits = limits or StateLimits()
         self._library = core.library
         self._n = core.arm.n
         self._command = COMMANDS.index(command)
-        self._guard = guard
+        self._options = guard, friction_scale
         self.settings = settings
         self.state = 'silent'
         numbers = [
@@ -218,7 +220,7 @@ class Feedforward:
             float(limits.held_until_commanded),
             float(in_loop),
         ]
-        given = packed(settings, self._n, guard)
+        given = packed(settings, self._n, *self._options)
         self._made = self._library.feedforward(core.made, given, self._command, np.array(numbers))
         if not self._made:
             raise SettingsError(self._library.last_text().decode())
@@ -281,7 +283,7 @@ class Feedforward:
     def change(self, **changes):
         """Change settings; return why they are refused, or None."""
         settings = self.settings.changed(**changes)
-        given = packed(settings, self._n, self._guard)
+        given = packed(settings, self._n, *self._options)
         said = self._library.change(self._made, given, self._command)
         if said is None:
             self.settings = settings

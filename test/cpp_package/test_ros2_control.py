@@ -74,8 +74,13 @@ def model_of(settings):
 
 
 def of_feedforward(settings, **more):
-    """Return the parameters of the controller as YAML."""
+    """
+    Return the parameters of the controller as YAML.
+
+    Its guard is off: mock hardware does not move, whatever torque it gets.
+    """
     values = {
+        'guard': False,
         'arm_file': 'ARM_FILE',
         'target': settings.target,
         'terms.friction': settings.terms.friction,
@@ -295,9 +300,19 @@ def test_the_torque_of_another_law_gets_all_terms(run):
     expected = torque + model_of(settings).mass_matrix(ARM.home) @ ddq + friction
     assert (friction > 0.05).all()
     assert np.isclose(effort, expected, rtol=0.0, atol=1e-9).all(axis=1).any()
-    near(effort[-1], 0.0)  # braked, then held
+    near(effort[-1], 0.0)  # the law has ceased
     first = int(np.flatnonzero(found[:, 2 * ARM.n :].any(axis=1))[0])  # nothing is written before
     assert np.abs(np.diff(effort[first:], axis=0)).max() <= 1.0 + ATOL
+
+
+def test_hardware_that_does_not_move_is_noticed(run):
+    # The mock hardware repeats its positions, while the velocity says that the arm moves.
+    torque = np.full(ARM.n, 8.0) * ([1.0] * 4 + [0.2] * 3)
+    row = [*torque, *np.full(ARM.n, 0.3), *np.zeros(ARM.n)]
+    parameters = of_feedforward(PLAIN, reference='law', guard=True) + MANAGER
+    found, said = run('alone', mock_urdf(ARM), rows=[row], parameters=parameters)
+    assert 'all positions stand still bit for bit' in said and '/feedforward/start' in said
+    near(added(found, PLAIN)[-1], 0.0)
 
 
 @pytest.mark.parametrize('reference', ['torque', 'total_torque'])
@@ -371,7 +386,7 @@ def test_ctrl_c_ends_a_real_manager_that_can_be_started_again(folder):
 @pytest.mark.parametrize('source', ['robot_description', 'arm_file'])
 def test_the_example_holds_the_wrist_and_commands_no_gravity(run, source):
     arm = fd.load('fr3')
-    aside = np.concatenate([arm.home + 0.02 * np.resize((1.0, -1.0), 7), np.full(7, 0.1)])
+    aside = np.concatenate([arm.home + 0.005 * np.resize((1.0, -1.0), 7), np.full(7, 0.05)])
     rows = [[*arm.home, *np.zeros(7)], aside]
     file = '/hold:\n  ros__parameters:\n    arm_file: ARM_FILE\n' if source == 'arm_file' else ''
     found, _ = run('hold', urdf_text(arm), rows=rows, parameters=file, arm=arm)

@@ -31,8 +31,8 @@ public:
     gain_delay.configure(arm, terms, given, is_exact);
   }
 
-  /// Sum the gravity that the target does not add, `scale` times Coriolis, inertia and friction
-  /// torque, and the PD torque or the torque of the caller's law [N m]. Without a `reference`
+  /// Sum the gravity that the target does not add, `scale` times Coriolis, inertia and
+  /// `friction_scale` times friction torque, and the PD torque or that of the caller's law [N m]. Without a `reference`
   /// inertia and friction torque are zero, and the PD torque only damps.
   Vector torque(const Arm & arm, const StateTerms & state, const Desired * reference) const noexcept
   {
@@ -50,6 +50,7 @@ public:
     Vector gravity{};
     terms.gravity_to_command(state.q, state.gravity, gravity);
     for (std::size_t i = 0; i < n; ++i) {
+      total[i] *= settings.friction_scale;
       total[i] += settings.coriolis ? state.coriolis[i] : 0.0;
       total[i] += settings.inertia ? state.inertia[i] : 0.0;
       total[i] = settings.scale * total[i] + gravity[i];

@@ -67,6 +67,7 @@ struct Settings
   bool payload_known_to_robot = true;
 
   double scale = 1.0;  ///< factor on Coriolis, inertia and friction torque, 0 to 1
+  double friction_scale = 1.0;  ///< further factor on friction alone, 0 to 1
 
   // Optional joint PD.
   Vector kp{};  ///< [N m/rad or N/m]
@@ -124,6 +125,9 @@ inline std::string refuse_terms(const Arm & arm, const Settings & settings)
 {
   if (!(settings.scale >= kMinScale && settings.scale <= kMaxScale)) {
     return "scale must be within " + as_text(kMinScale) + " and " + as_text(kMaxScale);
+  }
+  if (!(settings.friction_scale >= kMinScale && settings.friction_scale <= kMaxScale)) {
+    return "friction_scale must be within " + as_text(kMinScale) + " and " + as_text(kMaxScale);
   }
   if (settings.friction && arm.friction.kind == FrictionModel::Kind::none) {
     return "terms.friction is on, but " + arm.name + " has no friction model";
