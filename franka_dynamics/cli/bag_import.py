@@ -10,11 +10,13 @@ import numpy as np
 
 from .choices import ArmChoice, BagReader, forbid_options, forbid_without, Options
 from .console import echo, echo_each, print_rich, ProgressBar
+from .data_set import import_data_set
 from .option_types import new_bag_path
+from ..recordings.data_set import column_map
 from ..recordings.log_file import read_log
 from ..recordings.log_import import import_log
 from ..recordings.log_table import LogTable
-from ..recordings.options import ColumnMap, DERIVED_VELOCITY, LOG_LAYOUTS
+from ..recordings.options import ColumnMap, DERIVED_VELOCITY
 from ..recordings.plausibility import plausibility_warnings, require_plausible_units
 from ..recordings.recording import write_recording
 from ..recordings.rosbag import DEFAULT_JOINT_STATE_TOPIC
@@ -31,16 +33,22 @@ def run(choice: ArmChoice, reader: BagReader, columns: ColumnMap, options: Optio
         forbid_options('--list, which prints columns and writes nothing', *sorted(others))
         print_rich(_contents_table(read_log(*options.log)))
         return 0
-    if options.layout is not None:
+    if options.episodes:
+        forbid_options('--episodes, with which --layout says it', *vars(columns).keys())
+        if len(options.log) > 1:
+            raise click.UsageError('--episodes takes one FILE: the folder or file of a data set.')
+        return import_data_set(reader.arm_in(options.log[0], choice), reader, options)
+    forbid_without('--episodes', 'workers', 'resume')
+    if reader.layout:
         row_options = {name: getattr(columns, name) for name in _ROW_OPTIONS}
         forbid_options('--layout, which says it', *vars(columns).keys() - row_options.keys())
-        columns = replace(LOG_LAYOUTS[options.layout], **row_options)
+        columns = replace(column_map(reader.layout), **row_options)
     if columns.velocity == DERIVED_VELOCITY:
         forbid_options(f'--velocity {DERIVED_VELOCITY}, which is in rad/s', 'velocity_unit')
     if columns.stamp is None:
         forbid_without('--stamp', 'stamp_unit')
     arm = choice.load()
-    bag = options.output or new_bag_path(splitext(options.log[0])[0])
+    bag = new_bag_path(options.output or splitext(options.log[0])[0])
     with ProgressBar() as bar:
         bar.add_task(f'reading {options.log[0]}', total=None)
         names = reader.joint_names_in_bag(arm)

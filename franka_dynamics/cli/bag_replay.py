@@ -18,10 +18,13 @@ from .choices import (
     require_installed,
 )
 from .console import echo, echo_each, print_rich, ProgressBar, write_json
+from .data_set import replay_data_set
+from .option_types import csv_path
 from ..arm import ArmDescription
 from ..constants import GAINS_LAW_NAME
 from ..fit.options import IdentificationOptions
 from ..judge.replay_evaluation import evaluate_replay, ReplayEvaluation
+from ..recordings.data_set import is_data_set
 from ..recordings.options import SignalOptions
 from ..report import replay as report
 from ..report.verdict import verdict_headline, verdict_lines
@@ -47,8 +50,12 @@ def run(
     options: Options,
 ) -> int:
     """Print tables and verdict, write files; return the status of `_exit_status`."""
-    _check_options(options)
-    choice = reader.arm_in_bag(options.bag, choice)
+    is_set = is_data_set(options.bag)
+    if not is_set:
+        _check_options(options)
+    choice = reader.arm_in(options.bag, choice)
+    if is_set:
+        return replay_data_set(choice, reader, signal, fit, options)
     arms = choice.load_sets_and_hands(options.sets, options.hands)
     # The law is made before the bag is read, which takes long, so wrong gains are told at once.
     laws = _chosen_laws(options, arms[0])
@@ -73,6 +80,9 @@ def run(
 
 def _check_options(options: Options) -> None:
     """Raise click.UsageError for options that mean nothing together; require what plots need."""
+    forbid_options('a bag, which is no data set', 'layout', 'workers', 'resume', 'write')
+    if options.external:
+        csv_path(options.external)
     if options.no_plots:
         forbid_options('--no-plots: the folder holds plots alone', 'output')
     else:

@@ -18,6 +18,7 @@ from ..recordings.options import HEADER_STAMP
 
 if TYPE_CHECKING:
     from ..arm import ArmDescription, LinkInertia
+    from ..recordings.episodes import Episode
     from ..recordings.recording import Recording
 
 Options = SimpleNamespace  # the values of a command's options as attributes
@@ -156,11 +157,16 @@ class ArmChoice:
 
 @dataclass(frozen=True)
 class BagReader:
-    """Reads joint states from bags, with the options for joint names, topic and time stamps."""
+    """
+    Reads joint states from bags, with the options for joint names, topic and time stamps.
+
+    `layout` are the columns of logs in a data set, by the fields of ColumnMap.
+    """
 
     joint_names: tuple[str, ...] = ()
     topic: str | None = None
     stamp_kind: str = HEADER_STAMP
+    layout: Mapping[str, str] = field(default_factory=dict)
 
     def arm_in_bag(self, bag: str, choice: ArmChoice) -> ArmChoice:
         """
@@ -201,6 +207,48 @@ class BagReader:
             )
         prefix = first.joint_names[0].removesuffix(first.arm.joint_names[0])
         return replace(choice, arm=first.arm_name, prefix=prefix)
+
+    def arm_in(self, path: str, choice: ArmChoice) -> ArmChoice:
+        """
+        Return which arm a bag or data set is of: the chosen one or, without --arm, as it says.
+
+        A data set of bags is of the arm of its first bag that can be read; others may name their
+        robot. Raises RecordingError as `arm_in_bag` does, or if no bag can be read.
+        """
+        from ..arm import available_arms
+        from ..recordings.data_set import find_episodes, is_data_set, robot_type_of
+        from ..recordings.episodes import Bag
+
+        if not is_data_set(path):
+            return self.arm_in_bag(path, choice)
+        if not was_option_given('arm'):
+            robot = robot_type_of(path)
+            if robot in (*available_arms(), 'panda'):
+                choice = replace(choice, arm=robot)
+        names = self.joint_names_in_bag(choice.load())
+        failure = None
+        for episode in find_episodes(path, names, self.layout, topic=self.topic):
+            if not isinstance(episode, Bag):
+                return choice
+            try:
+                return self.arm_in_bag(episode.path, choice)
+            except RecordingError as error:
+                failure = error
+        assert failure is not None
+        raise failure
+
+    def episodes(self, path: str, arm: 'ArmDescription') -> 'list[Episode]':
+        """Return the episodes of a data set, or of a bag the bag, to be read when needed."""
+        from ..recordings.data_set import find_episodes
+
+        return find_episodes(
+            path,
+            self.joint_names_in_bag(arm),
+            self.layout,
+            topic=self.topic,
+            stamps=self.stamp_kind,
+            joint_kinds=[joint.kind for joint in arm.joints],
+        )
 
     def joint_names_in_bag(self, arm: 'ArmDescription') -> tuple[str, ...]:
         """Return --joint-names, else the arm's names; raise RecordingError for a wrong number."""

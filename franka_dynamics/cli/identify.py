@@ -13,10 +13,12 @@ from ..constants import AS_LISTED
 from ..errors import list_text
 from ..files import write_text
 from ..fit.options import IdentificationOptions
-from ..fit.sources import Bag, labels_of
+from ..fit.sources import labels_of
 from ..identification.identification_record import IDENTIFIED_SET_NAME
 from ..identification.identify import identify
 from ..identification.results import Identification
+from ..recordings.data_set import is_data_set
+from ..recordings.episodes import Episode
 from ..recordings.preprocessing import Motion, to_motion
 from ..report import identification as pages
 from ..report.replay import TORQUE_ERROR_DEFINITION
@@ -31,10 +33,10 @@ def run(choice: ArmChoice, reader: BagReader, fit: IdentificationOptions, option
     require_installed(f'Identifying an arm needs {list_text(needed)}', 'identify', *needed)
     if is_urdf_or_mjcf(choice.arm):
         read_arm_file(choice.arm)  # raises an error that says how to import it
-    choice = reader.arm_in_bag(options.bags[0], choice)
+    choice = reader.arm_in(options.bags[0], choice)
     start_arm = choice.load()
-    bags = _bags(options.bags, reader, start_arm)
-    test_bags = _bags(options.tests, reader, start_arm)
+    bags = [one for path in options.bags for one in reader.episodes(path, start_arm)]
+    test_bags = [one for path in options.tests for one in reader.episodes(path, start_arm)]
     with ProgressBar() as bar, workers_of(options.workers) as workers:
         published = _published_arms(choice, start_arm)
         result = identify(
@@ -43,6 +45,7 @@ def run(choice: ArmChoice, reader: BagReader, fit: IdentificationOptions, option
             published,
             fit,
             tests=test_bags,
+            skip_failures=any(map(is_data_set, [*options.bags, *options.tests])),
             executor=workers.executor if workers else None,
             progress=bar.new_task('identifying'),
         )
@@ -65,12 +68,6 @@ def run(choice: ArmChoice, reader: BagReader, fit: IdentificationOptions, option
     return 0
 
 
-def _bags(paths: Sequence[str], reader: BagReader, arm: ArmDescription) -> list[Bag]:
-    """Return the bags at paths, to be read for an arm's joints when they are needed."""
-    names = reader.joint_names_in_bag(arm)
-    return [Bag(path, names, reader.topic, reader.stamp_kind) for path in paths]
-
-
 def _print_result(result: Identification, page: Path | None) -> None:
     """Print what was identified, how well it predicts, and what is doubtful."""
     echo(pages.conclusion_text(result), style='bold')
@@ -91,7 +88,7 @@ def _published_arms(choice: ArmChoice, start_arm: ArmDescription) -> list[ArmDes
     return [*with_own_hand, *(arm for arm in all_arms if arm.hand != start_arm.hand)]
 
 
-def _used_motions(result: Identification, bags: Sequence[Bag]) -> Iterator[tuple[str, Motion]]:
+def _used_motions(result: Identification, bags: Sequence[Episode]) -> Iterator[tuple[str, Motion]]:
     """Yield name and motion of each bag that the identification used."""
     for name, bag in zip(labels_of(bags), bags, strict=True):
         if name in result.recordings.names:

@@ -62,8 +62,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _print_error(_usage_sentence(error), EXIT_INVALID_INPUT)
     except FrankaDynamicsError as error:
         return _print_error(f'{error}', error.status)
-    except KeyboardInterrupt:
-        return _print_error('interrupted', EXIT_INTERRUPTED)
+    except KeyboardInterrupt as error:
+        return _print_error(str(error) or 'interrupted', EXIT_INTERRUPTED)
     except BrokenPipeError:
         _drop_unwritable_output()
         return EXIT_BROKEN_PIPE

@@ -12,6 +12,7 @@ from click.shell_completion import CompletionItem
 
 from ..errors import OutputError
 from ..files import share_directory, writable_folder, writable_path
+from ..recordings.options import layout_columns, LAYOUT_FIELDS, LOG_LAYOUTS
 
 STDOUT_PATH = Path('-')  # path that stands for standard output
 _PICTURE_SUFFIXES = ('.png', '.svg', '.pdf')
@@ -77,6 +78,34 @@ class CommaList(click.ParamType):
                 ctx,
             )
         return tuple(parts)
+
+
+class LayoutType(click.ParamType):
+    """Option type of where a log's columns are: a known layout, or FIELD=COLUMNS with commas."""
+
+    name = 'layout'
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return columns by the fields of ColumnMap; otherwise raise click.BadParameter."""
+        if not isinstance(value, str):
+            return value
+        if '=' not in value:
+            if value not in LOG_LAYOUTS:
+                self.fail(f'{value!r} is neither {", ".join(LOG_LAYOUTS)} nor FIELD=COLUMNS,...')
+            return layout_columns(value)
+        columns: dict[str, str] = {}
+        field = ''
+        for part in value.split(','):
+            name, sign, text = part.partition('=')
+            if sign:
+                field = name.strip()
+                columns[field] = text
+            else:  # one more column of the same field
+                columns[field] += f',{part}'
+        unknown = columns.keys() - LAYOUT_FIELDS
+        if unknown:
+            self.fail(f'{sorted(unknown)[0]!r} is none of {", ".join(LAYOUT_FIELDS)}')
+        return columns
 
 
 class ShippedNameOrPath(click.Path):
@@ -145,6 +174,11 @@ def json_path(text: str) -> Path:
     return path
 
 
+def output_path(text: str) -> Path:
+    """Return the path of a file, or of a folder, that can be written; else raise OutputError."""
+    return writable_folder(text) if Path(text).suffix == '' else writable_path(text)
+
+
 def new_bag_path(text: str) -> Path:
     """Return a path for a new bag; raise OutputError if it exists or cannot be written."""
     return _require_new_path(writable_folder(text), 'a bag is never overwritten: choose another.')
@@ -174,8 +208,8 @@ ARM_TYPE = ShippedNameOrPath('arms')
 HAND_TYPE = ShippedNameOrPath('hands')
 OUT_FILE_TYPE = OutputPath(writable_path)
 OUT_DIR_TYPE = OutputPath(writable_folder)
+OUT_PATH_TYPE = OutputPath(output_path)
 PICTURE_TYPE = OutputPath(picture_path)
-CSV_TYPE = OutputPath(csv_path)
 JSON_TYPE = OutputPath(json_path)
 NEW_BAG_TYPE = OutputPath(new_bag_path)
 NEW_FILE_TYPE = OutputPath(new_file_path)

@@ -23,6 +23,7 @@ from .option_types import (
     HAND_TYPE,
     JointPositionType,
     JSON_TYPE,
+    LayoutType,
     Number,
     OUT_FILE_TYPE,
     STDOUT_PATH,
@@ -304,4 +305,12 @@ signal_options = options_as(
     ),
     option('--trim', 'time dropped at each end [s]', Number(), default=SignalOptions.trim),
 )
+layout_option = option(
+    '--layout',
+    "columns of a data set's logs: droid, or FIELD=COLUMNS,... such as effort=observation.effort",
+    LayoutType(),
+    metavar='LAYOUT',
+    callback=lambda _context, _option, columns: columns or {},
+)
+resume_option = flag('--resume', 'go on with the table of a data set that was interrupted')
 bag_and_stamp_options = with_options(bag_options, stamp_option)

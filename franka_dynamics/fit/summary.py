@@ -10,7 +10,7 @@ from typing import Any
 
 from .least_squares import ExtraColumns, GramStack, repetition_period
 from .options import IdentificationOptions
-from .sources import AnyRecording, as_recording, Bag
+from .sources import AnyRecording, as_recording, Episode
 from .torque_model import TorqueModel
 from ..errors import FrankaDynamicsError, IdentificationError, RecordingError
 from ..recordings import preprocessing
@@ -95,7 +95,7 @@ def summarise_recording(
             load_grams=_load_grams(motion, model),
         )
     except FrankaDynamicsError as error:
-        if not isinstance(source, Bag):
+        if not isinstance(source, Episode):
             raise
         return RecordingSummary(RecordingNote(name), source.signal, failure=error)
 
@@ -129,7 +129,7 @@ def _prepared_motion(source: AnyRecording, recording: Recording) -> Motion:
     """Return the filtered motion of a source, with the efforts of `recording`, made of it."""
     if isinstance(source, Motion):
         return replace(source, effort=recording.effort)
-    signal = source.signal if isinstance(source, Bag) else None
+    signal = source.signal if isinstance(source, Episode) else None
     return preprocessing.to_motion(recording, signal)
 
 

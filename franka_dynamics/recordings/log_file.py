@@ -3,6 +3,7 @@
 """Reads log files (CSV, JSON, parquet, HDF5, NumPy, MATLAB) as named arrays."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from io import StringIO
 import json
@@ -13,23 +14,49 @@ from typing import Any
 
 import numpy as np
 
-from .log_table import LogTable
+from .log_table import EPISODE_COLUMNS, EPISODE_PATH, LogTable
 from ..arrays import Array, NDArray
 from ..errors import MissingDependencyError, RecordingError, require_extra
 from ..files import expanded_path, read_text
 
 
-def read_log(*paths: str | Path) -> LogTable:
+@dataclass(frozen=True)
+class LogPart:
+    """
+    The part of a log file that is read, where its format allows to read less than all.
+
+    `pattern` fits the names of columns or, in HDF5, the ends of their paths. `episode` is the
+    number of the episode, of several.
+    """
+
+    pattern: re.Pattern[str]
+    episode: int | None = None
+
+    def takes(self, name: str) -> bool:
+        """Return whether a column is in the part, one that numbers the episodes among them."""
+        group = EPISODE_PATH.match(name)
+        if group is not None and self.episode not in (None, int(group[1])):
+            return False
+        tail = name[group.end() :] if group else name
+        return tail in EPISODE_COLUMNS or bool(self.pattern.fullmatch(tail))
+
+
+# Nothing but what numbers the episodes.
+_NUMBERS = LogPart(re.compile('(?!)'))
+_WHOLE_LOG = LogPart(re.compile('.*', re.DOTALL))
+
+
+def read_log(*paths: str | Path, part: LogPart = _WHOLE_LOG) -> LogTable:
     """
     Return the columns of a log file, or of several files with the same rows.
 
     The names of several files' columns begin with the file's, such as velocity/dq1 or, of a file
-    without column names, velocity. Raises RecordingError if two files have the same name, and the
-    errors of each file.
+    without column names, velocity. Of parquet and HDF5 only `part` is read. Raises RecordingError
+    if two files have the same name, and the errors of each file.
     """
     if len(paths) == 1:
-        return _read_file(paths[0])
-    logs = {Path(path).stem: _read_file(path) for path in paths}
+        return _read_file(paths[0], part)
+    logs = {Path(path).stem: _read_file(path, _WHOLE_LOG) for path in paths}
     source = ', '.join(map(str, paths))
     if len(logs) < len(paths):
         raise RecordingError(f'{source}: name the files differently; their columns are named so.')
@@ -42,7 +69,42 @@ def read_log(*paths: str | Path) -> LogTable:
     return LogTable(source, columns, tuple(remarks))
 
 
-def _read_file(path: str | Path) -> LogTable:
+def numbered_episodes(path: str | Path) -> list[int]:
+    """
+    Return the numbers of the episodes that groups or a column of a log number; none if it is one.
+
+    Of HDF5 and parquet nothing else is read. Raises RecordingError as `read_log` does.
+    """
+    file = expanded_path(path)
+    suffix = file.suffix.lower()
+    if suffix in _HDF5_SUFFIXES and (numbers := _hdf5_episodes(file)):
+        return numbers
+    try:
+        return read_log(file, part=_NUMBERS).numbered_episodes()
+    except RecordingError:
+        # Nothing numbers the episodes; otherwise the error comes again when the file is read.
+        return []
+
+
+def _hdf5_episodes(file: Path) -> list[int]:
+    """Return the sorted numbers of the groups of episodes in an HDF5 file; none if it has none."""
+    h5py = import_library('h5py', file)
+    numbers = set()
+
+    def collect_number(name: str) -> None:
+        """Add the number of the episode in whose group a name is."""
+        if group := EPISODE_PATH.match(f'{name}/'):
+            numbers.add(int(group[1]))
+
+    try:
+        with h5py.File(file, 'r') as opened:
+            opened.visit(collect_number)
+    except OSError:
+        return []
+    return sorted(numbers)
+
+
+def _read_file(path: str | Path, part: LogPart) -> LogTable:
     """
     Return the columns of one log file, read in the format that its suffix names.
 
@@ -60,13 +122,17 @@ def _read_file(path: str | Path) -> LogTable:
     if not os.path.isfile(file):
         raise RecordingError(f'{file} does not exist or is a folder; give the path of a log file.')
     suffix = file.suffix.lower()
-    if suffix not in _READERS:
+    if suffix not in LOG_SUFFIXES:
         raise RecordingError(
-            f'{file}: {(suffix or "no suffix")!r} cannot be read; export {", ".join(_READERS)}.'
+            f'{file}: {(suffix or "no suffix")!r} cannot be read; export '
+            f'{", ".join(LOG_SUFFIXES)}.'
         )
     remarks: list[str] = []
     try:
-        read = _READERS[suffix](file, remarks)
+        if suffix in _PART_READERS:
+            read = _PART_READERS[suffix](file, part)
+        else:
+            read = _READERS[suffix](file, remarks)
         arrays = {name: np.asarray(array) for name, array in read}
     except (RecordingError, MissingDependencyError):
         raise
@@ -257,14 +323,14 @@ def _read_numpy(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
                     raise
 
 
-def _read_hdf5(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
-    """Yield an HDF5 file's one- and two-dimensional datasets, named by their paths in the file."""
+def _read_hdf5(file: Path, part: LogPart) -> Iterator[tuple[str, Any]]:
+    """Yield a part's one- and two-dimensional datasets of HDF5, named by their paths."""
     h5py = import_library('h5py', file)
     found = []
 
     def collect_dataset(name: str, node: Any) -> None:
         """Append an HDF5 node to `found` if it is a dataset of one or two dimensions."""
-        if isinstance(node, h5py.Dataset) and node.ndim in (1, 2):
+        if isinstance(node, h5py.Dataset) and node.ndim in (1, 2) and part.takes(name):
             found.append((name, node[()]))
 
     with h5py.File(file, 'r') as opened:
@@ -278,7 +344,7 @@ def _read_matlab(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
         content = import_library('scipy.io', file).loadmat(file, simplify_cells=True)
         yield from _flatten('', content)
     except NotImplementedError:  # scipy's, of version 7.3: HDF5, whose axes MATLAB reverses
-        for name, array in _read_hdf5(file, remarks):
+        for name, array in _read_hdf5(file, _WHOLE_LOG):
             if not name.startswith('#refs#'):
                 yield name.replace('/', '.'), array.T
 
@@ -337,27 +403,44 @@ def _as_array(values: Any) -> NDArray[Any]:
         return np.array([None], dtype=object)
 
 
-def _read_parquet(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
-    """Yield a parquet file's columns, dates as seconds since 1970, lists as matrices."""
-    import_library('pyarrow', file)
+def _read_parquet(file: Path, part: LogPart) -> Iterator[tuple[str, Any]]:
+    """Yield a part's columns of parquet, dates as seconds since 1970, lists as matrices."""
+    types = import_library('pyarrow', file).types
     pandas = import_library('pandas', file)
-    for name, column in pandas.read_parquet(file).items():
+    schema = import_library('pyarrow.parquet', file).read_schema(file)
+    # Pictures are not read, and neither are texts.
+    names = [
+        field.name
+        for field in schema
+        if not (types.is_struct(field.type) or types.is_string(field.type))
+        and part.takes(field.name)
+    ]
+    numbering = next((name for name in EPISODE_COLUMNS if name in schema.names), None)
+    filters = None
+    if numbering is not None and part.episode is not None:
+        filters = [(numbering, '==', part.episode)]
+    for name, column in pandas.read_parquet(file, columns=names, filters=filters).items():
         if column.dtype.kind == 'M':
             column = column - pandas.Timestamp(0, tz=column.dt.tz)
         if column.dtype.kind == 'm':
             column = column.dt.total_seconds()
         values = column.to_numpy()
-        yield name, np.stack(list(values)) if values.dtype == object else values
+        is_nested = values.dtype == object and len(values)
+        yield name, np.stack(list(values)) if is_nested else values
 
 
 # Files of arrays, of which some have a row for each joint in place of a row for each moment.
 _MAX_COLUMN_COUNT = 100  # of an array with a row for each moment, more than arms have joints
-_ARRAY_SUFFIXES = ('.npy', '.npz', '.h5', '.hdf5', '.mat', '.json')
+_HDF5_SUFFIXES = ('.h5', '.hdf5')
+_ARRAY_SUFFIXES = (*_HDF5_SUFFIXES, '.npy', '.npz', '.mat', '.json')
 _READERS: dict[str, Callable[[Path, list[str]], Iterator[tuple[str, Any]]]] = {
     **dict.fromkeys(('.csv', '.tsv', '.txt', '.dat'), _read_text_table),
     **dict.fromkeys(('.npy', '.npz'), _read_numpy),
     **dict.fromkeys(('.json', '.jsonl'), _read_json),
-    '.parquet': _read_parquet,
-    **dict.fromkeys(('.h5', '.hdf5'), _read_hdf5),
     '.mat': _read_matlab,
 }
+_PART_READERS: dict[str, Callable[[Path, LogPart], Iterator[tuple[str, Any]]]] = {
+    '.parquet': _read_parquet,
+    **dict.fromkeys(_HDF5_SUFFIXES, _read_hdf5),
+}
+LOG_SUFFIXES = (*_READERS, *_PART_READERS)

@@ -9,8 +9,8 @@ import re
 
 import numpy as np
 
-from .log_file import read_log
-from .log_table import episode_hint, LogTable
+from .log_file import LogPart, numbered_episodes, read_log
+from .log_table import episode_hint, LogTable, names_pattern
 from .options import (
     ColumnMap,
     DERIVED_VELOCITY,
@@ -187,7 +187,7 @@ def import_log(
             'kind of each joint, in the same order.'
         )
     paths = (path,) if isinstance(path, (str, Path)) else tuple(path)
-    whole = read_log(*paths)
+    whole = _read_columns(paths, columns)
     if len(paths) > 1:
         _require_one_clock(whole, columns)
     log = whole.episode_log(columns.episode)
@@ -216,6 +216,37 @@ def import_log(
         topic=topic,
     )
     return replace(recording, remarks=(*remarks, *recording.remarks))
+
+
+def _read_columns(paths: Sequence[str | Path], columns: ColumnMap) -> LogTable:
+    """Return the columns of logs that a map names or, where one is not there, all."""
+    texts = [columns.position, columns.effort, columns.velocity, columns.stamp]
+    named = [text for text in texts if text and text != DERIVED_VELOCITY]
+    pattern = names_pattern(named)
+    if pattern is None or len(paths) > 1 or not named:
+        return read_log(*paths)
+    try:
+        part = read_log(*paths, part=LogPart(pattern, columns.episode))
+    except RecordingError:  # as no such column is there
+        return read_log(*paths)
+    # Where one is missing, a message is to tell what is there.
+    wanted = [names_pattern([text]) for text in named]
+    is_complete = all(one and any(map(one.fullmatch, part.columns)) for one in wanted)
+    return part if is_complete else read_log(*paths)
+
+
+def episode_numbers(path: str | Path, columns: ColumnMap) -> list[int]:
+    """
+    Return the numbers of the episodes in a log file, none if the whole file is one.
+
+    As for `import_log` a group or a column numbers them, or else they are where stamps begin anew.
+    """
+    numbered = numbered_episodes(path)
+    if numbered or columns.stamp is None:
+        return numbered
+    stamps = _stamp_column(_read_columns([path], columns), columns)
+    _, several = _stamp_episodes(stamps, len(stamps))
+    return several if len(several) > 1 else []
 
 
 def _arrays_in_si_units(
@@ -329,9 +360,29 @@ def _episode_mask(
     """
     Return a mask of an episode's rows, of all if there is one; raise RecordingError if unclear.
 
+    Fewer rows in order than an episode has are none: their stamps are refused later, with the
+    rows' numbers, as is any other step back.
+    """
+    numbers, several = _stamp_episodes(stamps, row_count)
+    if episode is None and len(several) <= 1:
+        return np.ones(row_count, dtype=bool)
+    if len(several) <= 1:
+        raise RecordingError(
+            f'{source}: no episode {episode}; neither a group nor a column numbers episodes, and '
+            'no stamps begin anew: leave --episode out.'
+        )
+    if episode is None or episode not in several:
+        what = 'the stamps begin anew, so' if episode is None else f'no episode {episode};'
+        raise RecordingError(f'{source}: {what} {episode_hint(several)}')
+    return numbers == episode
+
+
+def _stamp_episodes(stamps: Array | None, row_count: int) -> tuple[NDArray[np.int64], list[int]]:
+    """
+    Return the number of each row's episode, and the numbers of those that are episodes.
+
     An episode begins where stamps go back to about the first one, and has
-    _MIN_EPISODE_ROW_COUNT rows in order at least. Fewer rows in order are no episode: their stamps
-    are refused later, with the rows' numbers, as is any other step back.
+    _MIN_EPISODE_ROW_COUNT rows in order at least.
     """
     numbers = np.zeros(row_count, dtype=np.int64)  # of each row's episode
     in_order = np.zeros(row_count)  # 1 for a row that comes after the one before in its episode
@@ -342,17 +393,7 @@ def _episode_mask(
             numbers[1:] = np.cumsum((step < 0.0) & (stamps[1:] < near_first))
         in_order[1:] = (step > 0.0) & (np.diff(numbers) == 0)
     several = np.flatnonzero(np.bincount(numbers, in_order) >= _MIN_EPISODE_ROW_COUNT)
-    if episode is None and len(several) <= 1:
-        return np.ones(row_count, dtype=bool)
-    if len(several) <= 1:
-        raise RecordingError(
-            f'{source}: no episode {episode}; neither a group nor a column numbers episodes, and '
-            'no stamps begin anew: leave --episode out.'
-        )
-    if episode is None or episode not in several:
-        what = 'the stamps begin anew, so' if episode is None else f'no episode {episode};'
-        raise RecordingError(f'{source}: {what} {episode_hint(several.tolist())}')
-    return numbers == episode
+    return numbers, several.tolist()
 
 
 def _negative_stamp_fix(times: Array) -> str:

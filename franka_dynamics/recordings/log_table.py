@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Selects columns and episodes from the named arrays of a log file."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 import re
@@ -15,8 +15,8 @@ from ..errors import RecordingError
 _MAX_LISTED_NAMES = 24  # largest number of names listed in a message
 # Groups of HDF5 files with one episode each, such as robomimic's data/demo_0, and columns that
 # number the episodes, such as LeRobot's.
-_EPISODE_PATH = re.compile(r'(?:.*/)?(?:demo|episode|ep|rollout|traj|trajectory|trial)[_-]?(\d+)/')
-_EPISODE_COLUMNS = ('episode_index', 'episode_id', 'episode')
+EPISODE_PATH = re.compile(r'(?:.*/)?(?:demo|episode|ep|rollout|traj|trajectory|trial)[_-]?(\d+)/')
+EPISODE_COLUMNS = ('episode_index', 'episode_id', 'episode')
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,7 @@ class LogTable:
     def _missing_column_error(self, name: str, quantity: str) -> RecordingError:
         """Return the RecordingError to raise for a column that the log does not have."""
         problem = f'no column {name!r} for {quantity}; it has {self.names_text()}.'
-        episodes = self._episode_numbers()
+        episodes = self._group_numbers()
         hint = f' {episode_hint(episodes)}' if episodes else ''
         return RecordingError(f'{self.source}: {problem}{self._part_hint(name)}{hint}')
 
@@ -91,10 +91,18 @@ class LogTable:
         known = array_name in self.columns
         return f' Columns of an array are named {array_name}[{part}].' if known else ''
 
-    def _episode_numbers(self) -> list[int]:
+    def _group_numbers(self) -> list[int]:
         """Return the sorted numbers of the episodes that have a group of columns each."""
-        groups = map(_EPISODE_PATH.match, self.columns)
+        groups = map(EPISODE_PATH.match, self.columns)
         return sorted({int(group[1]) for group in groups if group is not None})
+
+    def numbered_episodes(self) -> list[int]:
+        """Return the numbers of the episodes that groups or a column number; none if it is one."""
+        column = next(
+            (self.columns[name] for name in EPISODE_COLUMNS if name in self.columns), None
+        )
+        numbers = [] if column is None else [int(number) for number in np.unique(column)]
+        return self._group_numbers() or (numbers if len(numbers) > 1 else [])
 
     def episode_log(self, episode: int | None) -> 'LogTable':
         """
@@ -103,21 +111,21 @@ class LogTable:
         Without a number the file must not have a column that numbers several episodes. Raises
         RecordingError that lists the episodes if there is no such episode.
         """
-        known = (self.columns[name] for name in _EPISODE_COLUMNS if name in self.columns)
+        known = (self.columns[name] for name in EPISODE_COLUMNS if name in self.columns)
         column = next(known, None)
         if episode is None:
             if column is not None and len(np.unique(column)) > 1:
                 raise RecordingError(f'{self.source}: {episode_hint(np.unique(column))}')
             return self
-        groups = self._episode_numbers()
+        groups = self._group_numbers()
         if episode in groups:
             chosen = {}
             for name, array in self.columns.items():
-                group = _EPISODE_PATH.match(name)
+                group = EPISODE_PATH.match(name)
                 if group is None or int(group[1]) == episode:
                     chosen[name] = array
                     chosen[name[group.end() :] if group else name] = array
-            return replace(self, columns=chosen)
+            return replace(self, source=f'{self.source}, episode {episode}', columns=chosen)
         if column is None or episode not in column:
             there = groups if column is None else np.unique(column)
             if len(there):
@@ -126,7 +134,7 @@ class LogTable:
             return self
         rows = column.reshape(len(column), -1)[:, 0] == episode
         kept = {k: v[rows] if len(v) == len(rows) else v for k, v in self.columns.items()}
-        return replace(self, columns=kept)
+        return replace(self, source=f'{self.source}, episode {episode}', columns=kept)
 
     def _column_named(self, name: str) -> Array | None:
         """Return the array that a name, a number or `name[first-last]` selects, or None."""
@@ -183,3 +191,18 @@ def _column_names(column_text: str, column_count: int, owner: str) -> Iterator[s
             yield from (pattern.replace('{}', str(begin + joint)) for joint in range(column_count))
         else:
             yield entry
+
+
+def names_pattern(column_texts: Iterable[str]) -> re.Pattern[str] | None:
+    """
+    Return a pattern that fits the names of the columns that texts select, None for numbers.
+
+    It fits whole names and, after a slash, the ends of paths.
+    """
+    patterns = []
+    for entry in (part.strip() for text in column_texts for part in text.split(',')):
+        if re.fullmatch(r'\d+(-\d+)?', entry):
+            return None
+        name = re.escape(re.sub(r'\[[^]]*\]$', '', entry))
+        patterns.append(re.sub(r'\\{0?\\}', r'\\d+', name))
+    return re.compile(f'(?:.*/)?(?:{"|".join(patterns)})')

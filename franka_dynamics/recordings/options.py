@@ -80,6 +80,11 @@ class ColumnMap:
                 raise RecordingError(f'The unit of {what} is {unit!r}; known: {", ".join(known)}.')
 
 
+# What a layout may say of a log.
+LAYOUT_FIELDS = (
+    *('position', 'velocity', 'effort', 'stamp', 'rate'),
+    *('position_unit', 'velocity_unit', 'stamp_unit'),
+)
 # Columns of well-known log files: DROID's trajectory.h5 (droid/franka/robot.py; measured torque
 # including gravity, sampled at about 15 Hz).
 LOG_LAYOUTS = {
@@ -91,3 +96,9 @@ LOG_LAYOUTS = {
         stamp_unit='ms',
     )
 }
+
+
+def layout_columns(name: str) -> dict[str, str]:
+    """Return the columns of a known layout by the fields of ColumnMap."""
+    usual = vars(ColumnMap())
+    return {key: text for key, text in vars(LOG_LAYOUTS[name]).items() if text != usual[key]}

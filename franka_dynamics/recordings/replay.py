@@ -9,7 +9,13 @@ import numpy as np
 
 from .preprocessing import Motion, moving_mask
 from ..arm import ArmDescription, JointKind
-from ..arm.friction import friction_along, FrictionModel, grows_with_load, LinearFriction
+from ..arm.friction import (
+    friction_along,
+    FrictionModel,
+    grows_with_load,
+    LinearFriction,
+    sliding_friction_terms,
+)
 from ..arm.hands import hand_name
 from ..arrays import Array, ArrayLike
 from ..constants import NO_HAND
@@ -131,6 +137,29 @@ def predict_torque(
     moves = moving_mask(motion)
     moving = ResidualRms.from_residuals(residual[moves], unit) if moves.any() else None
     return TorquePrediction(arm, predicted, whole, unfiltered, bodies, squares, unit, moving)
+
+
+def effort_lag(prediction: TorquePrediction, motion: Motion) -> float:
+    """
+    Return the time by which efforts lag the motion, by least squares over all joints [s].
+
+    Efforts that are late by d differ from the prediction by about -d times its rate of change.
+    What is like friction, or constant, is fitted beside it, since the rate of gravity is like a
+    velocity. Joints count by the change of their predicted torques.
+    """
+    pieces = [motion.piece_ids == number for number in np.unique(motion.piece_ids)]
+    of_pieces = [np.gradient(prediction.predicted_torque[piece], axis=0) for piece in pieces]
+    rate = np.concatenate(of_pieces) * motion.options.rate  # (N, n), N m/s
+    residual = motion.effort - prediction.predicted_torque
+    shared = residual_sum = 0.0
+    for joint, dq in enumerate(motion.dq.T):
+        other = np.column_stack([np.ones(len(dq)), sliding_friction_terms(dq)])
+        pair = np.column_stack([rate[:, joint], residual[:, joint]])
+        change, left = (pair - other @ np.linalg.lstsq(other, pair, rcond=None)[0]).T
+        factor = prediction.error_unit.factors[joint] ** 2
+        shared += factor * float(change @ change)
+        residual_sum += factor * float(change @ left)
+    return -residual_sum / shared if shared else 0.0
 
 
 def filtered_friction(friction: FrictionModel, motion: Motion, rigid_torque: Array) -> Array:

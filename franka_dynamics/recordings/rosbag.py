@@ -27,7 +27,7 @@ ROS1_STATE_TYPE = 'franka_msgs/msg/FrankaState'  # of franka_ros; it has q, dq a
 ROS1_JOINT_NAMES = tuple(f'panda_joint{number}' for number in range(1, 8))  # of franka_ros
 DEFAULT_JOINT_STATE_TOPIC = '/joint_states'
 _SEARCHED_MESSAGE_COUNT = 50  # a gripper's messages may come first on the same topic
-_BAG_SUFFIXES = ('.mcap', '.db3', '.bag')
+BAG_SUFFIXES = ('.mcap', '.db3', '.bag')
 UNCLOSED_BAG_HINT = (
     'A killed recorder leaves such a file: try `ros2 bag reindex`, `mcap recover`, or record again'
 )
@@ -68,11 +68,11 @@ def open_bag(
         inside = list(bag.iterdir())
     elif bag.exists():
         inside = [bag]
-    files = [file for file in inside if file.suffix in _BAG_SUFFIXES]
+    files = [file for file in inside if file.suffix in BAG_SUFFIXES]
     if not files:
         raise RecordingError(
             f'{bag} is no bag; give the folder of a rosbag2, or a single '
-            f'{", ".join(_BAG_SUFFIXES)} file (`bag import` reads logs of other kinds).'
+            f'{", ".join(BAG_SUFFIXES)} file (`bag import` reads logs of other kinds).'
         )
     path = mcap_in_folder(bag)
     readable = path.is_file() or (bag / 'metadata.yaml').is_file()

@@ -301,6 +301,23 @@ def save_external_torque(path: Path, result: ReplayEvaluation, gravity: list[flo
     torque, less the friction of the arm file. Lines that begin with # say what was compared. The
     returned sentence states the root mean square of the external torque.
     """
+    best = result.predictions[0]
+    columns = external_torque_columns(result, gravity)
+    motion = result.motion
+    table = {'q': motion.q, 'dq': motion.dq, **columns}
+    _write_table(path, _facts(result, gravity), motion.time, table)
+    torque_std = columns['external_torque_deviation'][0]
+    return _external_torque_sentence(path, best.arm, columns['external_torque'], torque_std)
+
+
+def external_torque_columns(result: ReplayEvaluation, gravity: list[float]) -> dict[str, Array]:
+    """
+    Return external torques and wrenches of a replay's motion by their names, (N, k) each.
+
+    They are `external_torque` [N m] (measured minus model torque, less the friction of the arm
+    file), `external_wrench` (force [N] and moment [N m] of the arm on its surroundings, at the
+    flange, axes of the base), and the deviation of each.
+    """
     motion = result.motion
     best = result.predictions[0]
     external_torque = motion.effort - best.predicted_torque  # (N, n), N m
@@ -308,16 +325,18 @@ def save_external_torque(path: Path, result: ReplayEvaluation, gravity: list[flo
         PinocchioModel(best.arm, gravity), torque_std=_known_torque_std(result)
     )
     wrench, wrench_std = estimate_wrenches(estimator, motion.q, external_torque)
-    columns = {
-        'q': motion.q,
-        'dq': motion.dq,
+    return {
         'external_torque': external_torque,
         'external_torque_deviation': np.tile(estimator.torque_std, (len(motion), 1)),
         'external_wrench': wrench,
         'external_wrench_deviation': wrench_std,
     }
-    _write_table(path, _facts(result, gravity), motion.time, columns)
-    return _external_torque_sentence(path, best.arm, external_torque, estimator.torque_std)
+
+
+def save_columns(path: Path, columns: Mapping[str, Array]) -> None:
+    """Write `time` (N,) and other columns (N, k) to a CSV file."""
+    others = {name: values for name, values in columns.items() if name != 'time'}
+    _write_table(path, {}, columns['time'], others)
 
 
 def _known_torque_std(result: ReplayEvaluation) -> Array | None:

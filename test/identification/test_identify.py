@@ -21,11 +21,11 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ClusterError, IdentificationError, RecordingError
 from franka_dynamics.fit.options import IdentificationOptions
 from franka_dynamics.fit.payload import identify_payload, payload_estimate
-from franka_dynamics.fit.sources import Bag
 from franka_dynamics.fit.summary import require_enough_motion
 from franka_dynamics.fit.torque_model import SLIP_REACHES_RAD
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.judge.verdict import judge_motion
+from franka_dynamics.recordings.episodes import Bag
 from franka_dynamics.recordings.preprocessing import SignalOptions, to_motion
 from franka_dynamics.recordings.recording import read_recording, write_recording
 from franka_dynamics.recordings.replay import predict_torque

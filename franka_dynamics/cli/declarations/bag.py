@@ -9,10 +9,10 @@ from ..choices import RecordRequest
 from ..command import Group
 from ..option_types import (
     CommaList,
-    CSV_TYPE,
     NEW_BAG_TYPE,
     Number,
     OUT_DIR_TYPE,
+    OUT_PATH_TYPE,
 )
 from ..options import flag, option
 from ...constants import GAINS_LAW_NAME, LAW_NAMES
@@ -44,17 +44,17 @@ def record_bag() -> None:
 
 @bag.command('import')
 @click.argument('log', type=click.Path(), metavar='FILE...', nargs=-1, required=True)
-@option('--output', 'the new bag (default: the name of the first FILE)', NEW_BAG_TYPE)
+@option(
+    '--output',
+    'the new bag, or with --episodes the folder of bags (default: the name of the first FILE)',
+    OUT_DIR_TYPE,
+)
 @flag(
     '--list',
     'only print the columns, each with its first, last, least and largest value',
     dest='columns_only',
 )
-@option(
-    '--layout',
-    "a known format, in place of columns: droid, DROID's trajectory.h5",
-    [*log_options.LOG_LAYOUTS],
-)
+@shared.layout_option
 @option('--position', 'columns of joint positions', metavar='COLUMNS')
 @option(
     '--velocity',
@@ -69,6 +69,9 @@ def record_bag() -> None:
 @option('--velocity-unit', 'unit of velocity', [*log_options.VELOCITY_UNITS], default='rad/s')
 @option('--stamp-unit', 'unit of the stamp', [*log_options.STAMP_UNITS], default='s')
 @option('--episode', 'which episode to read, if the log has several', click.IntRange(0))
+@option('--episodes', 'import each episode of a data set (FILE) as a bag', ['all'])
+@shared.workers_option
+@shared.resume_option
 @flag('--skip-incomplete', 'leave out rows in which values are missing, as in merged topics')
 @shared.effort_scale_option
 @shared.options_as('columns', log_options.ColumnMap)
@@ -85,11 +88,14 @@ def import_log() -> None:
     q0, q1, ...; names with commas; numbers of columns, counted from 1, such as 2-8; the name of an
     array with a column for each joint, such as a dataset of HDF5; or some columns of a wider
     array, such as q[1-7].
+
+    With --episodes all FILE is a data set, as for `bag replay`, and the columns of its logs are
+    those of --layout.
     """
 
 
 @bag.command('replay')
-@click.argument('bag', type=click.Path())
+@click.argument('bag', type=click.Path(), metavar='BAG|DATASET')
 @option(
     '--set', "the arm's inertial sets to try (default: all)", CommaList('SET,...'), dest='sets'
 )
@@ -104,13 +110,25 @@ def import_log() -> None:
 @shared.effort_scale_option
 @shared.add_gravity_option
 @flag('--all', 'print all sets and hands, not only the best', dest='everything')
-@option('--output', 'folder for plots', OUT_DIR_TYPE, default='replay_output')
+@option(
+    '--output',
+    'folder for plots, or for the table of a DATASET (default: its name with _replay)',
+    OUT_DIR_TYPE,
+    default='replay_output',
+)
 @flag('--no-plots', 'draw no plots')
+@shared.layout_option
+@shared.workers_option
+@shared.resume_option
 @shared.json_option
 @option(
     '--external',
-    'write external torque and flange wrench to this file (.csv)',
-    CSV_TYPE,
+    'write external torque and flange wrench to this file (.csv), of a DATASET into a new folder',
+    OUT_PATH_TYPE,
+)
+@flag(
+    '--write',
+    "with --external: the folder is a copy of LeRobot's DATASET with these columns beside its own",
 )
 @option(
     '--require',
@@ -142,8 +160,8 @@ def replay_bag() -> None:
     """
     Compare recorded torques with those of each set and hand.
 
-    BAG is a rosbag2 folder, or one .mcap or .db3 file. The sets and hands are those of --arm; a
-    URDF has one of each. Those that fit best are most likely those of your arm.
+    BAG is a rosbag2 folder, or one .mcap, .db3 or (ROS 1) .bag file. The sets and hands are those
+    of --arm; a URDF has one of each. Those that fit best are most likely those of your arm.
 
     The exit status is 1 if the recording is NOT sound, but not with --external, for which an arm
     may be touched. With --require E alone decides.

@@ -52,7 +52,7 @@ def identify() -> None:
 
 
 @identify.command('arm', func='identify.run')
-@click.argument('bags', type=click.Path(), nargs=-1, required=True, metavar='BAG...')
+@click.argument('bags', type=click.Path(), nargs=-1, required=True, metavar='BAG|DATASET...')
 @option(
     '--test',
     'bags that judge the fit to BAGs; then the arm is fitted to all (default: parts of BAGs)',
@@ -79,13 +79,15 @@ def identify() -> None:
     dest='accept_unsound',
 )
 @shared.workers_option
+@shared.layout_option
 @shared.bag_and_stamp_options
 @shared.arm_file_options
 def identify_arm() -> None:
     """
     Identify an arm's inertias and friction from recordings of it.
 
-    BAGs are rosbag2 folders, .mcap or .db3 files of one arm. The identified arm must predict
+    BAGs are rosbag2 folders, .mcap or .db3 files of one arm; of a DATASET, as for `bag replay`,
+    episodes that cannot be used are left out and told. The identified arm must predict
     motion that the fit has not seen better than the best published set does. If it does, the arm
     file is written, fitted to all bags. If only its friction does better, the arm file has the
     published inertias. Import a URDF first (`arm import`). fd.identify has more options.
