@@ -35,7 +35,6 @@ from franka_dynamics.control.speed_watcher import (
     MAX_FOLLOW_SPEED_TO_LIMIT,
     MAX_SPEED_TO_LIMIT,
 )
-from franka_dynamics.control.terms import StateTerms
 from franka_dynamics.errors import FrankaDynamicsError
 from franka_dynamics.motion.reference import ReferenceState
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
@@ -138,10 +137,11 @@ class Unguarded(Feedforward):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        self.checks.clear()
         # setattr, because a type checker takes neither for a method that may be replaced.
         for part, rule, answer in (
             (self.open_loop_stop, 'begin_stop', lambda now: None),
-            (self.disturbances, 'contradiction', lambda terms: None),
+            (self.disturbances, 'violation', lambda *bounds: None),
         ):
             assert hasattr(part, rule), f'{rule} was renamed'
             setattr(part, rule, answer)
@@ -149,12 +149,9 @@ class Unguarded(Feedforward):
     def _start_refusal(self) -> Reason | None:
         return None if self.states.has_enough_states else ReasonCode.STATES_AWAITED()
 
-    def _end_if_wrong(self, state: StateTerms, refused: Reason | None) -> None:
-        return None
-
 
 # A part of the guard that is renamed must be renamed here.
-assert {'_start_refusal', '_end_if_wrong'} <= set(dir(Feedforward))
+assert '_start_refusal' in dir(Feedforward)
 
 
 @dataclass

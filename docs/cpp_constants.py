@@ -13,16 +13,15 @@ from pathlib import Path
 
 from franka_dynamics.arm import frames, friction_state, payload
 from franka_dynamics.control import (
+    acting_law,
     control_law,
-    core_state,
+    core_table,
     disturbance,
     ending,
-    excess_causes,
     limits,
     settings,
     speed_watcher,
     state_check,
-    state_timing,
     stopping,
     terms,
 )
@@ -39,17 +38,16 @@ _FOLDER = Path(__file__).parents[1] / 'cpp/include/franka_dynamics_controllers'
 _CONSTANTS = {
     limits: 'MAX_TORQUE_RATE_NM_S MAX_STEP_S MAX_BRAKING_DECELERATION_RAD_S2 '
     'BRAKING_TIME_CONSTANT_S MAX_GENTLE_SPEED_RAD_S MIN_STATE_PERIOD_S MAX_STATE_PERIOD_S '
-    'PERIOD_MARGIN_FACTOR',
-    control_law: 'RAMP_DURATION_S ASSUMED_FRICTION_DAMPING_NMS_RAD',
-    state_check: 'POSITION_TOLERANCE_RAD MAX_POSSIBLE_VELOCITY_RAD_S MAX_POSSIBLE_SPEED_RATIO '
+    'PERIOD_MARGIN_FACTOR MIN_GOOD_STATE_COUNT MAX_POSSIBLE_VELOCITY_RAD_S',
+    acting_law: 'RAMP_DURATION_S',
+    control_law: 'ASSUMED_FRICTION_DAMPING_NMS_RAD',
+    state_check: 'POSITION_TOLERANCE_RAD MAX_POSSIBLE_SPEED_RATIO '
     'MAX_POSITION_DRIFT_RAD MAX_VELOCITY_DELAY_S MAX_STILL_POSITION_DRIFT_RAD '
-    'DRIFT_TIME_CONSTANT_S MAX_POSSIBLE_EFFORT_TO_LIMIT',
-    state_timing: 'MIN_GOOD_STATE_COUNT MAX_STATE_AGE_AT_START_S MAX_REORDERING_TIME_S',
+    'DRIFT_TIME_CONSTANT_S MAX_POSSIBLE_EFFORT_TO_LIMIT MAX_STATE_AGE_AT_START_S '
+    'MAX_REORDERING_TIME_S',
     disturbance: 'MAX_DISTURBANCE_RATIO MAX_START_DISTURBANCE_RATIO MAX_WRIST_DISTURBANCE_RATIO '
     'MAX_WRIST_TORQUE_LIMIT_NM MAX_PICK_UP_TIME_S MAX_DISTURBANCE_TIME_S MAX_COUNTED_PERIOD_S '
-    'MAX_BRAKE_RELEASE_TIME_S MAX_EFFORT_ECHO_DELAY_STEPS MIN_STICTION_TO_LIMIT '
-    'STICTION_MARGIN_FACTOR',
-    excess_causes: 'MIN_EXCESS_TO_GRAVITY',
+    'MAX_BRAKE_RELEASE_TIME_S MAX_EFFORT_ECHO_DELAY_STEPS MIN_EXCESS_TO_GRAVITY',
     speed_watcher: 'MAX_SPEED_TO_LIMIT MAX_FOLLOW_SPEED_TO_LIMIT MAX_OVERSPEED_TIME_S',
     external_torque: 'OBSERVER_BANDWIDTH_RAD_S OBSERVER_DAMPING_RATIO',
     receiver: 'COMMAND_TIMEOUT_S',
@@ -57,7 +55,8 @@ _CONSTANTS = {
     'MAX_BRAKING_TIME_S MAX_STOPPED_SPEED_RAD_S UNSEEN_STOP_TIME_CONSTANT_S UNSEEN_STOP_TIME_S',
     planning: 'MAX_START_DISTANCE_RAD STREAM_TIMEOUT_S',
     terms: 'MAX_REST_SPEED_RAD_S MIN_MOTION_SPEED_RAD_S MIN_FRICTION_SPEED_RAD_S '
-    'FRICTION_MARGIN_STD_COUNT MAX_FRICTION_LEAD_RAD_S',
+    'FRICTION_MARGIN_STD_COUNT MAX_FRICTION_LEAD_RAD_S MIN_STICTION_TO_LIMIT '
+    'STICTION_MARGIN_FACTOR',
     friction_state: 'MAX_STATE_GAP_S',
     settings: 'MAX_KP_RATIO MAX_KD_RATIO MAX_GRAVITY_M_S2 MIN_EARTH_GRAVITY_M_S2 '
     'MAX_EARTH_GRAVITY_M_S2 _MAX_DIRECTION_ERROR_RAD',
@@ -149,7 +148,7 @@ def _targets() -> Iterator[str]:
 
 def _states() -> Iterator[str]:
     yield '/// The words of each CoreState.'
-    yield _texts('kStateWords', [state.value for state in core_state.State])
+    yield _texts('kStateWords', [state.value for state in core_table.State])
     yield ''
     yield '/// What a receiver of torques does.'
     yield _enumeration('ReceiverState', ReceiverState)
@@ -185,16 +184,16 @@ def _causes_of_states() -> Iterator[str]:
 
 def _excess() -> Iterator[str]:
     yield '/// The two torques that differ, and the direction in which they do.'
-    yield _enumeration('Compared', excess_causes.Compared)
-    yield _enumeration('Along', excess_causes.Along)
+    yield _enumeration('Compared', disturbance.Compared)
+    yield _enumeration('Along', disturbance.Along)
     yield '/// Probable causes of an excess torque, for each of Compared those of each of Along.'
     texts = [
-        excess_causes.CAUSES_OF_EXCESS[compared, along]
-        for compared in excess_causes.Compared
-        for along in excess_causes.Along
+        disturbance.CAUSES_OF_EXCESS[compared, along]
+        for compared in disturbance.Compared
+        for along in disturbance.Along
     ]
     yield _texts('kCausesOfExcess', texts)
-    own = json.dumps(excess_causes.CAUSE_OF_OWN_TORQUE)
+    own = json.dumps(disturbance.CAUSE_OF_OWN_TORQUE)
     yield f'constexpr const char * kCauseOfOwnTorque =\n  {own};'
 
 

@@ -64,11 +64,11 @@ struct CauseColumns
   Remedy remedy;
 };
 
-/// What an event changes in a state. The row holds for any reaction and remedy that another row of
-/// this state and event does not name. Without `to` the call is refused.
+/// What an event changes in a state, or in any. The row holds for any reaction and remedy that
+/// another row of this state and event does not name. Without `to` the call is refused.
 struct Row
 {
-  CoreState state;
+  std::optional<CoreState> state;
   Event event;
   std::optional<Reaction> after_reaction;
   std::optional<Remedy> after_remedy;

@@ -18,16 +18,15 @@ from franka_dynamics.arm.friction_state import MAX_STATE_GAP_S
 from franka_dynamics.arm.judgements import JUDGEMENTS, Severity
 from franka_dynamics.cli.options import MOUNT_OFFSETS
 from franka_dynamics.control import (
-    control_law,
+    acting_law,
     limits,
     settings,
     speed_watcher,
-    state_timing,
     stopping,
     terms,
 )
 from franka_dynamics.control import disturbance as torques
-from franka_dynamics.control.core_table import Cause
+from franka_dynamics.control.core_table import Cause, ROWS
 from franka_dynamics.control.ending import CAUSE_OF_STATE_PROBLEM
 from franka_dynamics.dynamics import external_torque
 from franka_dynamics.files import write_text
@@ -65,6 +64,24 @@ def table_of_causes() -> str:
             continue
         rows.setdefault(f'{cause.reaction.value} | {_linked(cause)}', []).append(cause.words)
     return '\n'.join(f'| {"; ".join(words)} | {what} |' for what, words in rows.items())
+
+
+def table_of_rows() -> str:
+    """Return the rows of what an event changes in a state."""
+    return _rows(
+        *(
+            (
+                row.state.value if row.state else 'any',
+                f'`{row.event.name}`: {row.event.value}',
+                row.after.value if row.after else '',
+                row.to.value if row.to else 'the call is refused',
+                row.torque.value,
+                row.since.value,
+                row.settings.value,
+            )
+            for row in ROWS
+        )
+    )
 
 
 def table_of_lost_states() -> str:
@@ -107,7 +124,7 @@ def table_of_limits() -> str:
             f'{limits.MAX_TORQUE_RATE_NM_S:g} N m/s, which is '
             f'{1e-3 * limits.MAX_TORQUE_RATE_NM_S:g} N m from one message to the next at 1 kHz',
         ),
-        ('time in which the torque ramps up', f'{control_law.RAMP_DURATION_S:g} s'),
+        ('time in which the torque ramps up', f'{acting_law.RAMP_DURATION_S:g} s'),
         ('payload and hand together', f'{arm.rated_load:g} kg, the rated load'),
         ('`kp`', f'{settings.MAX_KP_RATIO:g} 1/rad times the torque limit of the joint'),
         ('`kd`', f'{settings.MAX_KD_RATIO:g} s/rad times the torque limit of the joint'),
@@ -167,7 +184,7 @@ def table_of_times() -> str:
         ),
         (
             'good joint states before torques begin',
-            f'{state_timing.MIN_GOOD_STATE_COUNT} in a row',
+            f'{limits.MIN_GOOD_STATE_COUNT} in a row',
         ),
         (
             'an arm at rest is not judged, because brakes may open late',
@@ -436,6 +453,7 @@ TABLES = {
         '| what ends torques | what the arm gets then | what lets torques begin again |': (
             table_of_causes
         ),
+        '| state | event | after | new state | torque | from | settings |': table_of_rows,
         '| what the node says of joint states that are lost |': table_of_lost_states,
         '| what the node says of impossible joint states |': table_of_impossible_states,
         '| when | what the guard allows | beyond that |': table_of_guard,

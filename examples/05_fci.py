@@ -91,7 +91,8 @@ class TorqueLoop:
             self._end = controller.follow([q, q + way, q], times, still, still).end
         if stamp > self._end + LEAD_S:
             self.stop('the motion has ended')
-        if self._stop and controller.enabled:
+        # An arm that is held, as g(q) does not carry it, is left to the robot's own control.
+        if self._stop and (controller.enabled or controller.state is State.HOLDING):
             controller.stop(self._stop)
         return torque
 

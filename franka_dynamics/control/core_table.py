@@ -135,39 +135,47 @@ class Cause(Enum):
         return self.value[2]
 
 
+class Stop(Enum):
+    """Kinds of stop that a user can request, with different torques after them or remedies."""
+
+    LET_GO = Cause.STOP_REQUESTED
+    HOLD = Cause.HOLD_REQUESTED
+    TO_ZERO = Cause.WRONG_RECEIVER
+    PAUSE = Cause.RECEIVER_PAUSES
+    FINAL = Cause.MODEL_CHANGED
+
+
 class Event(Enum):
-    """
-    What changes the state of the core, the torque or the settings.
+    """What changes the state of the core, the torque or the settings; first the endings."""
 
-    The first six are endings, by the reaction of their `Cause`.
-    """
-
-    RELEASE = 'an ending by RELEASE'
-    HOLD = 'an ending by HOLD'
-    REST = 'an ending by REST, as joint states are lost'
-    IMPOSSIBLE = 'an ending by LEAVE, as joint states are impossible or of two sources'
-    LEAVE = 'another ending by LEAVE'
-    ZERO = 'an ending by ZERO'
+    RELEASE = 'a stop'
+    OWN_LAW_CEASES = "a law of one's own ceases while the arm moves"
+    HOLD = 'a lasting disturbance, a joint too fast, or a stop that is to hold'
+    REST = 'joint states are lost'
+    IMPOSSIBLE = 'joint states are impossible, or of two sources'
+    LEAVE = 'a torque not finite, braking fails, or a stop that is to hold an arm at rest'
+    ZERO = 'a receiver is not the target'
+    PAUSE = 'a receiver pauses'
     BEGIN = 'a state by which torques may begin without start()'
     SEEN = 'a state by which an arm that is to be held can be braked'
     AT_REST = 'the braked arm is at rest'
-    AT_REST_HELD = 'the same, after HOLD, or if g(q) does not carry the arm'
+    AT_REST_HELD = 'the same after HOLD, or where g(q) does not carry the arm'
     AT_RESTING_TORQUE = 'the resting torque is sent'
-    OWN_LAW_RETURNS = 'the law that ceased gives torques again'
+    OWN_LAW_RETURNS = "a law of one's own gives torques again"
     START = 'start()'
     RESET = 'reset()'
-    CHANGE = 'change() of settings'
+    RESET_STOPPED = 'reset() after a stop by the user'
+    CHANGE = 'change()'
 
 
 class Torque(Enum):
     """The torque that an event brings."""
 
     SAME = 'as before'
-    LAW_FROM_G = 'the law, by a ramp of 0.2 s from G'
-    LAW_FROM_LAST = 'the law, by a ramp of 0.2 s from the last torque'
-    LAW_FROM_FORMER_LAW = 'the law, by a ramp of 0.2 s from the former one'
+    LAW_FROM_G = 'the law, by the ramp from G'
+    LAW_FROM_LAST = 'the law, by the ramp from the last torque'
+    LAW_FROM_FORMER_LAW = 'the law, by the ramp from the former one'
     BRAKE = 'the brake'
-    HELD = 'the brake, at the pose of now'
     RESTING = 'the resting torque'
     STOP_BY_MODEL = 'a stop by the model, then the resting torque'
     ZERO = 'zero'
@@ -181,24 +189,23 @@ class From(Enum):
 
 
 class Acting(Enum):
-    """Which settings act after an event."""
+    """Which settings act after an event, and what those that are requested wait for."""
 
-    SAME = 'those that act'
-    KEPT = 'those that act; the brake keeps its gains until start()'
+    SAME = 'as before'
     REQUESTED = 'those requested, by the ramp'
-    WHEN_AGREED = 'those requested, once a usable state agrees, in a loop by the ramp'
-    WAITING = 'those that act; those requested wait for start(), or until the law may begin'
+    WHEN_AGREED = 'those requested, once a state agrees, by the ramp'
+    WAITING = 'those that act; those requested wait for start()'
 
 
 class Row(NamedTuple):
     """
-    What an event changes in a state.
+    What an event changes in a state; None stands for any.
 
-    `after` limits the row to a reaction or a remedy of what has ended torques; None: all others.
-    `to` is None where the call raises StartRefusedError and changes nothing.
+    `after` limits the row to a reaction or a remedy of what has ended torques; None: any that no
+    other row has. `to` is None where the call raises StartRefusedError and changes nothing.
     """
 
-    state: State
+    state: State | None
     event: Event
     after: Reaction | Remedy | None
     to: State | None
@@ -210,73 +217,89 @@ class Row(NamedTuple):
 def _rows() -> tuple[Row, ...]:
     """Return the rows, in the order of the page."""
     silent, running, braking, holding, stopping = State
-    this, following = From
+    now, later = From
     e, t, a = Event, Torque, Acting
     return (
-        # Nothing is sent by the law: states decide when it begins.
-        Row(silent, e.BEGIN, None, running, t.LAW_FROM_G, this, a.REQUESTED),
-        Row(silent, e.SEEN, None, braking, t.BRAKE, this, a.KEPT),
-        Row(silent, e.RELEASE, None, silent, t.RESTING, following, a.WAITING),
-        Row(silent, e.HOLD, None, silent, t.RESTING, following, a.WAITING),
-        Row(silent, e.LEAVE, None, silent, t.RESTING, following, a.WAITING),
-        Row(silent, e.ZERO, None, silent, t.ZERO, following, a.SAME),
-        Row(silent, e.START, None, silent, t.SAME, following, a.WHEN_AGREED),
-        Row(silent, e.START, Reaction.HOLD, None, t.SAME, following, a.WAITING),
-        Row(silent, e.START, Remedy.CONFIGURE, None, t.SAME, following, a.WAITING),
-        Row(silent, e.CHANGE, None, silent, t.SAME, following, a.WAITING),
-        Row(silent, e.CHANGE, Remedy.WAIT, silent, t.SAME, following, a.WHEN_AGREED),
-        Row(silent, e.RESET, None, silent, t.RESTING, following, a.SAME),
-        # The law's torques are sent.
-        Row(running, e.RELEASE, None, braking, t.BRAKE, following, a.KEPT),
-        Row(running, e.HOLD, None, braking, t.BRAKE, following, a.KEPT),
-        Row(running, e.REST, None, stopping, t.STOP_BY_MODEL, this, a.SAME),
-        Row(running, e.IMPOSSIBLE, None, stopping, t.STOP_BY_MODEL, this, a.WAITING),
-        Row(running, e.LEAVE, None, stopping, t.RESTING, this, a.WAITING),
-        Row(running, e.ZERO, None, stopping, t.ZERO, following, a.SAME),
-        Row(running, e.START, None, running, t.SAME, following, a.SAME),
-        Row(running, e.CHANGE, None, running, t.LAW_FROM_FORMER_LAW, following, a.REQUESTED),
-        Row(running, e.RESET, None, silent, t.RESTING, following, a.SAME),
-        # The brake brings the arm to rest.
-        Row(braking, e.AT_REST, None, stopping, t.RESTING, this, a.SAME),
-        Row(braking, e.AT_REST_HELD, None, holding, t.HELD, this, a.KEPT),
-        Row(braking, e.OWN_LAW_RETURNS, None, running, t.LAW_FROM_LAST, this, a.REQUESTED),
-        Row(braking, e.RELEASE, None, braking, t.SAME, following, a.KEPT),
-        Row(braking, e.HOLD, None, braking, t.SAME, following, a.KEPT),
-        Row(braking, e.REST, None, stopping, t.STOP_BY_MODEL, this, a.SAME),
-        Row(braking, e.IMPOSSIBLE, None, stopping, t.STOP_BY_MODEL, this, a.WAITING),
-        Row(braking, e.LEAVE, None, stopping, t.RESTING, this, a.WAITING),
-        Row(braking, e.ZERO, None, stopping, t.ZERO, following, a.SAME),
-        Row(braking, e.START, None, braking, t.SAME, following, a.KEPT),
-        Row(braking, e.START, Reaction.HOLD, None, t.SAME, following, a.KEPT),
-        Row(braking, e.START, Remedy.CONFIGURE, None, t.SAME, following, a.KEPT),
-        Row(braking, e.CHANGE, None, braking, t.SAME, following, a.WAITING),
-        Row(braking, e.RESET, None, silent, t.RESTING, following, a.SAME),
-        # The brake holds the arm.
-        Row(holding, e.START, None, running, t.LAW_FROM_LAST, following, a.REQUESTED),
-        Row(holding, e.START, Remedy.CONFIGURE, None, t.SAME, following, a.KEPT),
-        Row(holding, e.RELEASE, None, stopping, t.RESTING, following, a.WAITING),
-        Row(holding, e.HOLD, None, holding, t.SAME, following, a.KEPT),
-        Row(holding, e.REST, None, stopping, t.STOP_BY_MODEL, this, a.KEPT),
-        Row(holding, e.IMPOSSIBLE, None, stopping, t.STOP_BY_MODEL, this, a.WAITING),
-        Row(holding, e.LEAVE, None, stopping, t.RESTING, this, a.WAITING),
-        Row(holding, e.ZERO, None, stopping, t.ZERO, following, a.WAITING),
-        Row(holding, e.CHANGE, None, holding, t.SAME, following, a.WAITING),
-        Row(holding, e.RESET, None, silent, t.RESTING, following, a.SAME),
-        # The torque goes to the resting torque.
-        Row(stopping, e.AT_RESTING_TORQUE, None, silent, t.RESTING, this, a.SAME),
-        Row(stopping, e.BEGIN, None, running, t.LAW_FROM_G, this, a.REQUESTED),
-        Row(stopping, e.SEEN, None, braking, t.BRAKE, this, a.KEPT),
-        Row(stopping, e.RELEASE, None, stopping, t.SAME, following, a.WAITING),
-        Row(stopping, e.HOLD, None, stopping, t.SAME, following, a.WAITING),
-        Row(stopping, e.LEAVE, None, stopping, t.SAME, following, a.WAITING),
-        Row(stopping, e.ZERO, None, stopping, t.ZERO, following, a.SAME),
-        Row(stopping, e.START, None, stopping, t.SAME, following, a.WHEN_AGREED),
-        Row(stopping, e.START, Reaction.HOLD, None, t.SAME, following, a.WAITING),
-        Row(stopping, e.START, Remedy.CONFIGURE, None, t.SAME, following, a.WAITING),
-        Row(stopping, e.CHANGE, None, stopping, t.SAME, following, a.WAITING),
-        Row(stopping, e.CHANGE, Remedy.WAIT, stopping, t.SAME, following, a.WHEN_AGREED),
-        Row(stopping, e.RESET, None, silent, t.RESTING, following, a.SAME),
+        # In SILENT a node sends nothing, a loop the resting torque.
+        Row(silent, e.BEGIN, None, running, t.LAW_FROM_G, now, a.REQUESTED),
+        Row(silent, e.SEEN, None, braking, t.BRAKE, now, a.SAME),
+        Row(silent, e.RELEASE, None, silent, t.SAME, later, a.WAITING),
+        Row(silent, e.HOLD, None, silent, t.SAME, later, a.WAITING),
+        Row(silent, e.LEAVE, None, silent, t.SAME, later, a.WAITING),
+        Row(silent, e.ZERO, None, silent, t.ZERO, later, a.WAITING),
+        Row(silent, e.PAUSE, None, silent, t.ZERO, later, a.SAME),
+        Row(silent, e.START, None, silent, t.SAME, later, a.WHEN_AGREED),
+        Row(silent, e.START, Reaction.HOLD, None, t.SAME, later, a.SAME),
+        Row(silent, e.START, Remedy.CONFIGURE, None, t.SAME, later, a.SAME),
+        # In RUNNING the law's torques are sent.
+        Row(running, e.RELEASE, None, braking, t.BRAKE, later, a.WAITING),
+        Row(running, e.OWN_LAW_CEASES, None, braking, t.BRAKE, now, a.WHEN_AGREED),
+        Row(running, e.HOLD, None, braking, t.BRAKE, later, a.WAITING),
+        Row(running, e.REST, None, stopping, t.STOP_BY_MODEL, now, a.WHEN_AGREED),
+        Row(running, e.IMPOSSIBLE, None, stopping, t.STOP_BY_MODEL, now, a.WAITING),
+        Row(running, e.LEAVE, None, stopping, t.RESTING, now, a.WAITING),
+        Row(running, e.ZERO, None, stopping, t.ZERO, later, a.WAITING),
+        Row(running, e.PAUSE, None, stopping, t.ZERO, later, a.WHEN_AGREED),
+        Row(running, e.CHANGE, None, running, t.LAW_FROM_FORMER_LAW, later, a.REQUESTED),
+        # In BRAKING the brake brings the arm to rest.
+        Row(braking, e.AT_REST, None, stopping, t.RESTING, now, a.SAME),
+        Row(braking, e.AT_REST_HELD, None, holding, t.SAME, now, a.SAME),
+        Row(braking, e.OWN_LAW_RETURNS, None, running, t.LAW_FROM_LAST, now, a.REQUESTED),
+        Row(braking, e.RELEASE, None, braking, t.SAME, later, a.WAITING),
+        Row(braking, e.HOLD, None, braking, t.SAME, later, a.WAITING),
+        Row(braking, e.REST, None, stopping, t.STOP_BY_MODEL, now, a.SAME),
+        Row(braking, e.IMPOSSIBLE, None, stopping, t.STOP_BY_MODEL, now, a.WAITING),
+        Row(braking, e.LEAVE, None, stopping, t.RESTING, now, a.WAITING),
+        Row(braking, e.ZERO, None, stopping, t.ZERO, later, a.WAITING),
+        Row(braking, e.PAUSE, None, stopping, t.ZERO, later, a.SAME),
+        Row(braking, e.START, None, braking, t.SAME, later, a.WHEN_AGREED),
+        Row(braking, e.START, Reaction.HOLD, None, t.SAME, later, a.SAME),
+        Row(braking, e.START, Remedy.CONFIGURE, None, t.SAME, later, a.SAME),
+        # In HOLDING the brake holds the arm where it came to rest.
+        Row(holding, e.START, None, running, t.LAW_FROM_LAST, later, a.REQUESTED),
+        Row(holding, e.START, Remedy.CONFIGURE, None, t.SAME, later, a.SAME),
+        Row(holding, e.RELEASE, None, stopping, t.RESTING, later, a.WAITING),
+        Row(holding, e.HOLD, None, holding, t.SAME, later, a.WAITING),
+        Row(holding, e.REST, None, stopping, t.STOP_BY_MODEL, now, a.SAME),
+        Row(holding, e.IMPOSSIBLE, None, stopping, t.STOP_BY_MODEL, now, a.WAITING),
+        Row(holding, e.LEAVE, None, stopping, t.RESTING, now, a.WAITING),
+        Row(holding, e.ZERO, None, stopping, t.ZERO, later, a.WAITING),
+        Row(holding, e.PAUSE, None, stopping, t.ZERO, later, a.SAME),
+        # In STOPPING the torque goes to the resting torque, without joint states.
+        Row(stopping, e.AT_RESTING_TORQUE, None, silent, t.SAME, now, a.SAME),
+        Row(stopping, e.BEGIN, None, running, t.LAW_FROM_G, now, a.REQUESTED),
+        Row(stopping, e.SEEN, None, braking, t.BRAKE, now, a.SAME),
+        Row(stopping, e.RELEASE, None, stopping, t.SAME, later, a.WAITING),
+        Row(stopping, e.HOLD, None, stopping, t.SAME, later, a.WAITING),
+        Row(stopping, e.LEAVE, None, stopping, t.SAME, later, a.WAITING),
+        Row(stopping, e.ZERO, None, stopping, t.ZERO, later, a.WAITING),
+        Row(stopping, e.PAUSE, None, stopping, t.ZERO, later, a.SAME),
+        Row(stopping, e.START, None, stopping, t.SAME, later, a.WHEN_AGREED),
+        Row(stopping, e.START, Reaction.HOLD, None, t.SAME, later, a.SAME),
+        Row(stopping, e.START, Remedy.CONFIGURE, None, t.SAME, later, a.SAME),
+        # In any state.
+        Row(None, e.RESET, None, silent, t.RESTING, later, a.WHEN_AGREED),
+        Row(None, e.RESET, Reaction.ZERO, silent, t.ZERO, later, a.SAME),
+        Row(None, e.RESET_STOPPED, None, silent, t.RESTING, later, a.WAITING),
+        Row(None, e.RESET_STOPPED, Reaction.ZERO, silent, t.ZERO, later, a.SAME),
+        Row(None, e.RESET_STOPPED, Remedy.CONFIGURE, silent, t.RESTING, later, a.SAME),
     )
 
 
 ROWS = _rows()
+
+
+def row_of(state: State, event: Event, reaction: Reaction, remedy: Remedy) -> Row | None:
+    """Return the row of an event in a state, after an ending; None: nothing changes."""
+    found = None
+    for row in ROWS_BY_EVENT.get((state, event), ()) or ROWS_BY_EVENT.get((None, event), ()):
+        if row.after in (remedy, reaction):
+            return row
+        if row.after is None:
+            found = row
+    return found
+
+
+ROWS_BY_EVENT: dict[tuple[State | None, Event], list[Row]] = {}
+for _row in ROWS:
+    ROWS_BY_EVENT.setdefault((_row.state, _row.event), []).append(_row)

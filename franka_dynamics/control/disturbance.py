@@ -16,29 +16,23 @@ without a measured torque). Two things are not counted: an arm at rest just afte
 whose brakes may open late, and for some time a share of a payload that was changed.
 """
 
+from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
 
 from .ending import Reason, ReasonCode
-from .excess_causes import (
-    CAUSE_OF_OWN_TORQUE,
-    CAUSES_OF_EXCESS,
-    Compared,
-    direction_of_excess,
-)
 from .limits import MAX_GENTLE_SPEED_RAD_S
 from .settings import friction_in_measured_effort, StateLimits
 from .terms import (
-    friction_at_home,
     MAX_REST_SPEED_RAD_S,
-    MIN_MOTION_SPEED_RAD_S,
     StateTerms,
+    stiction_torque,
     TermModel,
 )
 from ..arm import ArmDescription
 from ..arm.friction_state import FrictionState
-from ..arrays import Array
+from ..arrays import Array, NDArray
 from ..dynamics.external_torque import LoadEstimator, MomentumObserver
 from ..errors import distinct_texts
 
@@ -62,10 +56,63 @@ MAX_COUNTED_PERIOD_S = 0.5 * MAX_DISTURBANCE_TIME_S
 MAX_BRAKE_RELEASE_TIME_S = 1.0
 # So many of the last torques are compared with a measured one, which may repeat one of them.
 MAX_EFFORT_ECHO_DELAY_STEPS = 3
-# Below this share of the torque limit friction may hold a joint,
-MIN_STICTION_TO_LIMIT = 0.02
-# or below this multiple of the friction that the arm's description states.
-STICTION_MARGIN_FACTOR = 1.25
+# An excess is along or against g(q) if it is so by this share at all joints that bear weight.
+MIN_EXCESS_TO_GRAVITY = 0.3
+
+_CAUSES_UNLIKE_GRAVITY = (
+    'target {target} (who adds g(q)?), payload, gravity_vector or the order of joints are wrong, '
+    'or something touches the arm'
+)
+
+
+class Compared(Enum):
+    """The two torques that differ."""
+
+    MEASURED_AND_COMMANDED = 'the measured torque, and what is sent and the target adds'
+    MEASURED_AND_NEEDED = 'the measured torque, and what the motion needs'
+    SENT_AND_NEEDED = 'the sent torque, where none is measured, and what the motion needs'
+
+
+class Along(Enum):
+    """Whether an excess has the direction of g(q) at all joints that bear weight."""
+
+    GRAVITY = 'along g(q)'
+    AGAINST_GRAVITY = 'against g(q)'
+    NEITHER = 'neither'
+
+
+# Probable causes of an excess, by what differs and its direction.
+CAUSES_OF_EXCESS = {
+    (Compared.MEASURED_AND_COMMANDED, Along.GRAVITY): (
+        'g(q) or a load is added twice (the receiver, Desk?), the receiver still applies an '
+        'earlier torque, or somebody else sends'
+    ),
+    (Compared.MEASURED_AND_COMMANDED, Along.AGAINST_GRAVITY): (
+        'no torque arrives, or nobody adds the g(q) that target {target} expects'
+    ),
+    (Compared.MEASURED_AND_COMMANDED, Along.NEITHER): (
+        'somebody else sends torques, too, or the joints have another order'
+    ),
+    (Compared.MEASURED_AND_NEEDED, Along.GRAVITY): (
+        'a payload or hand that nobody declared, something touches the arm, or other units'
+    ),
+    (Compared.MEASURED_AND_NEEDED, Along.AGAINST_GRAVITY): (
+        'a load that is not there, a wrong gravity_vector, or efforts that lack gravity or are '
+        "currents, as a UR's (let it publish joint states without efforts)"
+    ),
+    (Compared.MEASURED_AND_NEEDED, Along.NEITHER): _CAUSES_UNLIKE_GRAVITY,
+    (Compared.SENT_AND_NEEDED, Along.GRAVITY): (
+        'a payload or hand that nobody declared, or nobody adds the g(q) that target {target} '
+        'expects'
+    ),
+    (Compared.SENT_AND_NEEDED, Along.AGAINST_GRAVITY): (
+        'the receiver adds g(q), which target {target} takes for missing, a load is not there, or '
+        'gravity_vector is wrong'
+    ),
+    (Compared.SENT_AND_NEEDED, Along.NEITHER): _CAUSES_UNLIKE_GRAVITY,
+}
+# The first cause where the caller's own law gives the torque.
+CAUSE_OF_OWN_TORQUE = 'the torque of your own law presses a joint against its stop or an obstacle'
 
 
 class _Differences(NamedTuple):
@@ -346,6 +393,19 @@ class DisturbanceMonitor:
             causes=self._probable_causes(terms, excess, by_motion=by_motion),
         )
 
+    def violation_at_start(self, terms: TermModel) -> Reason | None:
+        """
+        Return why a held arm contradicts the terms by which it is to start, or None.
+
+        It may carry any load between that of the terms until now and that of `terms`.
+        """
+        kept = self._payload_change, self._payload_change_stamp
+        if self._state is not None and terms is not self._terms:
+            self._begin_load_allowance(terms, self._state)
+        found = self.violation(self.start_bound, terms)
+        self._payload_change, self._payload_change_stamp = kept
+        return found
+
     def _compared_torque_text(self, terms: TermModel, joint: int, *, by_motion: bool) -> str:
         """Return as text what a joint's torque was compared with."""
         if not by_motion:
@@ -386,11 +446,17 @@ def disturbance_bounds(arm: ArmDescription) -> tuple[Array, Array]:
     return MAX_START_DISTURBANCE_RATIO * effort, running_ratio * effort
 
 
-def stiction_torque(arm: ArmDescription) -> Array:
-    """Return the change of torque below which friction may hold a joint, (n,) [N m]."""
-    stiction = MIN_STICTION_TO_LIMIT * arm.limit('effort')
-    friction = arm.friction or arm.simulated_friction
-    if friction is None:
-        return stiction
-    sliding_friction = friction_at_home(arm, friction, MIN_MOTION_SPEED_RAD_S)
-    return np.maximum(stiction, STICTION_MARGIN_FACTOR * sliding_friction)
+def direction_of_excess(excess: Array, gravity: Array, *, is_heavy: NDArray[np.bool_]) -> Along:
+    """
+    Return whether an excess torque is along or against g(q), (n,) each [N m].
+
+    `is_heavy`, (n,), says which joints bear weight; only these count.
+    """
+    if not is_heavy.any():
+        return Along.NEITHER
+    excess_to_gravity = excess[is_heavy] / gravity[is_heavy]
+    if (excess_to_gravity > MIN_EXCESS_TO_GRAVITY).all():
+        return Along.GRAVITY
+    if (excess_to_gravity < -MIN_EXCESS_TO_GRAVITY).all():
+        return Along.AGAINST_GRAVITY
+    return Along.NEITHER

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, NamedTuple
 
-from .core_table import Cause, Reaction, Remedy
+from .core_table import Cause, Reaction, Remedy, State
 
 _DRIVER_ADVICE = 'check its driver, the order of the joints and the units (radians, N m)'
 _LEAP_ADVICE = (
@@ -92,6 +92,10 @@ class ReasonCode(str, Enum):
         'are sent'
     )
     TORQUE_NOT_FINITE = 'the computed torque is not finite'
+    OWN_LAW_CEASED = 'the torques of your own law have ceased while the arm moves'
+    NOT_CARRIED = (
+        'g(q) does not carry the arm, which is held: {excess}; a further stop lets go of it'
+    )
 
     def __call__(self, **text_values: Any) -> 'Reason':
         """Return a reason with this code and the values for its text."""
@@ -156,7 +160,7 @@ def ending_of_state(problem: Reason) -> 'Ending':
 def ending_by(cause: Cause, why: Reason | str) -> 'Ending':
     """Return an ending by a cause with a reason, which may be a text of the caller."""
     reason = ReasonCode.CALLER_TEXT(text=why) if isinstance(why, str) else why
-    return Ending(reason, cause.reaction, cause.remedy, reason)
+    return Ending(reason, cause.reaction, cause.remedy, reason, cause)
 
 
 class Ending(NamedTuple):
@@ -171,6 +175,7 @@ class Ending(NamedTuple):
     reaction: Reaction
     remedy: Remedy
     first_reason: Reason | None
+    cause: Cause | None = None  # the latest
 
     def text(self, advice: Callable[[ReasonCode], str | None] = PYTHON_LOOP_ADVICE.get) -> str:
         """Return the first and the latest reason as one text, '' if there are none."""
@@ -188,8 +193,23 @@ class Ending(NamedTuple):
         if self.reaction is Reaction.ZERO or not later.reaction.replaces_former:
             reaction = self.reaction
         remedy = max(self.remedy, later.remedy, key=list(Remedy).index)
-        return Ending(later.last_reason, reaction, remedy, self.first_reason)
+        return Ending(later.last_reason, reaction, remedy, self.first_reason, later.cause)
 
 
 # While torques go out.
 NO_ENDING = Ending(None, Reaction.REST, Remedy.NONE, None)
+
+
+class Status(NamedTuple):
+    """The controller's state, its reason, the user's remedy, and whether a fault is latched."""
+
+    state: State
+    why: str
+    remedy: Remedy | str
+    faulty: bool
+
+    def __str__(self) -> str:
+        """Return state, reason and, if there is one, the remedy as one text."""
+        said = self.remedy.value if isinstance(self.remedy, Remedy) else self.remedy
+        advice = f'; to command again: {said}' if said else ''
+        return f'{self.state.value}: {self.why}{advice}'

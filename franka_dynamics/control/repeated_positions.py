@@ -11,7 +11,7 @@ from enum import Enum
 
 import numpy as np
 
-from .state_check import MAX_POSSIBLE_VELOCITY_RAD_S
+from .limits import MAX_POSSIBLE_VELOCITY_RAD_S
 from .state_input import StateSample
 from .terms import Desired, is_reference_moving, MIN_MOTION_SPEED_RAD_S
 from ..arrays import Array

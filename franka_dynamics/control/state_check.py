@@ -6,39 +6,50 @@ Checks whether joint states are possible, and consistent with the state before.
 A state is unusable in these cases. Time may mend the first five; the others are latched
 (`CAUSE_OF_STATE_PROBLEM` in `ending.py`):
 
-- states have ceased, or some are missing (state_timing.py),
-- they come too rarely, or several at a time (state_timing.py),
-- a state is old, or ahead of the clock (state_timing.py),
-- the clock of stamps was set back (state_timing.py),
+- states have ceased, or some are missing,
+- they come too rarely, or several at a time,
+- a state is old, or ahead of the clock,
+- the clock of stamps was set back,
 - a value is no number,
 - a position, velocity or effort is impossible by itself,
 - a position leaps further than the joint can turn (the new place is believed then),
 - positions are not where velocities take them,
 - all positions repeat bit for bit though the arm must move (repeated_positions.py),
-- a second source sends states, too (`CoreStep.reject_state`).
+- a second source sends states, too (`Feedforward.reject_state`).
 
-A state whose stamp is not new is no state: it is dropped, as if none had come.
+A state whose stamp is not new is no state: it is dropped, as if none had come. Stamps are by the
+clock of whoever measures; they may repeat, come late, or be set back with that clock. Arrivals are
+by the clock of `tick`. Where nobody gives these, stamps stand for them, and silence is told by
+this computer's clock.
 """
 
 from collections import deque
+from enum import Enum
 import math
+from time import monotonic
 from typing import Any
 
 import numpy as np
 
 from .ending import Reason, ReasonCode
-from .limits import MAX_STEP_S
+from .limits import (
+    MAX_POSSIBLE_VELOCITY_RAD_S,
+    MAX_STATE_PERIOD_S,
+    MAX_STEP_S,
+    MIN_GOOD_STATE_COUNT,
+    MIN_STATE_PERIOD_S,
+    PERIOD_MARGIN_FACTOR,
+)
+from .repeated_positions import RepeatedPositions, Repetition
 from .settings import StateLimits
 from .state_input import StateSample
-from .state_timing import MIN_GOOD_STATE_COUNT, StateTiming
+from .terms import Desired, stiction_torque
 from ..arm import ArmDescription
 from ..arrays import Array, NDArray
-from ..errors import JointVectorError
+from ..errors import JointVectorError, SettingsError
 
 # Encoders may read this much beyond a position limit [rad]: where a joint was led by hand.
 POSITION_TOLERANCE_RAD = 0.2
-# No joint turns so fast [rad/s]. It keeps computed torques finite.
-MAX_POSSIBLE_VELOCITY_RAD_S = 1e3
 # A position leaps if its step exceeds what this multiple of the velocity limit allows, and
 # MAX_POSITION_DRIFT_RAD.
 MAX_POSSIBLE_SPEED_RATIO = 2.0
@@ -55,9 +66,31 @@ DRIFT_TIME_CONSTANT_S = 0.2
 MAX_PLAUSIBLE_POSITION_RAD = 3.0 * math.pi
 # A measured effort beyond so many torque limits is not in N m.
 MAX_POSSIBLE_EFFORT_TO_LIMIT = 3.0
+# States of the first torque are at most so old: feedback from older ones may oscillate.
+MAX_STATE_AGE_AT_START_S = 0.015
+# A state older than the last one is out of order, unless it is so much older [s] or the
+# MIN_GOOD_STATE_COUNT-th in a row: then the clock was set back.
+MAX_REORDERING_TIME_S = 1.0
 
 
-class StateCheck(StateTiming):
+class StampOrder(Enum):
+    """Order of a joint state's stamp after the one before: new, repeated or late, or set back."""
+
+    NEW = 'after it'
+    OUT_OF_ORDER = 'not after it: a message comes again, or was overtaken'
+    SET_BACK = 'so far before it that the clock of stamps was set back'
+
+
+class Reception(Enum):
+    """What a received joint state is good for."""
+
+    USABLE = 'it is answered'
+    DROPPED = 'it repeats an old one: as if none had come'
+    FROZEN = 'states have repeated an old one for too long'
+    UNUSABLE = 'it is impossible, or not consistent with the one before, or late'
+
+
+class StateCheck:
     """
     Checks the joint states of one arm, one after the other, against `limits`.
 
@@ -72,8 +105,8 @@ class StateCheck(StateTiming):
         Time between it and the one before, and its age [s].
     period, median_age : float
         Their medians over the latest states [s]; before any, the expected period and 0.
-    arrival_time : float
-        When it came, by the clock of `now` [s].
+    arrival_time, is_arrival_given : float, bool
+        When it came, by the clock of `now` [s], and whether the caller has given that.
     good_count : int
         Number of usable joint states in a row.
     problem : Reason or None
@@ -86,9 +119,18 @@ class StateCheck(StateTiming):
     """
 
     def __init__(self, arm: ArmDescription, limits: StateLimits, period: float) -> None:
+        if not MIN_STATE_PERIOD_S <= period <= MAX_STATE_PERIOD_S:
+            why = f'period {period:g} s is not {MIN_STATE_PERIOD_S:g} to {MAX_STATE_PERIOD_S:g} s.'
+            if MAX_STATE_PERIOD_S < period < 10.0:
+                n = math.ceil(period / MAX_STATE_PERIOD_S)
+                why += f' Use substeps: for _ in range({n}): step, then move by {period / n:g} s.'
+            raise SettingsError(why)
+        self.limits = limits
+        self._expected_period = period
+        self._max_period = PERIOD_MARGIN_FACTOR * max(1.0 / limits.min_input_rate, period)
+        self.repeated = RepeatedPositions(stiction_torque(arm))
         self._zero = np.zeros(arm.n)
         self._positions = deque[tuple[float, Array]](maxlen=MIN_GOOD_STATE_COUNT)  # with stamps
-        super().__init__(limits, period)
         self._joint_names = arm.joint_names
         self._joint_kinds = tuple(joint.kind for joint in arm.joints)
         self._max_still_drift = np.full(arm.n, MAX_STILL_POSITION_DRIFT_RAD)
@@ -108,16 +150,140 @@ class StateCheck(StateTiming):
         """Forget all joint states."""
         self.q = np.full_like(self._zero, np.nan)
         self.dq = self._zero
-        self.problem = ReasonCode.NO_STATE()
+        self.problem: Reason | None = ReasonCode.NO_STATE()
         self.has_possible_values = False
         self.is_position_known = False
+        self.repeated.reset()
         self.forget_times()
 
     def forget_times(self) -> None:
         """Forget joint states but the last position, as after the clock was set back."""
-        super().forget_times()
+        self.good_count = 0
+        self.stamp: float | None = None
+        self.elapsed = 0.0
+        self.age = 0.0
+        self.arrival_time = 0.0
+        self.is_arrival_given = False
+        # When the latest state came, by the clock of stamps and by this computer's [s].
+        self._stamp_clock_at_arrival = 0.0
+        self._own_clock_at_arrival = 0.0
+        self._periods = deque[float](maxlen=MIN_GOOD_STATE_COUNT)
+        self._ages = deque[float](maxlen=MIN_GOOD_STATE_COUNT)
+        self.period = self._expected_period
+        self.median_age = 0.0
+        self._old_stamp_count = 0  # states in a row, up to the latest, whose stamps are not new
+        self._set_back_count = 0  # those of them whose stamps lie before the newest
+        self._stamps_repeat = False  # whether a stamp repeated just before the latest new one
         self._drift = self._zero
         self._positions.clear()
+
+    @property
+    def has_enough_states(self) -> bool:
+        """Whether MIN_GOOD_STATE_COUNT usable joint states came in a row."""
+        return self.good_count >= MIN_GOOD_STATE_COUNT
+
+    @property
+    def age_in_periods(self) -> int:
+        """The age of the latest state in multiples of the last period, rounded; 0 if unknown."""
+        if not self.elapsed:
+            return 0
+        periods = self.age / self.elapsed  # infinite, too, if two stamps hardly differ
+        return round(periods) if math.isfinite(periods) else 0
+
+    def silence_timeout(self) -> float:
+        """Return the time without a new state after which states count as lost [s]."""
+        return max(self.limits.state_timeout, 3.0 * self.period)
+
+    def start_refusal(self) -> Reason | None:
+        """Return why joint states allow no first torque yet, or None."""
+        if not self.has_enough_states:
+            return ReasonCode.FEW_STATES(good=self.good_count, needed=MIN_GOOD_STATE_COUNT)
+        if self.median_age <= MAX_STATE_AGE_AT_START_S:
+            return None
+        age = 1e3 * self.median_age
+        most = 1e3 * MAX_STATE_AGE_AT_START_S
+        return ReasonCode.STALE_AT_START(age=age, most=most)
+
+    def reject(self, problem: Reason | None) -> None:
+        """Record why the latest state cannot be used; None: it can, and is counted."""
+        self.problem = problem
+        self.good_count = self.good_count + 1 if problem is None else 0
+
+    def stamp_order(self, sample: StateSample) -> StampOrder:
+        """
+        Count a state's stamp; return whether it is new, repeated or late, or set back.
+
+        Stamps that have not gone on for MIN_GOOD_STATE_COUNT states become the `problem`.
+        """
+        if self.stamp is None or sample.stamp > self.stamp:
+            self._stamps_repeat = self._old_stamp_count > 0
+            self._old_stamp_count = 0
+            self._set_back_count = 0
+            return StampOrder.NEW
+        seconds_behind = self.stamp - sample.stamp
+        self._old_stamp_count += 1
+        if seconds_behind > 0.0:
+            self._set_back_count += 1
+        if self._old_stamp_count > MIN_GOOD_STATE_COUNT:  # before, stamps may be coarse
+            self.problem = ReasonCode.STAMP_REPEATED(stamp=sample.stamp)
+        if seconds_behind > MAX_REORDERING_TIME_S or self._set_back_count >= MIN_GOOD_STATE_COUNT:
+            return StampOrder.SET_BACK
+        return StampOrder.OUT_OF_ORDER
+
+    def tick_arguments(self, old: StateSample) -> tuple[float, float]:
+        """
+        Return `now` and `silence` [s] of `tick` for a repeated or late state.
+
+        `now` goes on by the clock of arrivals or, if nobody gives that, by this computer's. So
+        does silence, but with an age it is told by the clock of stamps: simulated time may pause.
+        """
+        by_own_clock = old.arrival_time is None
+        if old.arrival_time is None:
+            waited = monotonic() - self._own_clock_at_arrival
+        else:
+            waited = old.arrival_time - self.arrival_time
+        now = self.arrival_time + waited
+        if old.age is None:
+            return now, waited
+        # Of the same state that comes again with a constant age no time seems to pass.
+        if by_own_clock and waited > MAX_REORDERING_TIME_S:
+            return now, waited
+        return now, old.stamp + old.age - self._stamp_clock_at_arrival
+
+    def check_timing(self, sample: StateSample) -> Reason | None:
+        """Record a state's times; return why states are rare, old, ahead or missing, or None."""
+        stamp_before = self.stamp
+        self.stamp = sample.stamp
+        self.arrival_time = sample.received_at
+        self.is_arrival_given = sample.arrival_time is not None
+        self._stamp_clock_at_arrival = sample.stamp + (sample.age or 0.0)
+        self._own_clock_at_arrival = monotonic()
+        stated_age = 0.0
+        if sample.age is not None and self.limits.max_state_age > 0.0:
+            stated_age = sample.age  # negative if it is ahead of the clock
+        self.age = max(0.0, stated_age)
+        self._ages.append(self.age)
+        self.median_age = sorted(self._ages)[len(self._ages) // 2]
+        if stamp_before is not None:
+            self.elapsed = sample.stamp - stamp_before
+            self._periods.append(self.elapsed)
+            self.period = sorted(self._periods)[len(self._periods) // 2]
+        return self._timing_problem(stated_age)
+
+    def _timing_problem(self, stated_age: float) -> Reason | None:
+        """Return why the latest state is rare, old, ahead or behind a gap, or None."""
+        if len(self._periods) >= MIN_GOOD_STATE_COUNT - 1 and self.period > self._max_period:
+            if self._stamps_repeat:
+                return ReasonCode.COARSE_STAMPS(step=1e3 * self.period)
+            least = PERIOD_MARGIN_FACTOR / self._max_period
+            return ReasonCode.RARE_STATES(rate=1.0 / self.period, least=least)
+        if self.elapsed > self.silence_timeout():
+            return ReasonCode.STATES_MISSING(gap=1e3 * self.elapsed)
+        max_age = self.limits.max_state_age  # 0: ages are not used, and the stated age is 0
+        if math.isfinite(stated_age) and abs(stated_age) <= max_age:
+            return None
+        code = ReasonCode.STAMP_AHEAD if stated_age < 0.0 else ReasonCode.STALE
+        return code(age=1e3 * abs(stated_age), most=1e3 * max_age)
 
     @property
     def is_velocity_wrong(self) -> bool:
@@ -181,13 +347,39 @@ class StateCheck(StateTiming):
         most = float(self._upper_bounds[first])
         return ReasonCode.IMPOSSIBLE_VALUE(least=least, most=most, **found)
 
-    def check(self, sample: StateSample, now: float) -> Reason | None:
-        """Check and record a new state that came at `now` [s]; return why it is unusable."""
+    def receive(
+        self,
+        sample: StateSample,
+        last_torque: Array,
+        reference: Desired | None,
+        *,
+        is_active: bool,
+    ) -> Reception:
+        """
+        Check and record a state with a new stamp; return what it is good for, and set `problem`.
+
+        `last_torque` was sent last, (n,) [N m], `is_active` says whether the law or the brake
+        answers states. An old state that comes again is dropped, as if none had come; after the
+        time that silence may last, states are lost.
+        """
+        self.repeated.record(sample, self.q, last_torque, reference)
+        kind = self.repeated.latest
+        is_too_long = self.repeated.repeat_time_s > self.silence_timeout()
+        is_old = kind is Repetition.OLD_STATE
+        if is_too_long and (is_old or (kind is Repetition.FROZEN and is_active)):
+            self.reject(ReasonCode.FROZEN_POSITIONS(silence=1e3 * self.repeated.repeat_time_s))
+            return Reception.FROZEN if is_active else Reception.DROPPED
+        if is_old:
+            return Reception.DROPPED
+        return Reception.USABLE if self.check(sample) is None else Reception.UNUSABLE
+
+    def check(self, sample: StateSample) -> Reason | None:
+        """Check and record a new state; return why it is unusable."""
         problem = self.check_values(sample.q, sample.dq, sample.effort)
         self.has_possible_values = problem is None
         late: Reason | None = None
         if problem is None:
-            late = self.check_timing(sample, now)
+            late = self.check_timing(sample)
             problem = self._check_motion(sample.q, sample.dq)
             self.q = sample.q
             self.dq = sample.dq

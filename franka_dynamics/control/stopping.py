@@ -15,8 +15,12 @@ which kd gives the share s already.
 import numpy as np
 
 from .ending import Reason, ReasonCode
-from .limits import BRAKING_TIME_CONSTANT_S, MAX_BRAKING_DECELERATION_RAD_S2, MAX_STEP_S
-from .state_timing import MIN_GOOD_STATE_COUNT
+from .limits import (
+    BRAKING_TIME_CONSTANT_S,
+    MAX_BRAKING_DECELERATION_RAD_S2,
+    MAX_STEP_S,
+    MIN_GOOD_STATE_COUNT,
+)
 from .terms import MAX_REST_SPEED_RAD_S, MIN_MOTION_SPEED_RAD_S, StateTerms, TermModel
 from ..arm import ArmDescription
 from ..arrays import Array
@@ -161,11 +165,9 @@ class BrakingController:
         is_along = self.disturbance * dq > 0.0
         return self.disturbance * np.where(is_along, share_along, 1.0)
 
-    def change_load(self, before: TermModel, after: TermModel, q: Array) -> None:
-        """Keep the torque at q, (n,) [rad], when the terms change."""
-        old = before.gravity_to_command(q, before.gravity(q))
-        new = after.gravity_to_command(q, after.gravity(q))
-        self.disturbance = self.disturbance + old - new
+    def forget_disturbance(self) -> None:
+        """Forget d, where the arm is not held any more."""
+        self.disturbance = 0.0 * self.disturbance
 
     def record_limited_torque(self, desired: Array, sent: Array) -> None:
         """Record where limits changed a desired torque into the sent one, (n,) each [N m]."""

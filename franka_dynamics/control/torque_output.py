@@ -86,15 +86,24 @@ class TorqueOutput:
         self.is_new = False
         return self.last_torque.copy()
 
-    def send_torque(self, desired: Array, now: float, elapsed: float = np.inf) -> Array:
+    def send_torque(
+        self,
+        desired: Array,
+        now: float,
+        elapsed: float = np.inf,
+        *,
+        is_arrival_given: bool = False,
+    ) -> Array:
         """
         Limit and send a torque, (n,) [N m], at `now` [s]; return a copy of what was sent.
 
         `elapsed` is the time between this joint state's stamp and the one before [s], infinite if
-        there is none. It counts, because arrivals vary, if both torques were sent at states.
+        there is none. It alone counts if both torques were sent at states whose arrival nobody
+        gives; else the time by the clock of `now` counts, too, so that states that come in a burst
+        do not move the torque by more than one.
         """
         by_clock = elapsed == np.inf
-        if by_clock or self._was_sent_by_clock:
+        if by_clock or self._was_sent_by_clock or is_arrival_given:
             elapsed = min(elapsed, now - self.sent_at)
         self._was_sent_by_clock = by_clock
         last = self.torques[-1] if self.torques else None

@@ -20,7 +20,7 @@ from .status import (
 from .status_log import MIN_REASON_DURATION_S, StatusLog
 from .term_publishers import TermPublishers
 from .topics import DESCRIPTION_QOS, publisher_names
-from ..control.core_state import Status
+from ..control.ending import Status
 from ..control.feedforward import Feedforward, State
 from ..motion.planning import MAX_START_DISTANCE_RAD
 from ..motion.reference import ReferenceEvent, ReferenceState, REPLACED_REASON

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from .messages import FIRST_WALL_TIME_S
 from .receivers import ReceiverCheck
 from .topics import publisher_names
-from ..control.core_state import Status
 from ..control.ending import (
     Cause,
     CAUSE_OF_STATE_PROBLEM,
@@ -18,6 +17,7 @@ from ..control.ending import (
     PYTHON_LOOP_ADVICE,
     Reason,
     ReasonCode,
+    Status,
 )
 from ..control.feedforward import Feedforward, Remedy, State
 
@@ -73,7 +73,7 @@ class StatusLog:
         """Return the controller's status with remedy and reason worded for the node's user."""
         controller = self.controller
         status = controller.status
-        remedy = Remedy(status.remedy)
+        remedy = controller.ending.remedy
         words = '' if self.is_shut_down else _REMEDY_TEXTS.get(remedy, remedy.value)
         why = self.reason_text(controller.ending) or status.why
         if status.state is State.RUNNING:

@@ -17,10 +17,9 @@ from ..arguments import with_argument_checks
 from ..arm import ArmDescription
 from ..arrays import Array, ArrayLike
 from ..control.ending import ending_of_state, ReasonCode
-from ..control.limits import MAX_STEP_S, MIN_STATE_PERIOD_S, TorqueLimiter
+from ..control.limits import MAX_STEP_S, MIN_GOOD_STATE_COUNT, MIN_STATE_PERIOD_S, TorqueLimiter
 from ..control.settings import Settings, StateLimits
 from ..control.state_check import StateCheck
-from ..control.state_timing import MIN_GOOD_STATE_COUNT
 from ..control.stopping import BrakingController, MAX_BRAKING_TIME_S
 from ..control.terms import TermModel
 from ..errors import SettingsError

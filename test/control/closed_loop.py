@@ -6,9 +6,8 @@ import numpy as np
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, Stop
-from franka_dynamics.control.limits import MAX_STEP_S
+from franka_dynamics.control.limits import MAX_STEP_S, MIN_GOOD_STATE_COUNT
 from franka_dynamics.control.settings import Settings
-from franka_dynamics.control.state_timing import MIN_GOOD_STATE_COUNT
 from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings

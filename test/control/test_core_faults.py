@@ -391,6 +391,6 @@ def test_reasons_about_a_sliding_joint_are_in_metres():
     leap = 0.05 * (np.arange(arm.n) == sliding)
     for k, q in enumerate((home, home + leap)):
         sample = make_sample(arm.n, q, still, None, 1e-3 * k, None, None)
-        reason = checked.check(sample, 1e-3 * k)
+        reason = checked.check(sample)
     assert reason.code is ReasonCode.POSITION_LEAP and reason.text_values['unit'] == 'm'
     assert 'rad' not in str(reason).split(';')[0]

@@ -13,13 +13,12 @@ import pytest
 
 from franka_dynamics import errors
 from franka_dynamics.arm import load
-from franka_dynamics.control.core_state import State, Stop
+from franka_dynamics.control.core_table import State, Stop
 from franka_dynamics.control.default_gains import low_gains
 from franka_dynamics.control.ending import ReasonCode
 from franka_dynamics.control.feedforward import Feedforward, StateLimits
-from franka_dynamics.control.limits import MAX_STEP_S
+from franka_dynamics.control.limits import MAX_STEP_S, MIN_GOOD_STATE_COUNT
 from franka_dynamics.control.settings import Settings
-from franka_dynamics.control.state_timing import MIN_GOOD_STATE_COUNT
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.simulation.arm_simulation import Push
 
@@ -346,7 +345,7 @@ def test_the_reason_of_a_stop_outlives_lost_states():
 def clock(monkeypatch):
     """Return this computer's time as the core reads it, a list of one number [s]."""
     now = [0.0]
-    monkeypatch.setattr('franka_dynamics.control.state_timing.monotonic', lambda: now[0])
+    monkeypatch.setattr('franka_dynamics.control.state_check.monotonic', lambda: now[0])
     return now
 
 

@@ -15,8 +15,8 @@ from franka_dynamics.arm.friction_state import FrictionState
 from franka_dynamics.control import settings as options
 from franka_dynamics.control.disturbance import DisturbanceMonitor
 from franka_dynamics.control.feedforward import State, StateLimits
+from franka_dynamics.control.limits import MIN_GOOD_STATE_COUNT
 from franka_dynamics.control.settings import RECEIVER_PROFILES, Settings
-from franka_dynamics.control.state_timing import MIN_GOOD_STATE_COUNT
 from franka_dynamics.control.terms import MAX_REST_SPEED_RAD_S
 from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.dynamics import external_torque

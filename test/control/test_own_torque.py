@@ -9,7 +9,7 @@ import pytest
 
 import franka_dynamics as fd
 from franka_dynamics.arm import ViscousCoulombFriction
-from franka_dynamics.control.excess_causes import CAUSE_OF_OWN_TORQUE
+from franka_dynamics.control.disturbance import CAUSE_OF_OWN_TORQUE
 from franka_dynamics.control.feedforward import State
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.errors import JointVectorError, NotActiveError, SettingsError

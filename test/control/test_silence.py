@@ -12,7 +12,6 @@ from franka_dynamics.arm import JointLimits, LinkInertia, load
 from franka_dynamics.control.ending import ReasonCode
 from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, Stop
 from franka_dynamics.control.settings import Settings as Settings
-from franka_dynamics.control.stopping import BrakingController
 from franka_dynamics.errors import JointVectorError, SettingsError
 
 from .closed_loop import (
@@ -266,27 +265,6 @@ def test_a_joint_that_sticks_under_steady_torque_stays_running():
         if k == 400:
             held.follow(HOME + [STILL, 0.005 * np.eye(7)[6]], [0.0, 0.5])
     assert held.state is State.RUNNING, held.status
-
-
-@pytest.mark.parametrize('push', [-30.0, 0.0, 30.0])
-def test_a_change_of_load_leaves_the_torque_of_a_held_arm(
-    push,
-):
-    terms = core(MUJOCO).requested_law.terms
-    brake = BrakingController(FER)
-    brake.begin(push * np.eye(7)[1])
-    state = terms.terms_at(0.0, HOME, STILL, None)
-    loaded = core(replace(MUJOCO, payload=payload(2.0))).requested_law.terms
-    added = loaded.gravity(HOME) - terms.gravity(HOME)
-
-    def torque(disturbance):
-        for _ in range(400):
-            held = brake.torque(state, terms, disturbance, 1e-3)
-        return held
-
-    before = torque(STILL)
-    brake.change_load(terms, loaded, HOME)
-    np.testing.assert_allclose(torque(-added), before - added, rtol=0.0, atol=0.1)
 
 
 def test_after_an_unusable_state_the_rate_counts_from_its_torque():

@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from franka_dynamics.control.core_state import Stop
-from franka_dynamics.control.core_table import Reaction, Remedy, State
+from franka_dynamics.control.core_table import Reaction, Remedy, State, Stop
 from franka_dynamics.control.settings import (
     EFFORT_FRICTION_CHOICES,
     RECEIVER_PROFILES,

@@ -5,7 +5,7 @@
 import numpy as np
 
 import franka_dynamics as fd
-from franka_dynamics.control.core_state import Stop
+from franka_dynamics.control.core_table import Stop
 from franka_dynamics.control.settings import Settings, StateLimits
 from franka_dynamics.errors import FrankaDynamicsError
 

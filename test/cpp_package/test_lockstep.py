@@ -9,7 +9,7 @@ import pytest
 
 import franka_dynamics as fd
 from franka_dynamics.arm.payload import payload_from_array
-from franka_dynamics.control.core_state import Stop
+from franka_dynamics.control.core_table import Stop
 from franka_dynamics.control.settings import StateLimits
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 

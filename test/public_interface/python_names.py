@@ -33,7 +33,6 @@ PARTS = (
     'codegen.program',
     'control.control_law',
     'control.state_check',
-    'control.state_timing',
     'control.terms',
     'control.torque_output',
 )

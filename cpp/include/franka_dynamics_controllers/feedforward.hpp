@@ -34,7 +34,7 @@
 namespace franka_dynamics_controllers
 {
 
-/// What a user's stop leads to; kinds as Stop of franka_dynamics/control/core_state.py.
+/// What a user's stop leads to; kinds as Stop of franka_dynamics/control/core_table.py.
 enum class Stop {let_go, hold, to_zero, pause, final_stop};
 
 /// Computes each control cycle's torque, as Feedforward of franka_dynamics/control does; the page

@@ -11,7 +11,7 @@ namespace franka_dynamics_controllers
 {
 
 /// Why torques end or do not begin; `none` is no reason.
-enum class ReasonCode {none, caller_text, no_state, states_awaited, few_states, silence, states_missing, rare_states, coarse_stamps, stale, stamp_ahead, stale_at_start, stamp_repeated, clock_set_back, value_not_finite, impossible_value, effort_not_n_m, position_leap, wrong_velocity, zero_velocities, frozen_positions, kp_too_large, kd_too_large, large_disturbance, joint_too_fast, braking_failed, torque_not_finite};
+enum class ReasonCode {none, caller_text, no_state, states_awaited, few_states, silence, states_missing, rare_states, coarse_stamps, stale, stamp_ahead, stale_at_start, stamp_repeated, clock_set_back, value_not_finite, impossible_value, effort_not_n_m, position_leap, wrong_velocity, zero_velocities, frozen_positions, kp_too_large, kd_too_large, large_disturbance, joint_too_fast, braking_failed, torque_not_finite, own_law_ceased, not_carried};
 /// Their texts, with places for a name or a number in Python's format.
 constexpr const char * kReasonTexts[] = {
   "",
@@ -41,6 +41,8 @@ constexpr const char * kReasonTexts[] = {
   "{joint} moves at {velocity:.2f} {unit}/s; at most {most:.2f} are allowed ({share:g} of its limit, {following:g} while a reference moves){causes}",
   "{joint} moves at {velocity:.2f} {unit}/s in spite of braking: torques do not act as they are sent",
   "the computed torque is not finite",
+  "the torques of your own law have ceased while the arm moves",
+  "g(q) does not carry the arm, which is held: {excess}; a further stop lets go of it",
 };
 
 /// The cause of what can be wrong with a joint state.
