@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "franka_dynamics_controllers/cholesky.hpp"
 #include "franka_dynamics_controllers/reasons.hpp"
 #include "franka_dynamics_controllers/terms.hpp"
 
@@ -58,25 +59,6 @@ inline double largest_eigenvalue(Matrix & A, std::size_t n) noexcept
     largest = std::max(largest, A[i][i]);
   }
   return largest;
-}
-
-/// Replace a symmetric positive definite matrix by its Cholesky factor, in the lower triangle;
-/// false if it is not positive definite.
-inline bool factorize(Matrix & A, std::size_t n) noexcept
-{
-  for (std::size_t j = 0; j < n; ++j) {
-    for (std::size_t i = j; i < n; ++i) {
-      double sum = A[i][j];
-      for (std::size_t k = 0; k < j; ++k) {
-        sum -= A[i][k] * A[j][k];
-      }
-      if (i == j && !(sum > 0.0)) {
-        return false;
-      }
-      A[i][j] = i == j ? std::sqrt(sum) : sum / A[j][j];
-    }
-  }
-  return true;
 }
 
 /// Knows which delay of torques gains bear at the arm's home, as ControlLaw of
