@@ -15,7 +15,7 @@ from ..arm import ArmDescription, LinkInertia
 from ..arm.frames import mount_rotation
 from ..arm.friction import grows_with_load, LinearFriction, SigmoidFriction
 from ..arrays import Array, ArrayLike
-from ..control.disturbance import stiction_torque
+from ..control.terms import stiction_torque
 from ..errors import DescriptionError, FrictionError, OutputError
 from ..files import share_directory
 from ..spatial import JointKind

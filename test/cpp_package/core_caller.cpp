@@ -220,8 +220,10 @@ int cycle(
   out(x, tau, arm);
   return sends ? static_cast<int>(f->state()) : -1;
 }
+int state_of(const Feedforward * f) {return static_cast<int>(f->state());}
 const char * start(Feedforward * f) {return said(text_of(f->start(), f->arm()));}
 void stop(Feedforward * f, int then) {f->stop("stopped", static_cast<Stop>(then));}
+void block(Feedforward * f, int is_blocked) {f->block(is_blocked ? "blocked" : nullptr);}
 void reset(Feedforward * f) {f->reset();}
 void restart(Feedforward * f) {f->restart();}
 const char * why(Feedforward * f)

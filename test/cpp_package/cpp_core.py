@@ -83,8 +83,10 @@ def compiled(folder):
         'tick': [made, real, real, DOUBLES],
         'reject': [made, real, number, DOUBLES],
         'cycle': [made, real, DOUBLES, ctypes.c_void_p, DOUBLES],
+        'state_of': [made],
         'start': [made],
         'stop': [made, number],
+        'block': [made, number],
         'reset': [made],
         'restart': [made],
         'why': [made],
@@ -209,7 +211,6 @@ class Feedforward:
         self._command = COMMANDS.index(command)
         self._options = guard, friction_scale
         self.settings = settings
-        self.state = 'silent'
         numbers = [
             period,
             limits.min_input_rate,
@@ -234,11 +235,8 @@ class Feedforward:
         times = np.array([stamp, *(np.nan if one is None else one for one in (age, now))], float)
         rows = None if given is None else np.ascontiguousarray(given, float)
         torque = np.empty(self._n)
-        self.state = STATES[
-            self._library.step(
-                self._made, state, times, None if rows is None else rows.ctypes.data, torque
-            )
-        ]
+        given_rows = None if rows is None else rows.ctypes.data
+        self._library.step(self._made, state, times, given_rows, torque)
         return torque
 
     def cycle(self, q, dq, elapsed=1e-3, given=None):
@@ -257,12 +255,12 @@ class Feedforward:
     def tick(self, now, silence=None):
         torque = np.empty(self._n)
         silence = np.nan if silence is None else silence
-        self.state = STATES[self._library.tick(self._made, now, silence, torque)]
+        self._library.tick(self._made, now, silence, torque)
         return torque
 
     def reject_state(self, now, *, faulty=False):
         torque = np.empty(self._n)
-        self.state = STATES[self._library.reject(self._made, now, int(faulty), torque)]
+        self._library.reject(self._made, now, int(faulty), torque)
         return torque
 
     def start(self):
@@ -272,6 +270,9 @@ class Feedforward:
 
     def stop(self, then=Stop.LET_GO):
         self._library.stop(self._made, list(Stop).index(then))
+
+    def block(self, is_blocked):
+        self._library.block(self._made, int(is_blocked))
 
     def reset(self):
         self._library.reset(self._made)
@@ -287,6 +288,10 @@ class Feedforward:
         if said is None:
             self.settings = settings
         return said and said.decode()
+
+    @property
+    def state(self):
+        return STATES[self._library.state_of(self._made)]
 
     @property
     def why(self):

@@ -54,6 +54,7 @@ class Pair:
             limits=limits,
             in_loop=in_loop,
         )
+        self._has_own_law = command != 'motion'
         self._has_rates = command == 'law'
         self._n = core.arm.n
         self.words = set()
@@ -70,6 +71,8 @@ class Pair:
         """Give both a joint state; return the torque. `own` is the torque of the caller's law."""
         given = None
         more = {}
+        if self._has_own_law:  # in C++ nothing begins without a command
+            self.python.blocked = '' if own is not None else 'no torque is commanded'
         zero = np.zeros(self._n)
         if own is not None:
             velocity = dq if velocity is None else velocity

@@ -150,7 +150,7 @@ def test_settings_while_braked_and_held(cores, target, then):
     drive.run(20)
     assert drive.pair.state == 'braking'
     drive.pair.change(kp=(300.0,) * 4 + (30.0,) * 3, payload=LOAD)
-    drive.run(300)
+    drive.run(1000)
     assert ('holding' in drive.pair.states) == (then is Stop.HOLD)
     drive.pair.change(payload=(0.5, 0.0, 0.0, 0.1))
     drive.run(50)
@@ -265,3 +265,37 @@ def test_calls_and_faults_at_random(cores, seed):
         drive.run(int(rng.integers(1, 60)), own=own)
         calls[rng.integers(0, len(calls))]()
     assert {'silent', 'running'} <= pair.states
+
+
+@pytest.mark.parametrize('command', ['law', 'torque'])
+@pytest.mark.parametrize('target', ['mujoco', 'fci'])
+def test_a_law_that_ceases_and_returns(cores, target, command):
+    drive = Drive(cores['fr3'], target, command)
+
+    def law(time):
+        return 6.0 * np.sin(8.0 * time) * np.resize([1.0, 0.5], 7) * ([1.0] * 4 + [0.2] * 3)
+
+    drive.run(200, own=law)
+    assert drive.pair.state == 'running'
+    drive.run(10)
+    assert drive.pair.state == 'braking'
+    drive.run(100, own=law)
+    assert drive.pair.state == 'running'
+    drive.run(1500)
+    assert drive.pair.state == 'silent'
+    drive.run(300, own=law)
+    assert drive.pair.state == 'running'
+
+
+def test_states_in_a_burst_move_the_torque_by_one_cycle(cores):
+    pair = Pair(cores['fr3'], 'mujoco', **GAINS)
+    rng = np.random.default_rng(0)
+    home = np.array(cores['fr3'].arm.home)
+    torques = []
+    now = 0.0
+    for k in range(600):
+        now += 5e-3 if k % 5 == 0 else 0.0
+        q = home + 1e-8 * rng.normal(size=7) + (0.03 if k > 300 else 0.0)
+        torques.append(pair.step(q, np.zeros(7), 1e-3 * k, now=10.0 + now))
+    by_caller = np.array(torques)[4::5]
+    assert np.abs(np.diff(by_caller[20:], axis=0)).max() <= 1.0 + 1e-9

@@ -87,15 +87,7 @@ public:
         external_[i] += change.measured[i];
       }
       if (has_new_load) {
-        Vector gravity{};
-        Vector former_gravity{};
-        after.gravity(state_.q, gravity);
-        before.gravity(state_.q, former_gravity);
-        for (std::size_t i = 0; i < after.chain.n; ++i) {
-          payload_change_[i] += gravity[i] - former_gravity[i];
-        }
-        payload_change_stamp_ = state_.stamp;
-        end_load_allowance(after.chain.n);
+        begin_load_allowance(before, after);
       }
     }
     friction_.restart();
@@ -224,6 +216,23 @@ public:
     return reason;
   }
 
+  /// Why a held arm contradicts the terms by which it is to start. It may carry any load between
+  /// that of the terms until now and that of these.
+  Reason violation_at_start(
+    const Arm & arm, const TermModel & acting, const TermModel & terms, const char * target)
+  noexcept
+  {
+    const Vector kept_change = payload_change_;
+    const double kept_stamp = payload_change_stamp_;
+    if (has_state_ && &terms != &acting) {
+      begin_load_allowance(acting, terms);
+    }
+    const Reason found = violation(arm, acting, terms, start_bound_, target);
+    payload_change_ = kept_change;
+    payload_change_stamp_ = kept_stamp;
+    return found;
+  }
+
 private:
   struct Differences
   {
@@ -265,6 +274,20 @@ private:
     for (std::size_t i = 0; i < arm.n(); ++i) {
       torque[i] -= friction[i];
     }
+  }
+
+  /// Allow for any load between that of the terms until now and that of new ones.
+  void begin_load_allowance(const TermModel & before, const TermModel & after) noexcept
+  {
+    Vector gravity{};
+    Vector former_gravity{};
+    after.gravity(state_.q, gravity);
+    before.gravity(state_.q, former_gravity);
+    for (std::size_t i = 0; i < after.chain.n; ++i) {
+      payload_change_[i] += gravity[i] - former_gravity[i];
+    }
+    payload_change_stamp_ = state_.stamp;
+    end_load_allowance(after.chain.n);
   }
 
   /// Forget a change of payload after kMaxPickUpTimeS, or once the arm is fast.

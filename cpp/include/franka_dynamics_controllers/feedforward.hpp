@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 
+#include "franka_dynamics_controllers/acting_law.hpp"
 #include "franka_dynamics_controllers/control_law.hpp"
 #include "franka_dynamics_controllers/disturbance.hpp"
 #include "franka_dynamics_controllers/newest.hpp"
@@ -28,7 +29,6 @@
 #include "franka_dynamics_controllers/state_check.hpp"
 #include "franka_dynamics_controllers/stopping.hpp"
 #include "franka_dynamics_controllers/torque_output.hpp"
-#include "franka_dynamics_controllers/torque_ramp.hpp"
 #include "franka_dynamics_controllers/transitions.hpp"
 
 namespace franka_dynamics_controllers
@@ -50,8 +50,8 @@ public:
   explicit Feedforward(const Arm & arm, const StateLimits & limits = {})
   : arm_(arm), states_(arm_, limits), output_(limits), disturbances_(arm_, limits)
   {
-    requested_law_.configure(arm_, Settings{}, is_exact(Settings{}));
-    law_ = requested_law_;
+    law_.request(law_of(Settings{}));
+    law_.act();
     restart();
   }
 
@@ -93,7 +93,7 @@ public:
   /// while torques are sent.
   bool apply(const ControlLaw & law) noexcept
   {
-    const Settings & present = requested_law_.settings;
+    const Settings & present = law_.requested().settings;
     const Settings & settings = law.settings;
     const bool is_same_interface = settings.command == present.command &&
       settings.target.name == present.target.name;
@@ -103,23 +103,20 @@ public:
     if (!is_given_ && pulls_more(law)) {
       reference_.reset();  // a person may have guided the arm away
     }
-    requested_law_ = law;
-    ++requested_law_number_;
+    law_.request(law);
     if (!states_.has_stamp() && output_.count() == 0) {  // nothing has been computed yet
-      law_ = requested_law_;
-      law_number_ = requested_law_number_;
+      law_.act();
     }
-    if (is_active()) {
-      use_requested_law();
-    }
+    happen(Event::change, states_.arrival_time(), ending_);
+    publish_status();
     return true;
   }
 
   const Arm & arm() const noexcept {return arm_;}
   /// The settings that were asked for last; changed ones may act later, and gradually.
-  const Settings & settings() const noexcept {return requested_law_.settings;}
+  const Settings & settings() const noexcept {return law_.requested().settings;}
   /// The terms by which torques go out.
-  const TermModel & terms() const noexcept {return law_.terms;}
+  const TermModel & terms() const noexcept {return law_.acting().terms;}
   CoreState state() const noexcept {return state_;}
   /// Whether the latest state or tick gave a new torque to send.
   bool sends() const noexcept {return output_.is_new();}
@@ -146,7 +143,7 @@ public:
   void restart() noexcept
   {
     is_stop_requested_ = false;
-    settings_agree_ = false;
+    law_.set_agreed(false);
     ending_ = Ending::by(Cause::torque_awaited, Reason::of(ReasonCode::no_state));
     reset();
   }
@@ -154,28 +151,29 @@ public:
   /// Forget states, torques and faults, for reset simulations; a user's stop stays.
   void reset() noexcept
   {
-    if (ending_.remedy != Remedy::configure && ending_.reaction != Reaction::zero) {
+    const Ending former = ending_;
+    if (former.remedy != Remedy::configure && former.reaction != Reaction::zero) {
+      ending_ = Ending::by(Cause::torque_awaited, Reason::of(ReasonCode::no_state));
       if (is_stop_requested_) {
         const Ending stopped = Ending::by(Cause::stop_requested, {});
+        ending_ = former;
         ending_.reaction = stopped.reaction;
         ending_.remedy = stopped.remedy;
-      } else {
-        ending_ = Ending::by(Cause::torque_awaited, Reason::of(ReasonCode::no_state));
       }
     }
-    state_ = CoreState::silent;
+    happen(is_stop_requested_ ? Event::reset_stopped : Event::reset, -kInfinity, former);
     has_latest_ = false;
     desired_.reset();
     own_torque_.reset();
     clear_reference();
     states_.reset();
+    law_.end();
     disturbances_.forget_states();
     speeds_.reset();
     repeated_positions_.reset();
     open_loop_stop_.reset();
     output_.reset();
-    law_.friction.restart();
-    former_law_.reset();
+    law_.acting_for_states().friction.restart();
     is_status_new_ = true;
     publish_status();
   }
@@ -207,7 +205,7 @@ public:
     } else {
       tau = reject_state("a joint state could not be read", clock_);
     }
-    return state_ != CoreState::silent || settings_agree_;
+    return state_ != CoreState::silent || law_.have_agreed();
   }
 
   /// Take one joint state, and a command beside it or nullptr; send the next torque if it is new,
@@ -231,7 +229,7 @@ public:
         torque = follow_set_back_clock(sample);
         break;
       case StampOrder::out_of_order: {
-          wait_for_states();
+          record_wait_for_states();
           const auto [now, silence] = states_.tick_arguments(sample);
           torque = tick(now, silence);
           break;
@@ -274,27 +272,31 @@ public:
 
   // What users ask for --------------------------------------------------------------------------
 
+  /// Let no torque begin for a reason, which must last, as when nobody applies it; nullptr: let it.
+  void block(const char * why) noexcept
+  {
+    blocked_ = why ? Reason::of_caller(why) : Reason{};
+  }
+
   /// Clear a fault, and let the law begin when the arm allows it; a held arm is started at once.
   /// Returns why it may not be started, no reason if it may.
   Reason start() noexcept
   {
-    if (ending_.remedy == Remedy::configure) {
-      return Reason::of_caller("the model is not the arm: configure the controller again");
-    }
-    const bool is_held = state_ == CoreState::holding;
-    if (ending_.reaction == Reaction::hold && !is_held) {
-      return Reason::of_caller("the arm is still to be braked and held; try again");
-    }
+    const bool is_held = state_ == CoreState::holding && ending_.remedy != Remedy::configure;
+    const bool is_running = state_ == CoreState::running;
     if (is_held) {
       if (const Reason why_not = held_arm_refusal(); why_not) {
         return why_not;
       }
-      use_requested_law();
+    }
+    if (!happen(Event::start, states_.arrival_time(), ending_)) {
+      return Reason::of_caller(
+        ending_.remedy == Remedy::configure ?
+        "the model is not the arm: configure the controller again" :
+        "the arm is still to be braked and held; try again");
     }
     is_stop_requested_ = false;
-    if (is_held) {
-      begin(output_.last());
-    } else if (state_ != CoreState::running) {
+    if (!is_held && !is_running) {
       record_wait(states_.problem() ? states_.problem() : blocked());
     }
     publish_status();
@@ -312,7 +314,7 @@ public:
     if (then == Stop::hold && !is_held) {  // nothing that rests is caught
       cause = Cause::hold_without_torque;
     }
-    end(Ending::by(cause, Reason::of_caller(reason)));
+    end(Ending::by(cause, Reason::of_caller(reason)), states_.arrival_time());
     publish_status();
   }
 
@@ -320,7 +322,7 @@ public:
   /// no torque.
   bool end_at_once(Vector & tau) noexcept
   {
-    const bool was_sent = state_ != CoreState::silent || settings_agree_;
+    const bool was_sent = state_ != CoreState::silent || law_.have_agreed();
     tau = within_limits(arm_, resting_torque(clock_));
     stop("the controller ends");
     return was_sent;
@@ -333,25 +335,20 @@ private:
     return output_.in_loop() && settings.target.name == kMujoco.name;
   }
 
-  bool guards() const noexcept {return requested_law_.settings.guard;}
+  bool guards() const noexcept {return law_.requested().settings.guard;}
   bool is_active() const noexcept
   {
     return state_ == CoreState::running || state_ == CoreState::braking || state_ == CoreState::holding;
   }
   bool takes_motions() const noexcept
   {
-    return requested_law_.settings.command == Command::motion;
-  }
-  /// Whether the law begins by itself.
-  bool is_enabled() const noexcept
-  {
-    return ending_.begins_alone();
+    return law_.requested().settings.command == Command::motion;
   }
   /// Why nothing may begin yet.
   Reason blocked() const noexcept
   {
-    return takes_motions() || own_torque_ ?
-           Reason{} : Reason::of_caller("no torque is commanded");
+    return blocked_ || takes_motions() || own_torque_ ?
+           blocked_ : Reason::of_caller("no torque is commanded");
   }
   bool all_numbers(const Vector & values) const noexcept
   {
@@ -363,6 +360,7 @@ private:
 
   void take_command(const StateSample & sample, const Reference * given) noexcept
   {
+    had_own_torque_ = own_torque_.has_value();
     own_torque_.reset();
     if (takes_motions()) {
       follow_or_hold(given);
@@ -395,7 +393,7 @@ private:
     own.is_own_torque = true;
     own.q = sample.q;
     own.dq = sample.dq;
-    const bool has_rates = requested_law_.settings.command == Command::law;
+    const bool has_rates = law_.requested().settings.command == Command::law;
     const bool is_finite = all_finite(given.torque, n) &&
       (!has_rates || (all_finite(given.dq, n) && all_finite(given.ddq, n)));
     if (!is_finite) {
@@ -420,7 +418,7 @@ private:
   bool pulls_more(const ControlLaw & law) const noexcept
   {
     for (std::size_t i = 0; i < arm_.n(); ++i) {
-      const double former_kp = requested_law_.settings.kp[i];
+      const double former_kp = law_.requested().settings.kp[i];
       const bool is_far = reference_ && states_.has_position() &&
         std::abs(reference_->q[i] - states_.q()[i]) > kMaxStartDistanceRad;
       if (law.settings.kp[i] > former_kp && (former_kp == 0.0 || is_far)) {
@@ -435,6 +433,7 @@ private:
   Vector take_new_state(const StateSample & sample) noexcept
   {
     const double now = sample.received_at();
+    const bool was_active = is_active();
     Repetition repetition = Repetition::none;
     if (guards()) {
       repeated_positions_.record(
@@ -442,28 +441,22 @@ private:
         arm_.stiction, desired_ && desired_->is_moving(arm_.n()));
       repetition = repeated_positions_.latest();
     }
-    const bool repeats_for_too_long =
-      repeated_positions_.repeat_time() > states_.silence_timeout();
     const bool is_old = repetition == Repetition::old_state;
-    if (is_active() && (is_old || repetition == Repetition::frozen) && repeats_for_too_long) {
-      const Reason frozen = frozen_positions();
-      states_.reject(frozen);
-      return lose_states(Ending::of_state(frozen), now);
+    const bool is_too_long = repeated_positions_.repeat_time() > states_.silence_timeout();
+    if (is_too_long && (is_old || (repetition == Repetition::frozen && was_active))) {
+      states_.reject(frozen_positions());
+      if (was_active) {
+        return lose_states(Ending::of_state(states_.problem()), now);
+      }
     }
     if (is_old) {  // it is dropped, as if none had come
-      if (state_ == CoreState::silent && repeats_for_too_long) {
-        states_.reject(frozen_positions());
-        wait_for_states();
-      }
+      record_wait_for_states();
       return torque_without_state(now);
     }
     const Reason problem = states_.check(sample, now, guards());
     if (problem) {
-      has_latest_ = states_.has_possible_values();
-      if (has_latest_) {
-        latest_ = terms_at(sample);
-      }
-      return lose_unusable_state(Ending::of_state(problem), sample.q, now);
+      record_unusable_state(sample);
+      return lose_states(Ending::of_state(problem), now);
     }
     if (repetition == Repetition::none) {  // else its velocity may be an old one
       // The velocities of an arm that is not trusted may have been the fault.
@@ -473,7 +466,22 @@ private:
     }
     latest_ = terms_at(sample);
     has_latest_ = true;
-    return is_active() ? go_on(sample, now) : begin_or_wait(sample, now);
+    const DisturbanceMonitor::SentTorques sent(output_, states_.age_in_periods());
+    if (!was_active) {
+      observe(sample, sent, state_ == CoreState::silent);
+      const Reason contradiction = begin_or_wait(now);
+      end_if_wrong(static_cast<bool>(contradiction));
+      return torque_at_state(now);
+    }
+    follow_own_law(now);
+    // The torque goes out before the rest is computed; what is found changes the next one.
+    const Vector torque = torque_at_state(now);
+    // A frozen state tells nothing of the arm.
+    if (guards() && repetition != Repetition::frozen) {
+      observe(sample, sent, false);
+      end_if_wrong(false);
+    }
+    return torque;
   }
 
   Reason frozen_positions() const noexcept
@@ -486,22 +494,27 @@ private:
   StateTerms terms_at(const StateSample & sample) noexcept
   {
     desired_ = takes_motions() ? reference_ : own_torque_;
-    if (law_.settings.friction) {
-      law_.friction.follow(arm_, sample.stamp, sample.q);
+    if (law_.acting().settings.friction) {
+      law_.acting_for_states().friction.follow(arm_, sample.stamp, sample.q);
     }
-    return law_.terms_at(sample.stamp, sample, desired_ ? &*desired_ : nullptr);
+    return law_.acting().terms_at(sample.stamp, sample, desired_ ? &*desired_ : nullptr);
   }
 
-  Vector lose_unusable_state(const Ending & ending, const Vector & q, double now) noexcept
+  /// Record what an unusable state says nevertheless: its terms, and where the arm is.
+  void record_unusable_state(const StateSample & sample) noexcept
   {
+    has_latest_ = states_.has_possible_values();
+    if (has_latest_) {
+      latest_ = terms_at(sample);
+    }
+    const double now = sample.received_at();
     const bool is_driven = is_active() || open_loop_stop_.stops(now);
     if (states_.is_velocity_wrong()) {
-      open_loop_stop_.record_state(q, states_.velocity_by_positions(), now);
+      open_loop_stop_.record_state(sample.q, states_.velocity_by_positions(), now);
     } else if (states_.is_position_known() && !is_driven) {
       // The state is late, but right: an arm that nothing drives rests there.
-      open_loop_stop_.record_state(q, {}, now);
+      open_loop_stop_.record_state(sample.q, {}, now);
     }
-    return lose_states(ending, now);
   }
 
   /// Forget what came before the clock of stamps was set back.
@@ -526,36 +539,35 @@ private:
   {
     if (is_active()) {
       ++loss_count_;
-      open_loop_stop_.begin_stop(arm_.n(), now);
-      end(ending);
+      end(ending, now);
     }
-    wait_for_states();
+    record_wait_for_states();
     return torque_without_state(now);
-  }
-
-  /// Record why states allow no first torque, if one is awaited.
-  void wait_for_states() noexcept
-  {
-    if (state_ == CoreState::silent && is_enabled() && states_.problem()) {
-      record_wait(states_.problem());
-    }
   }
 
   // 2. May torques begin? -----------------------------------------------------------------------
 
-  Vector begin_or_wait(const StateSample & sample, double now) noexcept
+  /// Let torques begin at a usable state, silent or stopping, if they may. Returns why the state
+  /// contradicts the settings by which they would begin.
+  Reason begin_or_wait(double now) noexcept
   {
-    const DisturbanceMonitor::SentTorques sent(output_, states_.age_in_periods());
-    disturbances_.update(
-      arm_, law_.terms, latest_, sample.effort, sent, state_ == CoreState::silent);
-    Vector former_gravity{};  // by the law that has acted
-    law_.terms.gravity_to_command(latest_.q, latest_.gravity, former_gravity);
-    const Reason contradiction = use_law_if_it_agrees();
+    const ControlLaw & law = law_.candidate();
+    Reason contradiction;
+    if (guards()) {
+      contradiction = disturbances_.contradiction(
+        arm_, law_.acting().terms, law.terms, law.settings.target.name);
+    }
+    if (!contradiction) {
+      if (&law == &law_.requested()) {
+        use_requested_law(now);
+      }
+      law_.set_agreed(true);
+    }
     if (ending_.reaction == Reaction::hold) {
       if (states_.has_enough_states() && !blocked()) {
-        brake(Event::seen);
+        happen(Event::seen, now, ending_);
       }
-    } else if (is_enabled()) {
+    } else if (ending_.begins_alone()) {
       Reason why_not = blocked();
       if (!why_not) {
         why_not = contradiction;
@@ -564,32 +576,10 @@ private:
         why_not = start_refusal();
       }
       if (!why_not) {
-        begin_from_rest(former_gravity);
+        happen(Event::begin, now, ending_);
       } else if (state_ == CoreState::silent) {
         record_wait(why_not);
       }
-    }
-    end_if_wrong(static_cast<bool>(contradiction));
-    return is_active() ? active_torque(now) : torque_without_state(now);
-  }
-
-  /// Let the law that may begin act if the state agrees with it; else return why it does not.
-  Reason use_law_if_it_agrees() noexcept
-  {
-    const bool is_requested = is_enabled() && law_number_ != requested_law_number_;
-    const ControlLaw & law = is_requested ? requested_law_ : law_;
-    Reason contradiction;
-    if (guards()) {
-      contradiction =
-        disturbances_.contradiction(arm_, law_.terms, law.terms, law.settings.target.name);
-    }
-    if (!contradiction) {
-      if (is_requested) {
-        use_requested_law();
-      }
-      settings_agree_ = true;
-      latest_ = law_.terms_at(
-        latest_.stamp, {latest_.q, latest_.dq}, desired_ ? &*desired_ : nullptr);
     }
     return contradiction;
   }
@@ -601,55 +591,71 @@ private:
       return {};
     }
     const Reason refusal = states_.start_refusal();
-    return refusal ? refusal : instability(requested_law_, states_.period());
-  }
-
-  Reason instability(const ControlLaw & law, double period) const noexcept
-  {
-    return law.gain_delay.instability(arm_.n(), period, states_.median_age());
+    return refusal ? refusal : law_.requested().gain_delay.instability(
+      arm_.n(), states_.period(), states_.median_age());
   }
 
   /// Why the law must not take over the arm that is held.
-  Reason held_arm_refusal() const noexcept
+  Reason held_arm_refusal() noexcept
   {
-    const Vector & bound = disturbances_.start_bound();
     Reason why_not = blocked();
     if (!why_not) {
       why_not = start_refusal();
     }
     if (!why_not && guards()) {
-      why_not = disturbances_.violation(
-        arm_, law_.terms, law_.terms, bound, law_.settings.target.name);
-    }
-    if (!why_not && guards() && law_number_ != requested_law_number_) {
-      why_not = disturbances_.contradiction(
-        arm_, law_.terms, requested_law_.terms, requested_law_.settings.target.name);
+      const ControlLaw & law = law_.is_requested_acting() ? law_.acting() : law_.requested();
+      why_not = disturbances_.violation_at_start(
+        arm_, law_.acting().terms, law.terms, law.settings.target.name);
     }
     return why_not;
   }
 
-  // 3. Must torques end? ------------------------------------------------------------------------
-
-  Vector go_on(const StateSample & sample, double now) noexcept
+  /// Record why no first torque is sent yet.
+  void record_wait(const Reason & why) noexcept
   {
-    const DisturbanceMonitor::SentTorques sent(output_, states_.age_in_periods());
-    if (state_ == CoreState::running && !takes_motions() && !own_torque_) {
-      ++timeout_count_;
-      end(commands_ceased());
+    const Ending wait = Ending::by(
+      Cause::torque_awaited, why ? why : Reason::of(ReasonCode::states_awaited));
+    if (ending_.reaction == Reaction::zero) {  // which lasts until the law begins
+      ending_ = ending_.joined_with(wait);
+      ending_.remedy = wait.remedy;
+    } else {
+      ending_ = wait;
     }
-    // The torque goes out before the rest is computed; what is found changes the next one.
-    const Vector torque = active_torque(now);
-    if (guards() && repeated_positions_.latest() != Repetition::frozen) {
-      disturbances_.update(arm_, law_.terms, latest_, sample.effort, sent, false);
-      end_if_wrong(false);
-    }
-    return torque;
+    is_status_new_ = true;
   }
 
-  static Ending commands_ceased() noexcept
+  /// Record why states allow no first torque, if one is awaited.
+  void record_wait_for_states() noexcept
   {
-    return Ending::by(
-      Cause::own_law_ceased, Reason::of_caller("the commanded torques have ceased"));
+    if (state_ == CoreState::silent && ending_.begins_alone() && states_.problem()) {
+      record_wait(states_.problem());
+    }
+  }
+
+  /// Brake a moving arm whose own law ceases; let that law go on if it returns.
+  void follow_own_law(double now) noexcept
+  {
+    if (state_ == CoreState::running) {
+      if (had_own_torque_ && !own_torque_ && latest_.is_moving(arm_.n())) {
+        ++timeout_count_;
+        end(Ending::by(Cause::own_law_ceased, Reason::of(ReasonCode::own_law_ceased)), now);
+      }
+    } else if (state_ == CoreState::braking && own_torque_) {
+      if (ending_.begins_alone() && !blocked() && !start_refusal()) {
+        happen(Event::own_law_returns, now, ending_);
+      }
+    }
+  }
+
+  // 3. Must torques end? ------------------------------------------------------------------------
+
+  /// Let the observer see a usable state, with the torques that were `sent` before it.
+  void observe(
+    const StateSample & sample, const DisturbanceMonitor::SentTorques & sent, bool is_silent)
+  noexcept
+  {
+    disturbances_.update(
+      arm_, law_.acting().terms, latest_, sample.effort, sent, is_silent);
   }
 
   /// End the torques, to hold the arm, if it is too fast or disturbed.
@@ -660,21 +666,22 @@ private:
       return;
     }
     const double elapsed = states_.elapsed();
-    const char * const target = law_.settings.target.name;
+    const TermModel & terms = law_.acting().terms;
+    const char * const target = law_.acting().settings.target.name;
     const Reason disturbed = disturbances_.check_bounds(
-      arm_, law_.terms, latest_, elapsed, *bound, target);
+      arm_, terms, latest_, elapsed, *bound, target);
     Reason too_fast = speeds_.check(arm_, latest_, elapsed, desired_ ? &*desired_ : nullptr);
     if (too_fast) {
       const Reason excess = disturbances_.violation(
-        arm_, law_.terms, law_.terms, disturbances_.start_bound(), target);
+        arm_, terms, terms, disturbances_.start_bound(), target);
       too_fast.has_causes = excess.has_causes;
       too_fast.compared = excess.compared;
       too_fast.along = excess.along;
       too_fast.has_own_torque = excess.has_own_torque;
       too_fast.target = target;
-      end(Ending::by(Cause::joint_too_fast, too_fast));
+      end(Ending::by(Cause::joint_too_fast, too_fast), states_.arrival_time());
     } else if (disturbed) {
-      end(Ending::by(Cause::lasting_disturbance, disturbed));
+      end(Ending::by(Cause::lasting_disturbance, disturbed), states_.arrival_time());
     }
   }
 
@@ -697,116 +704,118 @@ private:
       return nullptr;
     }
     // Settings that have agreed once are not doubted while they wait for start().
-    const bool may_settings_begin =
-      ending_.reaction != Reaction::hold && (is_enabled() || !settings_agree_);
-    if (contradicts && may_settings_begin) {
+    const bool may_begin = ending_.begins_alone() || !law_.have_agreed();
+    if (contradicts && may_begin && ending_.reaction != Reaction::hold) {
       return &disturbances_.start_bound();
     }
     // The arm moves under the resting torque: this core carries it only if that is g(q).
-    const bool is_carried = !law_.terms.adds_gravity() && settings_agree_;
+    const bool is_carried = !law_.acting().terms.adds_gravity() && law_.have_agreed();
     return is_carried ? &disturbances_.running_bound() : nullptr;
   }
 
   // Changes of the state ------------------------------------------------------------------------
 
-  /// Record why no first torque is sent yet; a pause of the receiver is named before it.
-  void record_wait(const Reason & why) noexcept
-  {
-    const Ending wait = Ending::by(
-      Cause::torque_awaited, why ? why : Reason::of(ReasonCode::states_awaited));
-    if (blocked() && ending_.reaction == Reaction::zero) {
-      ending_ = ending_.joined_with(wait);
-      ending_.remedy = wait.remedy;
-    } else {
-      ending_ = wait;
-    }
-    is_status_new_ = true;
-  }
-
-  /// Begin the law where none of its torques acts, by a ramp from the resting torque. In a loop that
-  /// is `former_gravity`: G by the settings before, which acts now.
-  void begin_from_rest(const Vector & former_gravity) noexcept
-  {
-    Vector gravity{};
-    law_.terms.gravity_to_command(latest_.q, latest_.gravity, gravity);
-    output_.begin_at(arm_, law_.terms.adds_gravity() ? Vector{} : gravity);
-    disturbances_.reset_at_first_torque(latest_.stamp);
-    begin(output_.in_loop() ? former_gravity : gravity);
-  }
-
-  /// Begin the law by a ramp from a torque [N m], without a motion.
-  void begin(const Vector & torque) noexcept
-  {
-    ramp_.begin(torque);
-    former_law_.reset();
-    speeds_.reset();
-    ending_ = Ending{};
-    settings_agree_ = true;
-    change_state(state_ == CoreState::holding ? Event::start : Event::begin);
-  }
-
-  /// Begin to brake the arm, by the acting gains.
-  void brake(Event event) noexcept
-  {
-    const Settings & acting = law_.settings;
-    brake_ = BrakingController(disturbances_.disturbance(), acting.kp, acting.kd);
-    settings_agree_ = true;
-    // Where the arm was seen last, not where its model has taken it since: hence no time.
-    output_.begin_at(arm_, resting_torque(-kInfinity));
-    change_state(event);
-  }
-
   /// End the torques by an ending, joined with the present one if that must last.
-  void end(const Ending & now) noexcept
+  void end(const Ending & now_ending, double now) noexcept
   {
-    fault_count_ += now.is_fault();
-    const bool has_ended =
-      !is_enabled() || state_ == CoreState::braking || state_ == CoreState::holding;
-    const bool joins = has_ended || ending_.reaction == Reaction::zero;
-    ending_ = joins ? ending_.joined_with(now) : now;
+    fault_count_ += now_ending.is_fault();
+    const Ending former = ending_;
+    const bool has_ended = former.reaction == Reaction::zero || !former.begins_alone() ||
+      state_ == CoreState::braking || state_ == CoreState::holding;
+    ending_ = has_ended ? former.joined_with(now_ending) : now_ending;
     is_status_new_ = true;
-    if (!is_active()) {
-      return;  // an arm that is to be held is braked at the next state that allows it
+    if (former.reaction != Reaction::hold) {
+      brake_.forget_disturbance();
     }
-    const Event event = event_of(now.cause);
-    const Row * const row = row_of(state_, event, ending_.reaction, ending_.remedy);
-    if (row && row->to == CoreState::braking && state_ == CoreState::running) {
-      brake(event);
-    } else {
-      change_state(event);
-    }
+    happen(event_of(now_ending.cause), now, former);
   }
 
-  void change_state(Event event) noexcept
+  /// Let an event change the state, the torque and the settings by its row of the table. `former`
+  /// is what had ended torques before. Returns false, and changes nothing, if the row refuses.
+  bool happen(Event event, double now, const Ending & former) noexcept
   {
-    if (state_ == CoreState::running) {
+    const Row * const row = row_of(state_, event, former.reaction, former.remedy);
+    if (!row) {
+      return true;
+    }
+    if (!row->to) {
+      return false;
+    }
+    const CoreState before = state_;
+    state_ = *row->to;
+    if (before == CoreState::running && state_ != CoreState::running) {
       clear_reference();
       desired_.reset();
+      law_.end();
     }
-    const Row * const row = row_of(state_, event, ending_.reaction, ending_.remedy);
-    state_ = row && row->to ? *row->to : state_.load();
+    law_.wait(row->settings);
+    if (row->settings == Acting::requested) {
+      use_requested_law(now);
+    }
+    if (row->torque != TorqueOfEvent::same) {
+      torque_ = row->torque;
+      prepare_torque(now);
+    }
     is_status_new_ = true;
+    return true;
+  }
+
+  /// Prepare the torque that an event brings.
+  void prepare_torque(double now) noexcept
+  {
+    const ControlLaw & law = law_.acting();
+    if (torque_ == TorqueOfEvent::law_from_g || torque_ == TorqueOfEvent::law_from_last) {
+      Vector start_torque = output_.last();
+      if (torque_ == TorqueOfEvent::law_from_g) {
+        law.terms.gravity_to_command(latest_.q, latest_.gravity, start_torque);
+        output_.begin_at(arm_, law.terms.adds_gravity() ? Vector{} : start_torque);
+        disturbances_.reset_at_first_torque(latest_.stamp);
+        if (output_.in_loop()) {
+          law_.add_ramp(arm_.n(), now, start_torque);
+        }
+      }
+      law_.begin(start_torque);
+      speeds_.reset();
+      ending_ = Ending{};
+      law_.set_agreed(true);
+    } else if (torque_ == TorqueOfEvent::brake) {
+      brake_ =
+        BrakingController(disturbances_.disturbance(), law.settings.kp, law.settings.kd);
+      law_.set_agreed(true);
+      // Where the arm was seen last, not where its model has taken it since: hence no time.
+      output_.begin_at(arm_, resting_torque(-kInfinity));
+    } else if (torque_ == TorqueOfEvent::stop_by_model) {
+      open_loop_stop_.begin_stop(arm_.n(), now);
+    }
   }
 
   /// Let the requested law act; d takes up the difference.
-  void use_requested_law() noexcept
+  void use_requested_law(double now) noexcept
   {
-    if (law_number_ == requested_law_number_) {
+    if (law_.is_requested_acting()) {
       return;
     }
-    if (state_ == CoreState::running && !former_law_) {
-      former_law_ = law_;
-    }
-    if (law_.terms.adds_gravity() != requested_law_.terms.adds_gravity() && !output_.in_loop()) {
+    const std::size_t n = arm_.n();
+    const ControlLaw & before = law_.acting();
+    const ControlLaw & after = law_.requested();
+    Vector change = resting_torque(now);
+    if (before.terms.adds_gravity() != after.terms.adds_gravity() && !output_.in_loop()) {
       output_.reset();  // another receiver: of what was sent nothing acts
     }
-    const bool has_new_load = law_.settings.payload != requested_law_.settings.payload;
-    disturbances_.change_terms(law_.terms, requested_law_.terms, has_new_load);
-    if (has_latest_) {
-      brake_.change_load(law_.terms, requested_law_.terms, latest_.q);
+    const bool has_new_load = before.settings.payload != after.settings.payload;
+    disturbances_.change_terms(before.terms, after.terms, has_new_load);
+    law_.act();
+    if (!is_active() && output_.in_loop()) {
+      const Vector resting = resting_torque(now);
+      for (std::size_t i = 0; i < n; ++i) {
+        change[i] -= resting[i];
+      }
+      law_.add_to_ramp(n, change, now);
     }
-    law_ = requested_law_;
-    law_number_ = requested_law_number_;
+    if (has_latest_) {
+      latest_ = law_.acting().terms_at(
+        latest_.stamp, {latest_.q, latest_.dq}, desired_ ? &*desired_ : nullptr);
+    }
   }
 
   void publish_status() noexcept
@@ -819,75 +828,58 @@ private:
 
   // The torque of each state --------------------------------------------------------------------
 
-  /// Send the torque of the law or of the brake at a usable state.
-  Vector active_torque(double now) noexcept
+  /// Send the torque of the law or the brake at the latest state.
+  Vector torque_at_state(double now) noexcept
   {
-    const double elapsed = states_.elapsed();
+    if (!is_active()) {
+      return torque_without_state(now);
+    }
     const Vector desired =
-      state_ == CoreState::running ? law_torque() : braking_torque(elapsed);
-    if (!all_finite(desired, arm_.n())) {
-      end(Ending::by(Cause::torque_not_finite, Reason::of(ReasonCode::torque_not_finite)));
+      torque_ == TorqueOfEvent::brake ? braking_torque(now) : law_torque(now);
+    if (is_active() && !all_finite(desired, arm_.n())) {
+      end(Ending::by(Cause::torque_not_finite, Reason::of(ReasonCode::torque_not_finite)), now);
     }
     if (!is_active()) {  // the torque has ended torques
       return torque_without_state(now);
     }
-    const Vector torque = output_.send_at_state(arm_, desired, now, elapsed);
+    const Vector torque = output_.send_at_state(
+      arm_, desired, now, states_.elapsed(), states_.is_arrival_given());
     brake_.record_limited_torque(desired, torque);
     return torque;
   }
 
   /// The torque of the law; without a motion kp holds the arm here.
-  Vector law_torque() noexcept
+  Vector law_torque(double now) noexcept
   {
-    const Desired * const desired = desired_ ? &*desired_ : nullptr;
-    Vector torque = law_.torque(arm_, latest_, desired);
-    std::optional<Vector> former_torque;
-    const bool begins_or_ends = was_given_ != is_given_;
-    if (former_law_ || begins_or_ends) {
-      // A motion that goes on makes no step: only the law has changed.
-      const std::optional<Desired> & followed = begins_or_ends ? followed_ : desired_;
-      const Desired * const reference = followed ? &*followed : nullptr;
-      const ControlLaw & law = former_law_ ? *former_law_ : law_;
-      const StateTerms terms =
-        law.terms_at(latest_.stamp, {latest_.q, latest_.dq}, reference);
-      former_torque = law.torque(arm_, terms, reference);
-      if (!former_law_ && !differs(*former_torque, torque)) {
-        former_torque.reset();  // the motion goes on from where the arm was held
-      }
-    }
-    ramp_.apply(latest_.stamp, former_torque, torque);
-    former_law_.reset();
-    was_given_ = is_given_;
-    followed_ = desired_;
-    if (takes_motions() && law_.has_kp && !desired_) {
+    const bool is_given = takes_motions() && is_given_;
+    const Vector torque = law_.torque(arm_, latest_, desired_, is_given, now);
+    if (takes_motions() && law_.acting().has_kp && !desired_) {
       reference_.emplace();
       reference_->q = latest_.q;
     }
     return torque;
   }
 
-  /// Whether two torques differ by more than rounding [N m].
-  bool differs(const Vector & a, const Vector & b) const noexcept
-  {
-    constexpr double kRounding = 1e-9;
-    for (std::size_t i = 0; i < arm_.n(); ++i) {
-      if (std::abs(a[i] - b[i]) > kRounding) {
-        return true;
-      }
-    }
-    return false;
-  }
-
   /// The torque that brakes or holds the arm; note where that ends.
-  Vector braking_torque(double elapsed) noexcept
+  Vector braking_torque(double now) noexcept
   {
+    const TermModel & terms = law_.acting().terms;
     const Vector torque = brake_.torque(
-      arm_, latest_, law_.terms, disturbances_.disturbance(), elapsed, states_.age());
+      arm_, latest_, terms, disturbances_.disturbance(), states_.elapsed(), states_.age());
     if (brake_.failure()) {
-      end(Ending::by(Cause::braking_failed, brake_.failure()));
+      end(Ending::by(Cause::braking_failed, brake_.failure()), now);
     } else if (state_ == CoreState::braking && brake_.at_rest()) {
-      change_state(
-        ending_.reaction == Reaction::hold ? Event::at_rest_held : Event::at_rest);
+      if (ending_.reaction == Reaction::release && guards()) {
+        const Reason excess = disturbances_.violation(
+          arm_, terms, terms, disturbances_.start_bound(), law_.acting().settings.target.name);
+        if (excess) {
+          Reason why = excess;
+          why.code = ReasonCode::not_carried;
+          ending_ = ending_.joined_with(Ending::by(Cause::not_carried, why));
+        }
+      }
+      const bool is_held = ending_.reaction == Reaction::hold;
+      happen(is_held ? Event::at_rest_held : Event::at_rest, now, ending_);
     }
     return torque;
   }
@@ -895,44 +887,50 @@ private:
   /// The torque without a joint state, sent unless a node is silent.
   Vector torque_without_state(double now) noexcept
   {
-    if (state_ == CoreState::stopping) {
-      return send_stopping_torque(now);
+    if (is_active() || (state_ == CoreState::silent && !output_.in_loop())) {
+      return output_.repeat_last();
     }
-    if (state_ == CoreState::silent && output_.in_loop()) {
-      return output_.send_by_clock(arm_, resting_torque(now), now);
-    }
-    return output_.repeat_last();
-  }
-
-  Vector send_stopping_torque(double now) noexcept
-  {
     const Vector resting = resting_torque(now);
-    if (open_loop_stop_.stops(now) && ending_.reaction != Reaction::zero) {
-      const Vector torque = open_loop_stop_.stopping_torque(law_.terms, now);
-      return output_.send_by_clock(
-        arm_, all_finite(torque, arm_.n()) ? torque : resting, now);
+    Vector desired = resting;
+    const bool is_stopping = state_ == CoreState::stopping;
+    const bool is_by_model =
+      torque_ == TorqueOfEvent::stop_by_model && open_loop_stop_.stops(now);
+    if (is_stopping && is_by_model) {
+      const Vector torque = open_loop_stop_.stopping_torque(law_.acting().terms, now);
+      desired = all_finite(torque, arm_.n()) ? torque : resting;
     }
-    const Vector sent = output_.send_by_clock(arm_, resting, now);
-    if (std::equal(sent.begin(), sent.begin() + arm_.n(), resting.begin())) {
-      change_state(Event::at_resting_torque);
+    const Vector sent = output_.send_by_clock(arm_, desired, now);
+    const bool rests = std::equal(sent.begin(), sent.begin() + arm_.n(), resting.begin());
+    if (is_stopping && !is_by_model && rests) {
+      happen(Event::at_resting_torque, now, ending_);
     }
     return sent;
   }
 
-  /// g(q) where the arm is or probably is, with d if the arm is to be held. It is zero if the target
-  /// adds gravity, by Reaction::zero, and until a state has agreed with settings.
+  /// The torque on which the arm rests, with what is left of the ramp.
   Vector resting_torque(double now) const noexcept
   {
+    Vector torque = torque_at_rest(now);
+    if (output_.in_loop()) {
+      law_.add_ramp(arm_.n(), now, torque);
+    }
+    return all_finite(torque, arm_.n()) ? torque : Vector{};
+  }
+
+  /// g(q) where the arm is or probably is, with d after Reaction::hold; or zero.
+  Vector torque_at_rest(double now) const noexcept
+  {
     Vector torque{};
-    const bool is_zero = law_.terms.adds_gravity() || ending_.reaction == Reaction::zero;
-    if (!open_loop_stop_.known() || is_zero || !settings_agree_) {
+    const TermModel & terms = law_.acting().terms;
+    const bool is_zero = terms.adds_gravity() || torque_ == TorqueOfEvent::zero;
+    if (!open_loop_stop_.known() || is_zero || !law_.have_agreed()) {
       return torque;
     }
-    law_.terms.gravity(open_loop_stop_.probable_state(now).q, torque);
+    terms.gravity(open_loop_stop_.probable_state(now).q, torque);
     for (std::size_t i = 0; i < arm_.n() && ending_.reaction == Reaction::hold; ++i) {
       torque[i] += brake_.disturbance()[i];
     }
-    return all_finite(torque, arm_.n()) ? torque : Vector{};
+    return torque;
   }
 
   const Arm arm_;
@@ -946,13 +944,9 @@ private:
   Newest<Status> status_{};
   bool is_status_new_ = true;  // and not yet written
 
-  // Settings and laws.
-  ControlLaw requested_law_{};  // of the latest settings
-  ControlLaw law_{};            // by which torques go out
-  unsigned requested_law_number_ = 0;
-  unsigned law_number_ = 0;
-  bool settings_agree_ = false;  // whether a usable state has agreed with the settings
-  std::optional<ControlLaw> former_law_{};  // of the last torque, while another one is to follow
+  Reason blocked_{};
+  ActingLaw law_{};
+  TorqueOfEvent torque_ = TorqueOfEvent::resting;  // what the latest event brought
 
   // Joint states, and what guards them.
   double clock_ = 0.0;  // [s] sum of the cycles' times, because system clocks can be set back
@@ -967,11 +961,9 @@ private:
   // What is followed: a motion's point or a held position, or the torque of the caller's law.
   std::optional<Desired> reference_{};
   std::optional<Desired> own_torque_{};
-  std::optional<Desired> desired_{};   // at the latest state
-  std::optional<Desired> followed_{};  // by the last torque of the law
-  bool is_given_ = false;   // the reference is a motion that was given with the latest state
-  bool was_given_ = false;  // at the last torque of the law
-  TorqueRamp ramp_{};
+  bool had_own_torque_ = false;       // at the state before
+  std::optional<Desired> desired_{};  // at the latest state
+  bool is_given_ = false;  // the reference is a motion that was given with the latest state
 
   // Why torques ended, and how the arm is stopped.
   Ending ending_{};

@@ -137,6 +137,8 @@ inline std::string causes_text(const Reason & reason)
   return reason.has_own_torque ? std::string(kCauseOfOwnTorque) + ", or " + text : text;
 }
 
+inline std::string text_of(const Reason & reason, const Arm & arm);
+
 /// What a place in a reason's text that is no number says.
 inline std::string named_text(const Reason & reason, const Arm & arm, const std::string & name)
 {
@@ -147,6 +149,11 @@ inline std::string named_text(const Reason & reason, const Arm & arm, const std:
   if (name == "unit") {
     const bool is_torque = reason.code == ReasonCode::large_disturbance;
     return is_torque ? (slides ? "N" : "N m") : (slides ? "m" : "rad");
+  }
+  if (name == "excess") {
+    Reason excess = reason;
+    excess.code = ReasonCode::large_disturbance;
+    return text_of(excess, arm);
   }
   if (name == "effort_unit") {
     return slides ? "N" : "N m";

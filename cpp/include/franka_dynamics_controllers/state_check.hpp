@@ -116,6 +116,8 @@ public:
   double median_age() const noexcept {return median_age_;}
   /// When it came, by the clock of `now` [s].
   double arrival_time() const noexcept {return arrival_time_;}
+  /// Whether the caller has given that.
+  bool is_arrival_given() const noexcept {return is_arrival_given_;}
   /// Why the latest state cannot be used.
   const Reason & problem() const noexcept {return problem_;}
   /// Whether its values are possible, each by itself, and whether its position agrees with the one
@@ -143,6 +145,7 @@ public:
   {
     good_count_ = 0;
     stamp_.reset();
+    is_arrival_given_ = false;
     elapsed_ = age_ = arrival_time_ = stamp_clock_at_arrival_ = 0.0;
     periods_.clear();
     ages_.clear();
@@ -317,6 +320,7 @@ private:
     const std::optional<double> before = stamp_;
     stamp_ = sample.stamp;
     arrival_time_ = now;
+    is_arrival_given_ = sample.now.has_value();
     stamp_clock_at_arrival_ = sample.stamp + sample.age.value_or(0.0);
     const bool uses_age = sample.age && limits_.max_state_age > 0.0;
     const double stated_age = uses_age ? *sample.age : 0.0;  // negative if ahead of the clock
@@ -409,6 +413,7 @@ private:
   double elapsed_ = 0.0;
   double age_ = 0.0;
   double arrival_time_ = 0.0;
+  bool is_arrival_given_ = false;
   double stamp_clock_at_arrival_ = 0.0;
   LatestValues periods_{};
   LatestValues ages_{};

@@ -41,17 +41,8 @@ public:
   /// d [N m].
   const Vector & disturbance() const noexcept {return disturbance_;}
 
-  /// Keep the torque when terms change by which it is computed: d takes up the difference.
-  void change_load(const TermModel & before, const TermModel & after, const Vector & q) noexcept
-  {
-    Vector old_torque{};
-    Vector new_torque{};
-    before.gravity_to_command(q, old_torque);
-    after.gravity_to_command(q, new_torque);
-    for (std::size_t i = 0; i < after.chain.n; ++i) {
-      disturbance_[i] += old_torque[i] - new_torque[i];
-    }
-  }
+  /// Forget d, where the arm is not held any more.
+  void forget_disturbance() noexcept {disturbance_.fill(0.0);}
 
   /// Compute the brake's torque [N m], `elapsed` seconds after the last one. `excess` is the torque
   /// that the model does not explain now [N m], `age` the age of the state [s].

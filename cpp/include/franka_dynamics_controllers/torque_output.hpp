@@ -94,13 +94,16 @@ public:
   }
 
   /// Limit and send a torque at a joint state, at `now` [s], `elapsed` seconds after the state
-  /// before by its stamp. That counts, because arrivals vary, if both torques were sent at states.
-  Vector send_at_state(const Arm & arm, const Vector & desired, double now, double elapsed) noexcept
+  /// before by its stamp. That alone counts if both torques were sent at states whose arrival nobody
+  /// gives; else the time by the clock of `now` counts, too, so that states that come in a burst do
+  /// not move the torque by more than one.
+  Vector send_at_state(
+    const Arm & arm, const Vector & desired, double now, double elapsed, bool is_arrival_given)
+  noexcept
   {
-    const double by_clock = now - sent_at_;
-    const double seconds = was_sent_by_clock_ ? std::min(elapsed, by_clock) : elapsed;
+    const bool has_clock = was_sent_by_clock_ || is_arrival_given;
     was_sent_by_clock_ = false;
-    return send(arm, desired, now, seconds);
+    return send(arm, desired, now, has_clock ? std::min(elapsed, now - sent_at_) : elapsed);
   }
 
   /// Limit and send a torque at `now` [s], without a joint state.
