@@ -30,8 +30,8 @@ from franka_dynamics.control.core_table import Cause, ROWS
 from franka_dynamics.control.ending import CAUSE_OF_STATE_PROBLEM
 from franka_dynamics.dynamics import external_torque
 from franka_dynamics.files import write_text
-from franka_dynamics.fit import least_squares, result_parts, torque_model
-from franka_dynamics.fit.options import DEFAULT_PRIOR_PRECISION
+from franka_dynamics.fit import choice, least_squares, result_parts, torque_model
+from franka_dynamics.fit.prior_widths import DEFAULT_PRIOR_PRECISION
 from franka_dynamics.judge import fault_fits, faults, published_masses, state_verdict
 from franka_dynamics.judge.faults import checks as fault_checks
 from franka_dynamics.motion import planning, trajectory
@@ -370,9 +370,14 @@ def table_of_thresholds() -> str:
             '',
         ),
         (
-            'default precision (`regularization`)',
+            'precision with which motions are planned and recordings judged',
             f'{DEFAULT_PRIOR_PRECISION:g}',
             f'masses are known to {known:.0f} %',
+        ),
+        (
+            'log evidence by which a term of friction stays',
+            f'{choice._MIN_TERM_EVIDENCE:g}',
+            '',
         ),
         (
             'assumed torque noise of `identify plan`',

@@ -10,6 +10,7 @@ same starting model of the arm, and have their own defaults for all else.
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 import os
@@ -115,34 +116,102 @@ def friction_terms(dq: Array) -> Array:
     return np.stack([dq, np.tanh(dq / WIDTH_RAD_S), np.ones_like(dq)], axis=-1)
 
 
+class PinocchioRegressor:
+    """The regressor of Pinocchio's parameters, rotors, and friction of every joint."""
+
+    def __init__(self, arm: fd.ArmDescription, rotors: bool) -> None:
+        """Build Pinocchio's model of the arm."""
+        self.model = pin.buildModelFromXML(urdf_text(arm))
+        self.data = self.model.createData()
+        self.n = arm.n
+        self.rotors = rotors
+
+    @property
+    def starting_parameters(self) -> Array:
+        """The parameters of the starting model, without rotors."""
+        inertias = [*self.model.inertias][1:]
+        rotors = np.zeros(self.n if self.rotors else 0)
+        return np.concatenate([*(one.toDynamicParameters() for one in inertias), rotors])
+
+    def __call__(self, given: Motion) -> tuple[Array, Array]:
+        """Return the columns of rigid bodies and of friction, (N, n, k)."""
+        states = zip(given.q, given.dq, given.ddq)
+        rigid = np.array(
+            [pin.computeJointTorqueRegressor(self.model, self.data, *one) for one in states]
+        )
+        if self.rotors:
+            rigid = np.concatenate([rigid, given.ddq[:, :, None] * np.eye(self.n)], axis=-1)
+        terms = friction_terms(given.dq)[:, :, None, :] * np.eye(self.n)[..., None]
+        return rigid, terms.reshape(len(given), self.n, -1)
+
+    def predictor(self, parameters: Array) -> Predictor:
+        """Return what predicts torques by parameters of bodies and of friction."""
+
+        def torque(given: Motion) -> Array:
+            return np.concatenate(self(given), axis=-1) @ parameters
+
+        def rigid(given: Motion) -> Array:
+            columns, _ = self(given)
+            return columns @ parameters[: columns.shape[-1]]
+
+        return Predictor(torque, rigid)
+
+
 def pinocchio_least_squares(
     arm: fd.ArmDescription, motions: list[Motion], rotors: bool
 ) -> Predictor:
     """Solve for Pinocchio's regressor's parameters and friction by NumPy's least squares."""
     motion = joined(motions)
-    model = pin.buildModelFromXML(urdf_text(arm))
-    data = model.createData()
-    n = arm.n
+    regressor = PinocchioRegressor(arm, rotors)
+    return regressor.predictor(_least_squares(regressor, motion, np.ones(arm.n)))
 
-    def regressor(given: Motion) -> tuple[Array, Array]:
-        states = zip(given.q, given.dq, given.ddq)
-        rigid = np.array([pin.computeJointTorqueRegressor(model, data, *one) for one in states])
-        if rotors:
-            rigid = np.concatenate([rigid, given.ddq[:, :, None] * np.eye(n)], axis=-1)
-        terms = friction_terms(given.dq)[:, :, None, :] * np.eye(n)[..., None]
-        return rigid, terms.reshape(len(given), n, -1)
 
-    rigid, friction = regressor(motion)
-    whole = np.concatenate([rigid, friction], axis=-1)
-    found = np.linalg.lstsq(whole.reshape(-1, whole.shape[-1]), motion.effort.ravel(), rcond=None)
-    bodies, joints = np.split(found[0], [rigid.shape[-1]])
-    return Predictor(
-        lambda given: sum(
-            (block @ theta for block, theta in zip(regressor(given), (bodies, joints))),
-            np.zeros((len(given), n)),
-        ),
-        lambda given: regressor(given)[0] @ bodies,
-    )
+def weighted_least_squares(
+    arm: fd.ArmDescription, motions: list[Motion], rotors: bool
+) -> Predictor:
+    """Solve the same again, rows of each joint divided by its residual in the first solution."""
+    motion = joined(motions)
+    regressor = PinocchioRegressor(arm, rotors)
+    first = regressor.predictor(_least_squares(regressor, motion, np.ones(arm.n)))
+    residual = motion.effort - first.torque(motion)
+    noise = np.sqrt(np.mean(residual**2, axis=0))
+    return regressor.predictor(_least_squares(regressor, motion, 1.0 / noise))
+
+
+def _least_squares(regressor: PinocchioRegressor, motion: Motion, weights: Array) -> Array:
+    """Return the parameters of least squares, rows of each joint times its weight (n,)."""
+    rows = np.concatenate(regressor(motion), axis=-1) * weights[:, None]
+    torque = (motion.effort * weights).ravel()
+    found, *_ = np.linalg.lstsq(rows.reshape(-1, rows.shape[-1]), torque, rcond=None)
+    return np.asarray(found, dtype=float)
+
+
+def ridge(
+    penalty: float, arm: fd.ArmDescription, motions: list[Motion], rotors: bool
+) -> Predictor:
+    """
+    Solve the same by a ridge about the starting model's parameters, and friction of zero.
+
+    The penalty is that of the squares of changes, each divided by what lets its column be as large
+    as the torques.
+    """
+    motion = joined(motions)
+    regressor = PinocchioRegressor(arm, rotors)
+    columns = np.concatenate(regressor(motion), axis=-1)
+    rows = columns.reshape(-1, columns.shape[-1])
+    start = np.zeros(rows.shape[-1])
+    start[: len(regressor.starting_parameters)] = regressor.starting_parameters
+    sizes = np.sqrt(np.mean(rows**2, axis=0))
+    scale = np.where(sizes > 0.0, 1.0 / np.maximum(sizes, np.finfo(float).tiny), 0.0)
+    scaled = rows * scale
+    normal = scaled.T @ scaled + penalty * len(rows) * np.eye(len(scale))
+    change = np.linalg.solve(normal, scaled.T @ (motion.effort.ravel() - rows @ start))
+    return regressor.predictor(start + scale * change)
+
+
+# Of these penalties the run takes the one that predicts the left-out parts best, with hindsight.
+RIDGE_PENALTIES = tuple(np.logspace(-7.0, 0.0, 15))
+RIDGE = 'ridge, best with hindsight'
 
 
 def figaroh(arm: fd.ArmDescription, motions: list[Motion], rotors: bool) -> Predictor:
@@ -335,6 +404,8 @@ METHODS: dict[str, Method] = {
     'this package': this_package,
     'starting model, friction fitted': published,
     'Pinocchio, least squares': pinocchio_least_squares,
+    'the same, weighted by joint': weighted_least_squares,
+    RIDGE: partial(ridge, 1e-3),  # `run.py` tries RIDGE_PENALTIES
     'FIGAROH': figaroh,
     'mujoco.sysid': mujoco_sysid,
 }

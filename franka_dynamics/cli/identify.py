@@ -14,6 +14,7 @@ from ..errors import list_text
 from ..files import write_text
 from ..fit.options import IdentificationOptions
 from ..fit.sources import labels_of
+from ..identification.arm_text import prior_sentence
 from ..identification.identification_record import IDENTIFIED_SET_NAME
 from ..identification.identify import identify
 from ..identification.results import Identification
@@ -74,6 +75,8 @@ def _print_result(result: Identification, page: Path | None) -> None:
     echo_each(pages.detail_sentences(result), 'warning')
     print_rich(*pages.identification_tables(result))
     echo(TORQUE_ERROR_DEFINITION)
+    sentence = prior_sentence(result)
+    echo(f'{sentence[0].upper()}{sentence[1:]}.')
     page_line = f'page: {page}'
     if not page:
         page_line = 'What the recordings leave open: a page by --report, or --json'

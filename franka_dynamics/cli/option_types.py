@@ -37,16 +37,20 @@ class Number(click.FloatRange):
         return number
 
 
-class JointPositionType(click.ParamType):
-    """Option type of a pair of a joint's name and its position, written JOINT=POSITION."""
+class Assignment(click.ParamType):
+    """Option type of a pair of a name and a number, such as a joint's position."""
 
     name = 'assignment'
+
+    def __init__(self, form: str = 'JOINT=POSITION') -> None:
+        """Make the type of a pair; `form` tells in errors how it is written."""
+        self.form = form
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the pair (name, position) in a text; otherwise raise click.BadParameter."""
         joint, sign, position = f'{value}'.partition('=')
         if not (joint and sign):
-            self.fail(f'{value!r} is no JOINT=POSITION', param, ctx)
+            self.fail(f'{value!r} is no {self.form}', param, ctx)
         return joint, Number().convert(position, param, ctx)
 
 

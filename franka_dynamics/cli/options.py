@@ -19,9 +19,9 @@ from .choices import ArmChoice, BagReader
 from .command import with_xacro_arguments
 from .option_types import (
     ARM_TYPE,
+    Assignment,
     CommaList,
     HAND_TYPE,
-    JointPositionType,
     JSON_TYPE,
     LayoutType,
     Number,
@@ -239,7 +239,7 @@ joints_option = option(
 held_joints_option = option(
     '--hold',
     'positions of other joints of a URDF, such as a lift [rad or m]',
-    CommaList('JOINT=POSITION,...', JointPositionType()),
+    CommaList('JOINT=POSITION,...', Assignment()),
     dest='held',
 )
 _chain_options = with_options(_arm_option, joints_option, held_joints_option, with_xacro_arguments)

@@ -5,7 +5,7 @@ The fit of an arm's inertias and friction to sums over recordings.
 
 A recording goes through these files, in this order:
 
-    options            what users choose
+    options            what users choose; `prior_widths` are those of the prior
     sources            bags, recordings and motions, as users give them
     torque_model       the torque, linear in base and friction parameters
     summary            reads and filters recordings, and reduces each to Gram matrices
@@ -14,7 +14,7 @@ A recording goes through these files, in this order:
     prior              inertias near the starting set's, and friction near zero
     fit                all fits, to all recordings and without each part, and their errors
     consistent_fit     physically consistent parameters, by a semidefinite program
-    load_friction      whether friction grows with the load
+    choice             widths of the prior, by the evidence of the torques
     result_parts       what an identification's results are made of
 
 `payload` fits a load on the flange.

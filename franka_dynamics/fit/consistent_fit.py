@@ -359,6 +359,11 @@ def _mass_range(
     return sdp.nonnegative_cone([mean_mass - lightest, heaviest - mean_mass], slope)
 
 
+def masses_in(standard_parameters: Array, n: int) -> Array:
+    """Return the masses of n links in standard parameters (10 n,) or (11 n,), (n,) [kg]."""
+    return np.array([standard_parameters[link][_MASS_INDEX] for link in _link_slices(n)])
+
+
 def arm_from_fit(
     start: ArmDescription,
     prior: Prior,

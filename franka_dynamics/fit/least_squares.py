@@ -22,9 +22,9 @@ from operator import add
 
 import numpy as np
 
-from .options import DEFAULT_PRIOR_PRECISION
 from .prior import Prior, starting_set_precision, StartingSetPrecision
-from .torque_model import TorqueModel
+from .prior_widths import DEFAULT_PRIOR_PRECISION
+from .torque_model import FrictionTerms, SLIP_REACHES_RAD, TorqueModel
 from .torque_samples import TorqueSamples
 from ..arrays import Array, NDArray
 from ..errors import require_extra
@@ -185,6 +185,24 @@ class GramStack:
         counts[fold_number] = self.sample_count
         return replace(self, matrices=matrices, sample_counts=counts)
 
+    def for_model(self, model: TorqueModel) -> 'GramStack':
+        """
+        Return the matrices without columns of friction terms that a model lacks.
+
+        The model's other columns, further ones and the torque stay.
+        """
+        own = {*model.parameter_names}
+        every = FrictionTerms(model.n, slip_reaches=SLIP_REACHES_RAD, load_dependent=True)
+        absent = {*every.parameter_names} - own
+        kept = [k for k, name in enumerate(self.column_names) if name not in absent]
+        if len(kept) == len(self.column_names):
+            return self
+        return replace(
+            self,
+            matrices=self.matrices[..., kept, :][..., kept],
+            column_names=tuple(self.column_names[k] for k in kept),
+        )
+
     def with_folds(self, numbers: Sequence[int]) -> 'GramStack':
         """Return the Gram matrices of the chosen folds only; `max_torque` stays that of all."""
         folds = list(numbers)
@@ -257,17 +275,18 @@ def residual_weights(noise_std: Array) -> Array:
 def fit_theta(
     grams: GramStack,
     prior: Prior,
-    precision: float = DEFAULT_PRIOR_PRECISION,
+    precision: float | None = None,
     noise_std: Array | None = None,
 ) -> Array:
     """
     Return parameters that minimise weighted squared residuals plus the prior's cost, (p,).
 
-    `precision` is that of the prior of inertias: masses have a relative deviation of 1 / sqrt of
-    it. `noise_std` (n,) is the standard deviation of each joint's residual that the weights assume
-    [N m], by default the prior's `expected_residual`.
+    `precision` is that of the prior of inertias, by default the one of its widths: masses have a
+    relative deviation of 1 / sqrt of it. `noise_std` (n,) is the standard deviation of each
+    joint's residual that the weights assume [N m], by default the prior's `expected_residual`.
     """
     weights = residual_weights(prior.expected_residual if noise_std is None else noise_std)
+    precision = prior.widths.regularization if precision is None else precision
     return fit_theta_to_gram(grams.gram_matrix(weights), prior, precision)
 
 

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of an identification; the module does not import NumPy."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 import math
 from typing import Any, TYPE_CHECKING
 
+from .prior_widths import PriorWidths, TERMS_TO_LEAVE_OUT
 from ..constants import GRAVITY
 from ..errors import IdentificationError
 
@@ -18,10 +19,6 @@ if TYPE_CHECKING:
 MAXWELL_SLIP = 'maxwell_slip'
 VISCOUS_COULOMB = 'viscous_coulomb'
 FRICTION_MODELS = (MAXWELL_SLIP, VISCOUS_COULOMB)
-# Default precision: the starting set's masses have a prior standard deviation of 32 %. Precision
-# 1 predicts unseen motion of two FER as well, but gives links 0.56 to 1.56 times the published
-# masses where this gives 0.79 to 1.23 times.
-DEFAULT_PRIOR_PRECISION = 10.0
 # Half of the gravity torque: efforts that lack it hold none, and others all of it.
 _MIN_GRAVITY_SHARE = 0.5
 # Largest ratio of a link's fitted to its starting mass, and of starting to fitted mass. Real arms
@@ -35,18 +32,19 @@ class IdentificationOptions:
     Options of an identification; IdentificationError for unknown friction or unusable precision.
 
     `gravity` (3,) is in the space frame [m/s^2], `friction` one of FRICTION_MODELS. With
-    `rotor_inertia` one rotor inertia per joint is identified as well. `regularization` is the
-    precision of the prior on inertias: masses have a relative standard deviation of
-    1/sqrt(precision). `effort_scale` is the torque of one unit of recorded effort. With
-    `add_gravity` efforts lack the gravity torque, as a UR's, an iiwa's or a Flexiv's do, and that
-    of the starting set is added to them. With `accept_unsound` an arm is also accepted if its
-    recordings are not sound, or if it is not better than the published sets.
+    `rotor_inertia` one rotor inertia per joint is identified as well. `regularization` and
+    `prior_widths` fix what measured torques choose otherwise: the precision of the prior on
+    inertias and, by name, widths of `PriorWidths`. `effort_scale` is the torque of one unit of
+    recorded effort. With `add_gravity` efforts lack the gravity torque, as a UR's, an iiwa's or a
+    Flexiv's do, and that of the starting set is added to them. With `accept_unsound` an arm is
+    also accepted if its recordings are not sound, or if it is not better than the published sets.
     """
 
     gravity: Any = GRAVITY  # array_like, shape (3,)
     friction: str = MAXWELL_SLIP
     rotor_inertia: bool = False
-    regularization: float = DEFAULT_PRIOR_PRECISION
+    regularization: float | None = None
+    prior_widths: Any = field(default_factory=dict)  # Mapping[str, float], or its items
     effort_scale: tuple[float, ...] = (1.0,)
     add_gravity: bool = False
     accept_unsound: bool = False
@@ -64,11 +62,36 @@ class IdentificationOptions:
                 'without gravity: leave gravity as it was, and choose add_gravity '
                 '(--add-gravity), which adds the torque of the starting set to them.'
             )
-        if not 0.0 < self.regularization < math.inf:
+        if self.regularization is not None and not 0.0 < self.regularization < math.inf:
             raise IdentificationError(
                 f'The precision of the prior is {self.regularization}; it must be positive and '
                 'finite. With 0.01 the prior has hardly any effect.'
             )
+        object.__setattr__(self, 'prior_widths', dict(self.prior_widths))
+        self._check_widths()
+
+    def _check_widths(self) -> None:
+        """Raise IdentificationError for a width of another name, or one that no prior has."""
+        names = [each.name for each in fields(PriorWidths)][1:]
+        for name, width in self.prior_widths.items():
+            if name not in names:
+                raise IdentificationError(
+                    f'The prior has no width {name!r}; prior_widths takes {", ".join(names)}.'
+                )
+            smallest = 'zero or more' if name in TERMS_TO_LEAVE_OUT else 'positive'
+            is_possible = width >= 0.0 if name in TERMS_TO_LEAVE_OUT else width > 0.0
+            if not (is_possible and width < math.inf):
+                raise IdentificationError(
+                    f'The width {name} of the prior is {width}; it must be {smallest}, and finite.'
+                )
+
+    @property
+    def fixed_widths(self) -> dict[str, float]:
+        """The fields of `PriorWidths` that torques do not choose, by name."""
+        fixed = dict(self.prior_widths)
+        if self.regularization is not None:
+            fixed['regularization'] = self.regularization
+        return fixed
 
     def effort_scales(self, n: int) -> 'Array':
         """Return each joint's torque per unit of effort, (n,) [N m]; RecordingError if wrong."""

@@ -11,8 +11,8 @@ set twice the divergence is a squared relative change: 0.01 if a mass differs by
 centre of mass and inertia about it. Friction parameters are Gaussian about zero, with standard
 deviations proportional to the joints' torque limits.
 
-The prior precision s is chosen for good predictions and does not say how far the starting set
-errs. The covariance of the starting set's error, C, is therefore estimated from the samples:
+The prior precision s is chosen with the widths of friction (`choice`), one for masses and inertias
+alike. The covariance of the starting set's error, C, is therefore estimated from the samples:
 
     C = C_m / t_m + C_I / t_I
 
@@ -30,12 +30,13 @@ K = R^T R + s P + F it is (docs/theory/identification.md)
     K^-1 (K - s P + s^2 P C P) K^-1
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from .prior_widths import PriorWidths
 from .torque_model import expected_residual, MASS_AND_MOMENT_INDICES, TorqueModel
 from ..arm import ArmDescription, LinkInertia
 from ..arm.inertia import parallel_axis_term
@@ -108,13 +109,14 @@ class Prior:
 
     `reference` is the starting set after `with_minimum_gyration`. The joints' torque limits
     `effort_limit` (n,) [N m] (if unknown, multiples of the largest torques) and velocity limits
-    `velocity_limit` (n,) [rad/s] give the standard deviations of friction.
+    `velocity_limit` (n,) [rad/s] give the standard deviations of friction, by its `widths`.
     """
 
     model: TorqueModel
     reference: ArmDescription
     effort_limit: Array
     velocity_limit: Array
+    widths: PriorWidths = PriorWidths()
 
     @classmethod
     def centered_at(cls, arm: ArmDescription, model: TorqueModel, max_torque: Array) -> 'Prior':
@@ -189,7 +191,15 @@ class Prior:
     @cached_property
     def friction_std(self) -> Array:
         """Standard deviation of each friction parameter under the prior, shape (f,)."""
-        return self.model.friction.prior_std(self.effort_limit, self.velocity_limit)
+        friction = self.model.friction
+        return friction.prior_std(self.effort_limit, self.velocity_limit, self.widths)
+
+    def with_widths(self, widths: PriorWidths) -> 'Prior':
+        """Return the prior of other widths; terms whose width is zero leave its model."""
+        friction = self.model.friction.without_terms(widths)
+        load = self.model.load_parameters if friction.load_dependent else None
+        model = replace(self.model, friction=friction, load_parameters=load)
+        return replace(self, model=model, widths=widths)
 
     @cached_property
     def sqrt_precision(self) -> Array:

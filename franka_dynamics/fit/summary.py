@@ -12,6 +12,7 @@ from .least_squares import ExtraColumns, GramStack, repetition_period
 from .options import IdentificationOptions
 from .sources import AnyRecording, as_recording, Episode
 from .torque_model import TorqueModel
+from ..arrays import Array
 from ..errors import FrankaDynamicsError, IdentificationError, RecordingError
 from ..recordings import preprocessing
 from ..recordings.options import SignalOptions
@@ -55,10 +56,9 @@ class RecordingSummary:
     A recording reduced to Gram matrices of a constant size, or the error of an unusable bag.
 
     `findings` is what `Examine` found in its samples, None if nobody asks. `moving_time` is for
-    how long the arm moves [s]. `value_faults` are sentences on values that no
-    arm has, in a recording accepted nevertheless. `load_grams` are of a model whose friction grows
-    with the starting set's load, None if `grams` are, or if nobody asks. `failure` is the error of
-    an unusable bag, which has no matrices.
+    how long the arm moves [s]. `value_faults` are sentences on values that no arm has, in a
+    recording accepted nevertheless. `failure` is the error of an unusable bag, which has no
+    matrices.
     """
 
     note: RecordingNote
@@ -68,7 +68,6 @@ class RecordingSummary:
     moving_time: float = 0.0
     failure: FrankaDynamicsError | None = None
     value_faults: tuple[str, ...] = ()
-    load_grams: GramStack | None = None
 
 
 def summarise_recording(
@@ -77,22 +76,29 @@ def summarise_recording(
     source: AnyRecording,
     name: str,
     *,
+    load_parameters: Array | None = None,
     extra_columns: ExtraColumns | None = None,
     examine: Examine | None = None,
 ) -> RecordingSummary:
     """
     Return the summary of a recording called `name`; of an unusable bag, one with its error.
 
-    `extra_columns` and `examine` are those of `summarise_motion`. Signs of a faulty recording are
+    The last arguments are those of `summarise_motion`. Signs of a faulty recording are
     found by the starting set's limits and gravity torques. Raises RecordingError if a recording or
     motion in memory cannot be used.
     """
     try:
         motion, note, value_faults = _usable_motion(model, options, source, name)
         return replace(
-            summarise_motion(motion, model, note, extra_columns=extra_columns, examine=examine),
+            summarise_motion(
+                motion,
+                model,
+                note,
+                load_parameters=load_parameters,
+                extra_columns=extra_columns,
+                examine=examine,
+            ),
             value_faults=value_faults,
-            load_grams=_load_grams(motion, model),
         )
     except FrankaDynamicsError as error:
         if not isinstance(source, Episode):
@@ -172,35 +178,28 @@ def summarise_motion(
     model: TorqueModel,
     note: RecordingNote,
     *,
+    load_parameters: Array | None = None,
     extra_columns: ExtraColumns | None = None,
     examine: Examine | None = None,
 ) -> RecordingSummary:
     """
     Return the summary of a filtered motion, without samples at which every joint rests.
 
-    The sums have `extra_columns` beside those of the model, and `findings` is what `examine` finds
-    in the samples.
+    The sums have `extra_columns` beside those of the model and, with `load_parameters` (b,), those
+    of friction that grows with the torque of these base parameters. `findings` is what `examine`
+    finds in the samples, by the model alone.
     """
+    summed = model if load_parameters is None else model.with_load_friction(load_parameters)
     moving = preprocessing.without_rest(motion)
     period = repetition_period(motion)
-    grams = GramStack.from_motion(model, moving, period=period, extra_columns=extra_columns)
+    grams = GramStack.from_motion(summed, moving, period=period, extra_columns=extra_columns)
     return RecordingSummary(
         note,
         motion.options,
         grams,
-        findings=None if examine is None else examine(moving, grams, model, note),
+        findings=None if examine is None else examine(moving, grams.for_model(model), model, note),
         moving_time=note.duration - preprocessing.seconds_at_rest(motion),
     )
-
-
-def _load_grams(motion: Motion, model: TorqueModel) -> GramStack | None:
-    """Return the Gram matrices of `RecordingSummary.load_grams`."""
-    if model.load_parameters is not None:
-        return None
-    load_model = model.with_load_friction(model.base.values())
-    period = repetition_period(motion)
-    moving = preprocessing.without_rest(motion)
-    return GramStack.from_motion(load_model, moving, period=period)
 
 
 def require_enough_motion(moving_time: float) -> None:

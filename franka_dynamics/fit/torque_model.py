@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from .prior_widths import PriorWidths
 from ..arm import ArmDescription, MaxwellSlipFriction, ViscousCoulombFriction
 from ..arm.friction import COULOMB_TANH_WIDTH_RAD_S, sliding_friction_terms, slip_state_bounds
 from ..arrays import Array, ArrayLike, NDArray
@@ -21,21 +22,21 @@ COULOMB_SYMBOL = 'fc'
 OFFSET_SYMBOL = 'fo'
 SLIP_SYMBOL = 'fz'
 LOAD_SYMBOL = 'fl'
+# The width of a term's prior (`PriorWidths`), by its symbol.
+WIDTH_OF_SYMBOL = {
+    VISCOUS_SYMBOL: 'friction',
+    COULOMB_SYMBOL: 'friction',
+    OFFSET_SYMBOL: 'offset',
+    SLIP_SYMBOL: 'slip',
+    LOAD_SYMBOL: 'load',
+}
 _SLIDING_TERM_COUNT = 3  # viscous, Coulomb and offset, which every joint has, come first
 # Displacements [rad] at which a joint's two slip elements saturate: one for the pre-sliding of
 # bearings and seals, one for the wind-up of the drive. A slip element that saturates above 0.3 rad
 # acts as a spring in most motions and is confused with gravity: on a real FER 0.6 rad raises E on
 # a left-out stretch from 0.25 to 0.50 N m.
 SLIP_REACHES_RAD = (0.004, 0.3)
-# Prior standard deviations of friction torques and of the offset of a torque sensor, relative to
-# the joint's torque limit. The offset's deviation is ten times smaller, so that the offset does
-# not absorb gravity.
-FRICTION_STD_TO_LIMIT = 0.02
-OFFSET_STD_TO_LIMIT = 0.1 * FRICTION_STD_TO_LIMIT
-# Prior standard deviation of friction that grows with the load, as a share of the load: harmonic
-# drives lose some 10 to 30 % of what they transmit. The largest share is below that of a gear that
-# locks itself.
-LOAD_FRICTION_STD = 0.2
+# The largest share of the load that friction takes is below that of a gear that locks itself.
 MAX_LOAD_FRICTION = 0.9
 _LOAD_BLOCK_SAMPLE_COUNT = 1024  # samples whose regressor is in memory at once
 # An offset above MAX_OFFSET_STD_COUNT standard deviations of its prior is a fault: above 0.5 N m
@@ -121,22 +122,37 @@ class FrictionTerms:
         load_column = coulomb_column * np.abs(rigid_torque)
         return np.append(columns, load_column[..., None], axis=-1)
 
-    def prior_std(self, effort_limit: ArrayLike, velocity_limit: ArrayLike) -> Array:
+    def prior_std(
+        self,
+        effort_limit: ArrayLike,
+        velocity_limit: ArrayLike,
+        widths: PriorWidths | None = None,
+    ) -> Array:
         """
         Return the prior standard deviation of every friction parameter, shape (n terms,).
 
-        `effort_limit` and `velocity_limit` (n,) are those of the joints [N m], [rad/s].
+        `effort_limit` and `velocity_limit` (n,) are those of the joints [N m], [rad/s]. `widths`
+        are those before torques choose, if they are not given.
         """
-        friction_torque = FRICTION_STD_TO_LIMIT * np.asarray(effort_limit, dtype=float)  # (n,)
-        std = np.broadcast_to(friction_torque[:, None], (self.n, self.term_count)).copy()
+        widths = PriorWidths() if widths is None else widths
+        limit = np.asarray(effort_limit, dtype=float)  # (n,), N m
+        width_of_term = [getattr(widths, WIDTH_OF_SYMBOL[symbol[:2]]) for symbol in self.symbols]
+        std = limit[:, None] * np.array(width_of_term)
         # One standard deviation of viscous friction reaches this torque at half of the velocity
         # limit, or at 1 rad/s if half of the limit is lower or there is no limit.
         speed = np.maximum(1.0, 0.5 * np.asarray(velocity_limit, dtype=float))
         std[:, self.symbols.index(VISCOUS_SYMBOL)] /= np.where(np.isfinite(speed), speed, 1.0)
-        std[:, self.symbols.index(OFFSET_SYMBOL)] *= OFFSET_STD_TO_LIMIT / FRICTION_STD_TO_LIMIT
         if self.load_dependent:
-            std[:, -1] = LOAD_FRICTION_STD
+            std[:, -1] = widths.load
         return std.ravel()
+
+    def without_terms(self, widths: PriorWidths) -> 'FrictionTerms':
+        """Return the friction without the terms to which `widths` give a width of zero."""
+        return replace(
+            self,
+            slip_reaches=self.slip_reaches if widths.slip else (),
+            load_dependent=self.load_dependent and bool(widths.load),
+        )
 
     @cached_property
     def nonnegative_mask(self) -> NDArray[np.bool_]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from .identification_record import IdentificationRecord, IDENTIFIED_SET_NAME
 from ..arm import ArmDescription, LinkInertia
 from ..arm.arm_file import arm_file_text
+from ..arm.friction import grows_with_load
 from ..arm.payload import as_payload, PayloadLike
 from ..errors import IdentificationError
 
@@ -103,19 +104,38 @@ def _fit_notes(result: IdentificationRecord) -> Iterator[str]:
         yield load
     if not result.keeps_published_inertias:
         yield 'physically consistent'
-        prior = f'{result.start.inertial_set} of precision {result.options.regularization:g}'
-        yield f'prior about {prior}'
+        yield f'prior about {result.start.inertial_set}'
+    yield prior_sentence(result)
+
+
+def prior_sentence(result: IdentificationRecord) -> str:
+    """Return how wide the prior is, and which of its widths torques chose."""
+    widths = result.estimate.prior.widths
+    fixed = result.options.fixed_widths
+    known = {
+        'regularization': f'precision {widths.regularization:.3g} of inertias',
+        'friction': f'friction of {widths.friction:.2%}',
+        'offset': f'offsets of {widths.offset:.2%}',
+        'slip': f'slip elements of {widths.slip:.2%} of the torque limits' if widths.slip else '',
+        'load': f'friction that grows with the load, of {widths.load:.2%} of it',
+    }
+    if not widths.slip:
+        known['slip'] = 'no slip elements'
+    if not widths.load:
+        known['load'] = 'no friction that grows with the load'
+    chosen = ', '.join(text for name, text in known.items() if name not in fixed)
+    given = ', '.join(text for name, text in known.items() if name in fixed)
+    parts = [f'torques chose a prior with {chosen}'] if chosen else []
+    if given:
+        parts.append(f'given were {given}')
+    return '; '.join(parts)
 
 
 def load_friction_sentence(result: IdentificationRecord) -> str:
-    """Return why friction grows with the load, '' if it does not."""
-    without = result.load_independent_errors
-    if without is None:
+    """Return that friction grows with the load, '' if it does not."""
+    if not grows_with_load(result.saved_arm.friction):
         return ''
-    return (
-        'friction grows with the load (load_dependent), because that lowers E on unseen data '
-        f'from {without.test.E:.4f} to {result.arm_errors.test.E:.4f} {result.error_unit}'
-    )
+    return 'friction grows with the load (load_dependent), which makes the torques likelier'
 
 
 def added_gravity_sentence(result: IdentificationRecord) -> str:

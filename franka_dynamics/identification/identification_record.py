@@ -15,7 +15,7 @@ from .receiver_offset import gravity_differences, with_receiver_offset
 from ..arm import ArmDescription
 from ..arm.robot_arm import robot_arm
 from ..arrays import Array
-from ..fit.options import IdentificationOptions
+from ..fit.options import IdentificationOptions, MAX_MASS_RATIO
 from ..fit.result_parts import (
     Estimate,
     Improvement,
@@ -31,6 +31,7 @@ IDENTIFIED_SET_NAME = 'identified'  # name of the identified arm's inertial set
 # A link that becomes so many times as heavy, or light, is doubted: of two sound FER none is beyond
 # 1.27; of a start with a third or a quarter of a link's mass that link becomes 1.46 to 3 times it.
 _MIN_OUTLYING_MASS_RATIO = 1.4
+_BOUND_SHARE = 0.99  # a mass is at its bound within it: the solver stops before it
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +44,9 @@ class IdentificationRecord:
     published sets with friction fitted; `improvement` says whether the arm is better than the best
     of these, `verdict` whether the recordings are sound, and what they ask. `published_fit` is the
     best published set with the starting arm's hand, with its fitted friction.
-    `load_independent_errors` are the identified arm's without friction that grows with the load,
-    where this was chosen, because parts left out are predicted better with it; else None.
-    `recorded_positions` (N, n) are positions at equal steps along all recordings.
+    `judged_masses` (n,) [kg] are the links' in a fit with the prior before torques choose its
+    widths, by which the starting set is doubted. `recorded_positions` (N, n) are positions at
+    equal steps along all recordings.
     """
 
     start: ArmDescription
@@ -57,7 +58,7 @@ class IdentificationRecord:
     improvement: Improvement
     verdict: RecordingVerdict
     recordings: UsedRecordings
-    load_independent_errors: TorqueErrors | None = None
+    judged_masses: Array
     recorded_positions: Array | None = None
 
     @property
@@ -173,13 +174,28 @@ class IdentificationRecord:
         return min(self.published_errors, key=unseen_error)
 
     @property
+    def _judged_ratios(self) -> Array:
+        """Ratios of `judged_masses` to the starting masses, (n,)."""
+        return self.judged_masses / np.array([link.mass for link in self.start.links])
+
+    @property
     def outlying_mass_ratios(self) -> dict[int, float]:
-        """Ratios of fitted to starting mass above 1.4 or below 1 / 1.4, by link number from 1."""
-        ratios = mass_ratios(self.arm, self.start).tolist()
+        """Ratios of judged to starting mass above 1.4 or below 1 / 1.4, by link number from 1."""
+        ratios = self._judged_ratios.tolist()
         return {
             link: ratio
             for link, ratio in enumerate(ratios, 1)
             if max(ratio, 1.0 / ratio) > _MIN_OUTLYING_MASS_RATIO
+        }
+
+    @property
+    def masses_at_bound(self) -> dict[int, float]:
+        """Ratios of fitted to starting mass that end at their bound, by link number from 1."""
+        ratios = mass_ratios(self.arm, self.start).tolist()
+        return {
+            link: ratio
+            for link, ratio in enumerate(ratios, 1)
+            if max(ratio, 1.0 / ratio) > _BOUND_SHARE * MAX_MASS_RATIO
         }
 
     @property
@@ -198,7 +214,7 @@ class IdentificationRecord:
         if not Improvement.from_errors(best, with_start_hand).better:
             return None
         # A hand is part of the last link: where another link differs most, no hand explains it.
-        mass_changes = np.abs(np.log(mass_ratios(self.arm, self.start)))
+        mass_changes = np.abs(np.log(self._judged_ratios))
         if self.outlying_mass_ratios and mass_changes.argmax() < self.start.n - 1:
             return None
         return best, min(with_start_hand, key=unseen_error)

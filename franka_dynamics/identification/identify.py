@@ -9,8 +9,9 @@ It has six stages; each takes what the one before returns:
 2. prepare: a recording -> a motion (`recordings.preprocessing.to_motion`), with its checks;
 3. sum: a motion -> a summary, of a size that does not grow (`summary.summarise_motion`);
 4. fit: sums -> base parameters, a physically consistent arm, friction of published sets
-   (`fit.fit_parameter_sets`), again with friction that grows with the load if the sums ask for
-   that (`load_friction`);
+   (`fit.fit_parameter_sets`). Widths of the prior are chosen by the sums (`choice`). Where
+   friction grows with the load, recordings are summed and fitted once more, with the load of the
+   identified arm in place of the starting set's;
 5. test: fits -> errors on the parts left out of them (`fit.all_torque_errors`): test recordings,
    or else five folds of the recordings, by phase where the motion repeats, by recording where
    there are four or more;
@@ -18,9 +19,9 @@ It has six stages; each takes what the one before returns:
    published sets ask?
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -34,15 +35,19 @@ from ..arm import ArmDescription
 from ..arm_io import ArmLike, as_description
 from ..arrays import Array
 from ..errors import BaseParameterError, IdentificationError, RecordingError
-from ..fit import fit, summary
-from ..fit.consistent_fit import arm_from_fit, PhysicalConstraints
+from ..fit import fit
+from ..fit.consistent_fit import arm_from_fit, masses_in, PhysicalConstraints
 from ..fit.least_squares import fit_theta, GramStack, rms_residuals
-from ..fit.load_friction import losses_are_possible, predicts_left_out_parts
 from ..fit.options import IdentificationOptions
 from ..fit.prior import Prior
 from ..fit.result_parts import Estimate, Improvement, UsedRecordings
-from ..fit.sources import AnyRecording, as_recordings, labels_of, RecordingLike
-from ..fit.summary import RecordingSummary
+from ..fit.sources import as_recordings, labels_of, RecordingLike
+from ..fit.summary import (
+    RecordingSummary,
+    require_distinct_recordings,
+    require_enough_motion,
+    summarise_recording,
+)
 from ..fit.torque_model import TorqueModel
 from ..judge.faults import fault_columns
 from ..judge.findings import examine_motion
@@ -139,21 +144,110 @@ def identify(
     published_sets = [as_description(arm) for arm in published] or [start]
     model = options.torque_model(start)
     _require_same_geometry(model, published_sets)
-    procedure = _Procedure(
-        start,
-        published_sets,
-        has_published=bool(published),
-        options=options,
-        sources=[*fitted_sources, *test_sources],
-        non_test_count=len(fitted_sources),
-        skip_failures=skip_failures,
-        executor=executor,
-        progress=progress,
+    sources = [*fitted_sources, *test_sources]
+    names = labels_of(sources)
+
+    def summaries(
+        model: TorqueModel, load_parameters: Array | None = None
+    ) -> Iterator[RecordingSummary]:
+        """Yield the summaries of all recordings, made here or by the executor."""
+        summarise = partial(
+            summarise_recording,
+            model,
+            options,
+            load_parameters=load_parameters,
+            extra_columns=fault_columns,
+            examine=examine_motion,
+        )
+        return map_on(executor, summarise, sources, names)
+
+    def fits(usable: _UsableRecordings, model: TorqueModel) -> _Fits:
+        """Return the fits of a model without each left-out part, and that to everything."""
+        split = fit.DataSplit.from_grams(usable.grams, usable.test_count)
+        priors = [
+            Prior.centered_at(arm, model, split.total_grams.max_torque)
+            for arm in (start, *published_sets)
+        ]
+        constraints = PhysicalConstraints.from_prior(priors[0], start)
+        fit_to = partial(fit.fit_parameter_sets, priors, constraints, options.fixed_widths)
+        to_fit = [*split.fitted_grams, split.total_grams]
+        found = _with_progress(map_on(executor, fit_to, to_fit), len(to_fit), progress)
+        *part_fits, total_fit = found
+        return _Fits(split, priors, part_fits, total_fit)
+
+    # Stages 1 to 3: read, prepare, sum.
+    load_parameters = None
+    all_terms = model
+    if options.fixed_widths.get('load') != 0.0:
+        load_parameters = model.base.values()
+        all_terms = model.with_load_friction(load_parameters)
+    read = _with_progress(summaries(model, load_parameters), len(sources), progress)
+    usable = _usable_recordings(read, len(fitted_sources), skip_failures)
+
+    # Stage 4: fit, and where friction grows with the load, sum and fit with the arm's own.
+    fitted = fits(usable, all_terms)
+    if fitted.grows_with_load:
+        _, consistent_theta, *_ = fitted.total.thetas
+        model = model.with_load_friction(consistent_theta[: len(model.base)])
+        again = _with_progress(summaries(model), len(sources), progress)
+        usable = _usable_recordings(again, len(fitted_sources), skip_failures)
+        fitted = fits(usable, model)
+    split, priors, part_fits, total_fit = fitted
+    total_grams = split.total_grams
+    estimate = fit.final_estimate(total_grams, total_fit)
+    arm = arm_from_fit(start, estimate.prior, total_fit.consistent_fit, estimate.covariance)
+
+    # Stage 5: test.
+    errors = fit.all_torque_errors(priors, split, total_fit, part_fits)
+    unconstrained_errors, arm_errors, *published_errors = errors
+
+    # Stage 6: judge, with the prior before torques choose.
+    judged_priors = [
+        Prior.centered_at(each, model, total_grams.max_torque) for each in (start, *published_sets)
+    ]
+
+    def verdict_under(gravity: Sequence[float]) -> RecordingVerdict:
+        """Return the verdict on the usable recordings by another gravity, no set published."""
+        turned = model.with_gravity(gravity)
+        used = [each for each in summaries(turned) if each.failure is None]
+        turned_grams = [each.grams for each in used if each.grams is not None]
+        total = fit.DataSplit.from_grams(turned_grams, test_count=0).total_grams
+        return judge_recordings(
+            total, Prior.centered_at(start, turned, total.max_torque), (), used
+        )
+
+    verdict = judge_recordings(
+        total_grams.for_model(model),
+        judged_priors[0],
+        judged_priors[1:] if published else (),
+        usable.summaries,
     )
-    result, asks_for_load = procedure.identified_with(model)
-    if asks_for_load:
-        result = _with_load_friction_if_better(procedure, result)
-    used_sources = procedure.sources_of(result.recordings)
+    constraints = PhysicalConstraints.from_prior(judged_priors[0], start)
+    judged_fit = fit.fit_with_widths(
+        judged_priors[:1], constraints, judged_priors[0].widths, total_grams
+    )
+    judged_standard, _ = judged_fit.consistent_fit
+    used_recordings = _used_recordings(usable, estimate, total_grams)
+    verdict = with_identified_error(
+        with_gravity_refitted(verdict, verdict_under),
+        identified_error=arm_errors.test.E / used_recordings.effort_rms.E,
+        unconstrained_error=unconstrained_errors.test.E / used_recordings.effort_rms.E,
+    )
+    result = Identification(
+        start=start,
+        options=options,
+        arm=arm,
+        estimate=estimate,
+        torque_errors=errors,
+        published_fit=fit.published_fit(published_sets, total_grams, total_fit, published_errors),
+        improvement=Improvement.from_errors(arm_errors, published_errors),
+        verdict=replace(verdict, value_faults=usable.value_faults),
+        recordings=used_recordings,
+        judged_masses=masses_in(judged_standard, start.n),
+    )
+    used_sources = [
+        source for source, name in zip(sources, names) if name in used_recordings.names
+    ]
     message_count = sum(note.message_count for note in result.recordings.notes)
     positions = recorded_positions(used_sources, start, message_count)
     result = result.with_receiver_offsets(positions)
@@ -184,11 +278,6 @@ class _UsableRecordings(NamedTuple):
     failures: list[str]
 
     @property
-    def fitted(self) -> list[RecordingSummary]:
-        """The summaries of those that are not tests."""
-        return self.summaries[: len(self.summaries) - self.test_count]
-
-    @property
     def grams(self) -> list[GramStack]:
         """The Gram matrices of each."""
         return [each.grams for each in self.summaries if each.grams is not None]
@@ -199,144 +288,37 @@ class _UsableRecordings(NamedTuple):
         return tuple(sentence for each in self.summaries for sentence in each.value_faults)
 
 
-@dataclass(frozen=True, eq=False)
-class _Procedure:
+class _Fits(NamedTuple):
     """
-    The stages of an identification, for what `identify` was given.
+    The split of recordings, and fits to its parts and to all, under priors of all terms.
 
-    `published_sets` are those to compare with, the starting set alone unless `has_published`. The
-    first `non_test_count` of `sources` are not tests.
+    `priors` are about the starting set and, after it, about the published sets.
     """
 
-    start: ArmDescription
-    published_sets: Sequence[ArmDescription]
-    has_published: bool
-    options: IdentificationOptions
-    sources: Sequence[AnyRecording]
-    non_test_count: int
-    skip_failures: bool
-    executor: Executor | None
-    progress: ProgressCallback | None
+    split: fit.DataSplit
+    priors: list[Prior]
+    parts: list[fit.FitResults]
+    total: fit.FitResults
 
-    def identified_with(self, model: TorqueModel) -> tuple[Identification, bool]:
-        """Return all results by a torque model, and whether friction seems to grow with load."""
-        precision = self.options.regularization
-        # Stages 1 to 3: read, prepare, sum.
-        read = _with_progress(self._summaries(model), len(self.sources), self.progress)
-        usable = _usable_recordings(read, self.non_test_count, self.skip_failures)
-        split = fit.DataSplit.from_grams(usable.grams, usable.test_count)
-        total_grams = split.total_grams
-
-        # Stage 4: fit, without each left-out part and last to everything.
-        priors = [
-            Prior.centered_at(arm, model, total_grams.max_torque)
-            for arm in (self.start, *self.published_sets)
-        ]
-        start_prior = priors[0]
-        *part_fits, total_fit = self._fits(split, priors)
-        estimate = fit.final_estimate(start_prior, precision, total_grams, total_fit)
-        arm = arm_from_fit(self.start, start_prior, total_fit.consistent_fit, estimate.covariance)
-
-        # Stage 5: test.
-        errors = fit.all_torque_errors(priors, split, total_fit, part_fits)
-        unconstrained_errors, arm_errors, *published_errors = errors
-
-        # Stage 6: judge.
-        recordings = _used_recordings(usable, estimate, total_grams, precision)
-        verdict = with_identified_error(
-            self._verdict_by_grams(usable.summaries, total_grams, priors),
-            identified_error=arm_errors.test.E / recordings.effort_rms.E,
-            unconstrained_error=unconstrained_errors.test.E / recordings.effort_rms.E,
-        )
-        result = Identification(
-            start=self.start,
-            options=self.options,
-            arm=arm,
-            estimate=estimate,
-            torque_errors=errors,
-            published_fit=fit.published_fit(
-                priors, self.published_sets, total_grams, total_fit, published_errors
-            ),
-            improvement=Improvement.from_errors(arm_errors, published_errors),
-            verdict=replace(verdict, value_faults=usable.value_faults),
-            recordings=recordings,
-        )
-        return result, predicts_left_out_parts(usable.fitted, start_prior, precision)
-
-    def sources_of(self, recordings: UsedRecordings) -> list[AnyRecording]:
-        """Return the sources of the recordings that were used."""
-        names = labels_of(self.sources)
-        return [source for source, name in zip(self.sources, names) if name in recordings.names]
-
-    def _summaries(self, model: TorqueModel) -> Iterator[RecordingSummary]:
-        """Return all recordings' summaries, with regressors of a torque model."""
-        summarise = partial(
-            summary.summarise_recording,
-            model,
-            self.options,
-            extra_columns=fault_columns,
-            examine=examine_motion,
-        )
-        return map_on(self.executor, summarise, self.sources, labels_of(self.sources))
-
-    def _fits(self, split: fit.DataSplit, priors: Sequence[Prior]) -> Iterator[fit.FitResults]:
-        """Return the fits without each left-out part, and last that to everything."""
-        constraints = PhysicalConstraints.from_prior(priors[0], self.start)
-        precision = self.options.regularization
-        fit_to = partial(fit.fit_parameter_sets, priors, constraints, precision)
-        to_fit = [*split.fitted_grams, split.total_grams]
-        return _with_progress(map_on(self.executor, fit_to, to_fit), len(to_fit), self.progress)
-
-    def _verdict_by_grams(
-        self,
-        summaries: Sequence[RecordingSummary],
-        total_grams: GramStack,
-        priors: Sequence[Prior],
-    ) -> RecordingVerdict:
-        """Return the verdict on recordings, by gravity as given or, if it is turned, as found."""
-        start_prior, *published_priors = priors
-        model = start_prior.model
-        return with_gravity_refitted(
-            judge_recordings(
-                total_grams,
-                start_prior,
-                published_priors if self.has_published else (),
-                summaries,
-            ),
-            lambda gravity: self._verdict_under(model.with_gravity(gravity)),
-        )
-
-    def _verdict_under(self, model: TorqueModel) -> RecordingVerdict:
-        """Return the verdict on the usable recordings by a model alone, no set published."""
-        usable = [each for each in self._summaries(model) if each.failure is None]
-        grams = [each.grams for each in usable if each.grams is not None]
-        total_grams = fit.DataSplit.from_grams(grams, test_count=0).total_grams
-        prior = Prior.centered_at(model.arm, model, total_grams.max_torque)
-        return judge_recordings(total_grams, prior, (), usable)
-
-
-def _with_load_friction_if_better(procedure: _Procedure, result: Identification) -> Identification:
-    """
-    Return the result with friction that grows with the load, where that is better and possible.
-
-    All stages are done again, with the torque of the identified arm's bodies as the load.
-    """
-    model = result.estimate.model
-    base_parameters = result.estimate.theta[: len(model.base)]
-    with_load, _ = procedure.identified_with(model.with_load_friction(base_parameters))
-    improved = Improvement.from_errors(with_load.arm_errors, [result.arm_errors]).better
-    if improved and with_load.verdict.sound and losses_are_possible(with_load.estimate):
-        return replace(with_load, load_independent_errors=result.arm_errors)
-    return result
+    @property
+    def grows_with_load(self) -> bool:
+        """Whether friction that grows with the load was chosen."""
+        return self.total.priors[0].model.friction.load_dependent
 
 
 def _used_recordings(
-    usable: _UsableRecordings, estimate: Estimate, total_grams: GramStack, precision: float
+    usable: _UsableRecordings, estimate: Estimate, total_grams: GramStack
 ) -> UsedRecordings:
     """Return notes on the recordings used, and E of the estimate on each."""
     unit = TorqueErrorUnit.for_arm(estimate.model.arm)
-    errors = [grams.torque_errors(estimate.theta, unit).E for grams in usable.grams]
-    remarks = _contradiction_remarks(usable.summaries, estimate.prior, precision, total_grams)
+    grams_by_name = {
+        each.note.name: each.grams.for_model(estimate.model)
+        for each in usable.summaries
+        if each.grams is not None
+    }
+    errors = [grams.torque_errors(estimate.theta, unit).E for grams in grams_by_name.values()]
+    total_grams = total_grams.for_model(estimate.model)
+    remarks = _contradiction_remarks(grams_by_name, estimate.prior, total_grams)
     return UsedRecordings(
         notes=tuple(each.note for each in usable.summaries),
         errors=tuple(errors),
@@ -385,8 +367,8 @@ def _usable_recordings(
         raise RecordingError(f'No bag can be used: {failures[0]}')
     if given_test_count and not used_test_count:
         raise RecordingError(f'No bag of --test can be used to test the result: {failures[-1]}')
-    summary.require_distinct_recordings([recording.note for recording in used])
-    summary.require_enough_motion(sum(recording.moving_time for recording in fitted))
+    require_distinct_recordings([recording.note for recording in used])
+    require_enough_motion(sum(recording.moving_time for recording in fitted))
     if any(recording.signal != used[0].signal for recording in used):
         raise IdentificationError(
             'The recordings were not prepared alike; prepare all with the same signal options.'
@@ -395,29 +377,25 @@ def _usable_recordings(
 
 
 def _contradiction_remarks(
-    used: Sequence[RecordingSummary],
-    prior: Prior,
-    precision: float,
-    total_grams: GramStack,
+    grams_by_name: Mapping[str, GramStack], prior: Prior, total_grams: GramStack
 ) -> Iterator[str]:
     """Yield a sentence for each recording that one fit to all recordings explains badly."""
-    if len(used) < 2:
+    if len(grams_by_name) < 2:
         return
-    common_theta = fit_theta(total_grams, prior, precision)
+    common_theta = fit_theta(total_grams, prior)
 
     def relative_residual(grams: GramStack, theta: Array) -> float:
         """Return the norm over joints of rms residuals, each divided by the expected one."""
         return float(np.linalg.norm(rms_residuals(grams, theta) / prior.expected_residual))
 
-    for recording in used:
-        assert recording.grams is not None
-        own_theta = fit_theta(recording.grams, prior, precision)
-        common_residual = relative_residual(recording.grams, common_theta)
-        own_residual = relative_residual(recording.grams, own_theta)
+    for name, grams in grams_by_name.items():
+        own_theta = fit_theta(grams, prior)
+        common_residual = relative_residual(grams, common_theta)
+        own_residual = relative_residual(grams, own_theta)
         if common_residual > _MAX_COMMON_TO_OWN_RESIDUAL * own_residual:
             ratio = common_residual / own_residual
             yield (
-                f'{recording.note.name} contradicts the other recordings: fitted with them its '
+                f'{name} contradicts the other recordings: fitted with them its '
                 f'residual is {ratio:.1f} times that of a fit to it alone. Is it of another arm '
                 'or load, or were its sensors zeroed in between? Leave it out, or identify it '
                 'alone'

@@ -26,8 +26,8 @@ from ..fit.least_squares import (
     residual_weights,
     TORQUE_COLUMN,
 )
-from ..fit.options import DEFAULT_PRIOR_PRECISION
 from ..fit.prior import Prior
+from ..fit.prior_widths import DEFAULT_PRIOR_PRECISION
 from ..recordings.preprocessing import Motion
 from ..recordings.replay import TorqueErrorUnit
 

@@ -21,8 +21,8 @@ from .faults.states import StateFault
 from ..arrays import Array
 from ..fit import least_squares
 from ..fit.least_squares import fit_theta_to_gram, TORQUE_COLUMN
-from ..fit.options import DEFAULT_PRIOR_PRECISION
 from ..fit.prior import log_evidence, Prior
+from ..fit.prior_widths import DEFAULT_PRIOR_PRECISION
 from ..fit.torque_model import MASS_AND_MOMENT_INDICES, OFFSET_SYMBOL, TorqueModel
 from ..recordings.preprocessing import Motion
 

@@ -24,8 +24,8 @@ from .reduced_equations import ReducedEquations
 from ..arrays import Array
 from ..fit import least_squares
 from ..fit.least_squares import GramStack, TORQUE_COLUMN
-from ..fit.options import DEFAULT_PRIOR_PRECISION
 from ..fit.prior import log_evidence, Prior
+from ..fit.prior_widths import DEFAULT_PRIOR_PRECISION
 from ..recordings.replay import TorqueErrorUnit
 
 # Precision of a prior that fixes the inertias: masses may differ by 0.01 %.

@@ -17,7 +17,7 @@ from .fault_fits import TriedFaults
 from .faults import MIN_HARMFUL_ERROR_RATIO
 from .faults.torques import EffortGain, WrongGravity
 from .recording_verdict import RecordingVerdict
-from ..fit.options import DEFAULT_PRIOR_PRECISION
+from ..fit.prior_widths import DEFAULT_PRIOR_PRECISION
 
 # Log evidence by which a fault without columns exceeds others, or none, "very strong" (Kass and
 # Raftery 1995).

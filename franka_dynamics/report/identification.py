@@ -52,7 +52,6 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
         'signal': recordings.signal,
         'options': result.options,
         'torque_errors': result.torque_errors,
-        'load_independent_errors': result.load_independent_errors,
         'improvement': result.improvement,
         'verdict': {
             **to_json_types(result.verdict),
@@ -65,7 +64,9 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
             ],
         },
         'prior': {
-            'precision': result.options.regularization,
+            'precision': estimate.prior.widths.regularization,
+            'widths': estimate.prior.widths,
+            'fixed': result.options.fixed_widths,
             'supported': estimate.precision,
         },
         'parameters': [dict(zip(parameter_keys, row)) for row in _parameter_rows(result)],
@@ -175,6 +176,7 @@ def detail_sentences(result: Identification) -> Iterator[str]:
         yield f'{load[0].upper()}{load[1:]}.'
     yield from _verdict_sentences(result)
     yield from _mass_ratio_sentences(result)
+    yield from _bound_mass_sentences(result)
     yield from (f'left out: {failure}' for failure in result.recordings.failures)
     for note in result.recordings.notes:
         for sentence in (*note.warnings, *note.remarks):
@@ -200,6 +202,17 @@ def _mass_ratio_sentences(result: Identification) -> Iterator[str]:
             f'{plural(len(ratio_by_link), "link")} {links} {ratios} times as '
             f'heavy ({MAX_MASS_RATIO:g} times at most). Correct them, take another --set, or plan '
             'a motion that shows them.'
+        )
+
+
+def _bound_mass_sentences(result: Identification) -> Iterator[str]:
+    """Yield a sentence on links whose mass ends at its bound, where the torques ask for more."""
+    if bound := result.masses_at_bound:
+        links = ', '.join(f'{link} ({ratio:.2f} times its start)' for link, ratio in bound.items())
+        yield (
+            f'The mass of {plural(len(bound), "link")} {links} ends at its bound: the torques ask '
+            'for a mass that the starting set excludes. Correct that mass in the arm file, or '
+            'take another --set.'
         )
 
 

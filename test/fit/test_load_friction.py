@@ -9,7 +9,7 @@ import pytest
 
 import franka_dynamics as fd
 from franka_dynamics.arm import MaxwellSlipFriction
-from franka_dynamics.fit.load_friction import predicts_left_out_parts
+from franka_dynamics.fit.choice import choose_widths
 from franka_dynamics.fit.options import IdentificationOptions
 from franka_dynamics.fit.prior import Prior
 from franka_dynamics.fit.summary import summarise_recording
@@ -54,14 +54,20 @@ def identified(truth):
     return fd.identify([made(truth, SHARE, 1)], ARM, [ARM], SIMPLE)
 
 
-def test_the_share_of_the_load_is_found(identified, truth):
+@pytest.fixture(scope='module')
+def without_load(truth):
+    held = replace(SIMPLE, prior_widths={'load': 0.0})
+    return fd.identify([made(truth, SHARE, 1)], ARM, [ARM], held)
+
+
+def test_the_share_of_the_load_is_found(identified, without_load, truth):
     friction = identified.arm.friction
     # The first and the last joint carry hardly anything, which does not show.
     own = slice(1, 5)
     np.testing.assert_allclose(friction.load_dependent[own], SHARE[own], rtol=0.0, atol=0.03)
     assert (friction.load_dependent >= 0.0).all() and friction.covariance.shape == (6, 4, 4)
     found = identified.arm_errors.test.E
-    assert found < 0.8 * identified.load_independent_errors.test.E
+    assert found < 0.8 * without_load.arm_errors.test.E
     # What was found predicts another motion, by this arm's own torques.
     other = to_motion(made(truth, SHARE, 2))
     assert predict_torque(identified.arm, other).error.E < 1.5 * found
@@ -70,8 +76,6 @@ def test_the_share_of_the_load_is_found(identified, truth):
 def test_it_is_said_in_report_and_arm_file(identified, tmp_path):
     said = ' '.join(identification.detail_sentences(identified))
     assert 'grows with the load' in said
-    before = identification.identification_as_data(identified)['load_independent_errors']
-    assert before.test.E > identified.arm_errors.test.E
     identified.save(tmp_path / 'own.yaml', anyway=True)
     back = fd.load(tmp_path / 'own.yaml')
     assert back.friction == identified.arm.friction
@@ -80,7 +84,6 @@ def test_it_is_said_in_report_and_arm_file(identified, tmp_path):
 @pytest.mark.parametrize('seed', [1, 2, 3])
 def test_it_is_not_chosen_without_a_reason(truth, seed):
     result = fd.identify([made(truth, 0.0 * SHARE, seed)], ARM, [ARM], SIMPLE)
-    assert result.load_independent_errors is None
     assert result.arm.friction.load_dependent is None
     assert 'fl_1' not in result.estimate.model.parameter_names
 
@@ -103,7 +106,6 @@ def test_wrong_torques_are_not_taken_for_a_load(truth, faulty):
     accepts = replace(SIMPLE, accept_unsound=True)
     result = fd.identify([faulty(truth)], ARM, [ARM], accepts)
     assert result.arm.friction.load_dependent is None
-    assert result.load_independent_errors is None
 
 
 @pytest.mark.parametrize('name', ['fer_recording', 'fer_1khz_recording'])
@@ -111,9 +113,12 @@ def test_real_fers_do_not_ask_for_it(request, name):
     fer = fd.load('fer')
     recording = request.getfixturevalue(name)
     model = IdentificationOptions().torque_model(fer)
-    found = summarise_recording(model, IdentificationOptions(), recording, 'log')
-    prior = Prior.centered_at(fer, model, found.grams.max_torque)
-    assert not predicts_left_out_parts([found], prior, 10.0)
+    load = model.base.values()
+    found = summarise_recording(
+        model, IdentificationOptions(), recording, 'log', load_parameters=load
+    )
+    prior = Prior.centered_at(fer, model.with_load_friction(load), found.grams.max_torque)
+    assert choose_widths(found.grams, prior, {}).widths.load == 0.0
 
 
 def test_bounds_that_a_fit_keeps_to_rounding_are_accepted():

@@ -6,7 +6,7 @@ import click
 
 from .. import options as shared
 from ..command import Group
-from ..option_types import CommaList, NEW_FILE_TYPE, Number, OUT_FILE_TYPE
+from ..option_types import Assignment, CommaList, NEW_FILE_TYPE, Number, OUT_FILE_TYPE
 from ..options import flag, option
 from ...excitation import limits
 from ...fit import options as identification_options
@@ -69,6 +69,18 @@ def identify() -> None:
     'friction model',
     identification_options.FRICTION_MODELS,
     default=identification_options.FRICTION_MODELS[0],
+)
+@option(
+    '--regularization',
+    'precision of the prior on inertias (default: what makes the torques likeliest)',
+    Number(0.0, min_open=True),
+)
+@option(
+    '--prior-widths',
+    'widths of the prior, instead of what makes the torques likeliest: friction, offset and slip '
+    'as shares of the torque limit, load as a share of the load; slip=0 or load=0 leaves it out',
+    CommaList('NAME=WIDTH,...', Assignment('NAME=WIDTH')),
+    default=(),
 )
 @flag('--rotor-inertia', 'identify one rotor inertia per joint as well')
 @shared.effort_scale_option
