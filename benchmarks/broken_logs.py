@@ -28,7 +28,6 @@ true effects: the median and the middle half, of cases that are not accepted, be
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 import os
 from pathlib import Path
 from typing import NamedTuple
@@ -48,18 +47,15 @@ from franka_dynamics.arrays import Array
 from franka_dynamics.errors import RecordingError
 from franka_dynamics.fit.consistent_fit import fit_consistent_parameters, PhysicalConstraints
 from franka_dynamics.fit.least_squares import common_noise, GramStack, weighted_equations
-from franka_dynamics.fit.options import (
-    DEFAULT_PRIOR_PRECISION,
-    FRICTION_MODELS,
-    IdentificationOptions,
-)
+from franka_dynamics.fit.options import FRICTION_MODELS, IdentificationOptions
 from franka_dynamics.fit.prior import Prior
+from franka_dynamics.fit.prior_widths import DEFAULT_PRIOR_PRECISION
 from franka_dynamics.fit.torque_model import TorqueModel
-from franka_dynamics.judge.cross_validation import CrossValidation
-from franka_dynamics.judge.faults import columns_of, Diagnosis
-from franka_dynamics.judge.faults.torques import EffortGain, UndeclaredLoad
+from franka_dynamics.judge.fits import Fits
 from franka_dynamics.judge.published_masses import MassAmbiguity
-from franka_dynamics.judge.verdict import judge_motion, RecordingVerdict
+from franka_dynamics.judge.recordings import judge_motion
+from franka_dynamics.judge.sums import Sums
+from franka_dynamics.judge.verdict import Diagnosis, RecordingVerdict
 from franka_dynamics.recordings.plausibility import fatal_faults
 from franka_dynamics.recordings.preprocessing import Motion, to_motion, without_rest
 from franka_dynamics.recordings.recording import read_recording, Recording
@@ -123,12 +119,8 @@ def error_of(sums: GramStack, theta: Array) -> float:
 
 def left_out_error(model: TorqueModel, arm: ArmDescription, motion: Motion) -> float:
     """Return E on left-out parts by fits without faults but a common gain, a load, and offsets."""
-    faults = [EffortGain(), UndeclaredLoad()]
-    sums = GramStack.from_motion(
-        model, without_rest(motion), extra_columns=partial(columns_of, faults)
-    )
-    prior = Prior.centered_at(arm, model, sums.max_torque)
-    return CrossValidation(sums, prior).baseline.test_error()
+    sums = Sums.from_motion(model, without_rest(motion))
+    return Fits(sums, Prior.centered_at(arm, model, sums.max_torque)).without.error
 
 
 def sound_log(recording: Recording, setting: Setting) -> SoundLog:
@@ -146,7 +138,7 @@ def right(found: Diagnosis, case: Case) -> bool:
     """Return whether a cause or question is the one that a case allows."""
     if found.kind in ('unexplained', 'driven'):
         return bool(case.kind)  # no fault is named, or that a sign is wrong
-    if found.kind == 'changed':
+    if found.kind in ('changed', 'contact'):
         return case.kind in ('changed', 'contact', 'plateau')
     alike = {'gain': {'gain', 'one_way'}, 'one_way': {'gain', 'one_way'}}
     kinds = alike.get(case.kind, {case.kind})

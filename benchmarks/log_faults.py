@@ -11,7 +11,7 @@ import numpy as np
 from franka_dynamics.arm import ArmDescription, LinkInertia
 from franka_dynamics.arrays import Array
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.judge.faults.torques import gravity_axes
+from franka_dynamics.judge.columns import gravity_axes
 from franka_dynamics.recordings.preprocessing import to_motion
 from franka_dynamics.recordings.recording import Recording
 
@@ -233,6 +233,61 @@ def weightless(arm: ArmDescription, gravity: Array) -> Change:
     return effort(lambda log: log.effort - model.gravity(log.q))
 
 
+def by_position(joint: int, share: float) -> Change:
+    """Return a function that adds a torque by a joint's position, a share of its largest."""
+
+    def change(log: Recording) -> Array:
+        most = share * np.abs(log.effort[:, joint]).max()
+        return log.effort + most * np.sin(log.q[:, [joint]] + 0.4) * np.eye(log.q.shape[1])[joint]
+
+    return effort(change)
+
+
+def weightless_at(arm: ArmDescription, gravity: Array, joint: int) -> Change:
+    """Return a function that takes gravity out of one joint's efforts."""
+    model = NewtonEulerModel(arm, gravity)
+    return effort(lambda log: log.effort - model.gravity(log.q) * np.eye(arm.n)[joint])
+
+
+def on_a_cart(arm: ArmDescription, size: float, frequency: float) -> Change:
+    """Return a function that shakes the base along x and y [m/s^2], at a frequency [Hz]."""
+    along_x, along_y = (NewtonEulerModel(arm, axis) for axis in np.eye(3)[:2])
+
+    def change(log: Recording) -> Array:
+        phase = 2.0 * np.pi * frequency * log.time[:, None]
+        shaken = np.sin(phase) * along_x.gravity(log.q)
+        shaken = shaken + 0.6 * np.sin(0.63 * phase + 1.0) * along_y.gravity(log.q)
+        return log.effort - size * shaken
+
+    return effort(change)
+
+
+def leant_on(arm: ArmDescription, force: Sequence[float], begin: float, seconds: float) -> Change:
+    """Return a function that adds a force [N] on the flange for some seconds after a part."""
+    model = NewtonEulerModel(arm)
+
+    def change(log: Recording) -> Array:
+        torque = log.effort.copy()
+        since = log.time - begin * log.duration
+        touched = (since > 0.0) & (since < seconds)
+        torque[touched] -= np.asarray(force) @ model.jacobian(log.q[touched])[:, :3]
+        return torque
+
+    return effort(change)
+
+
+def with_rotors(share: float) -> Change:
+    """Return a function that adds rotors, whose torque is a share of each joint's largest."""
+
+    def change(log: Recording) -> Array:
+        motion = to_motion(log)
+        fastest = np.maximum(np.abs(motion.ddq).max(axis=0), 1.0)
+        inertia = share * np.abs(log.effort).max(axis=0) / fastest
+        return log.effort + columns(motion.ddq * inertia, log.time, motion.time)
+
+    return effort(change)
+
+
 def frozen(joint: int) -> Change:
     """Return a function that holds a joint's effort for one of every five seconds."""
 
@@ -360,8 +415,43 @@ def state_cases(arm: ArmDescription, down: Array) -> Iterator[Case]:
         )
 
 
+def owner_cases(arm: ArmDescription, down: Array) -> Iterator[Case]:
+    """Yield what owners have: springs, wrists, a cart, somebody who leans on the arm, rotors."""
+    n = arm.n
+    for joint in (n - 2, n - 1):
+        change = scaled({joint: 0.1})
+        yield Case(f'gain 0.1 of {joint + 1}', 'gain', (joint,), change, down)
+    wrist = n - 2, n - 1
+    for what, names in (
+        ('all columns', ('q', 'dq', 'effort')),
+        ('position and velocity', ('q', 'dq')),
+    ):
+        name = f'{what} exchanged {n - 1} {n}'
+        yield Case(name, 'columns', wrist, exchanged(*wrist, names), down)
+    change = scaled({n - 2: 0.5, n - 1: 2.0})
+    yield Case(f'gains 0.5 2 of {n - 1} {n}', 'gain', wrist, change, down)
+    for joint in (1, 3):
+        name = f'spring at {joint + 1}'
+        yield Case(name, 'position', (joint,), by_position(joint, 0.4), down)
+    for joint in (1, 2, 3, n - 2):
+        change = weightless_at(arm, down, joint)
+        yield Case(f'gravity left out of {joint + 1}', 'gravity', (joint,), change, down)
+    yield Case('hand undeclared', 'load', (), loaded(arm, down, 0.73, 0.0), down)
+    for size, frequency in ((1.0, 0.4), (0.3, 0.7)):
+        change = on_a_cart(arm, size, frequency)
+        yield Case(f'base moves {size:g}', 'base', (), change, down)
+    for name, force, begin, seconds in (
+        ('touched 3 s by 20 N', (0.0, 20.0, 0.0), 0.4, 3.0),
+        ('touched 1.5 s by 30 N', (15.0, 0.0, 26.0), 0.6, 1.5),
+        ('leant on 4 s by 10 N', (0.0, 0.0, -10.0), 0.2, 4.0),
+    ):
+        yield Case(name, 'contact', (), leant_on(arm, force, begin, seconds), down)
+    yield Case('rotors of motors', 'rotors', (), with_rotors(0.3), down)
+
+
 def cases(arm: ArmDescription, down: Array) -> Iterator[Case]:
     """Yield every case, first the sound log, for an arm whose gravity is `down` (3,) [m/s^2]."""
     yield from harmless_cases(down)
     yield from effort_cases(arm, down)
     yield from state_cases(arm, down)
+    yield from owner_cases(arm, down)

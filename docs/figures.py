@@ -32,8 +32,7 @@ from franka_dynamics.dynamics import external_torque
 from franka_dynamics.files import write_text
 from franka_dynamics.fit import choice, least_squares, result_parts, torque_model
 from franka_dynamics.fit.prior_widths import DEFAULT_PRIOR_PRECISION
-from franka_dynamics.judge import fault_fits, faults, published_masses, state_verdict
-from franka_dynamics.judge.faults import checks as fault_checks
+from franka_dynamics.judge import decision, fits, published_masses, table
 from franka_dynamics.motion import planning, trajectory
 from franka_dynamics.parameter_schema import ParameterSpec, specs_in_files
 from franka_dynamics.recordings import preprocessing
@@ -356,11 +355,6 @@ def table_of_preparation() -> str:
 def table_of_thresholds() -> str:
     """Return the rows of the numbers by which an identification and its verdict are decided."""
     known = 100.0 * DEFAULT_PRIOR_PRECISION**-0.5
-    clear = state_verdict._MIN_CLEAR_LOG_BAYES_FACTOR
-    least = fault_fits.MIN_LOG_BAYES_FACTOR
-    fixed = 100.0 * fault_fits._MIN_FIXED_TO_FREE_FAULT
-    left = 100.0 * fault_checks._MAX_ERROR_TO_RMS
-    single = 100.0 * fault_checks._MAX_UNEXPLAINED_TO_EFFORT
     slip, slide = torque_model.SLIP_REACHES_RAD
     return _rows(
         ('reach of the Maxwell-slip elements', f'{1e3 * slip:g} mrad and {slide:g} rad', ''),
@@ -386,39 +380,6 @@ def table_of_thresholds() -> str:
             f'{torque_model._MIN_STRONG_JOINT_LIMIT_NM:g} N m',
         ),
         (
-            'effect of a fault, a contact or a change',
-            f'{faults.MIN_HARMFUL_ERROR_RATIO:g} times',
-            '',
-        ),
-        ('t', f'{faults.CRITICAL_T_VALUE:g}', "95 % of Student's distribution"),
-        (
-            'log evidence',
-            f'{least:g}, half or twice that as the text says',
-            '5 is very strong for independent samples (Kass and Raftery 1995), but residuals '
-            'last for a second; sound logs reach 15',
-        ),
-        (
-            'agreement of sizes',
-            f'{fixed:g} % and the inverse',
-            '',
-        ),
-        ('log evidence of faults without columns', f'{clear:g}', 'sound logs stay below 0'),
-        (
-            'efforts left unexplained',
-            f'{left:g} %; {single:g} % of a single joint',
-            '0.4 to 9 % of sound logs',
-        ),
-        (
-            'cosine of efforts without gravity to the gravity torque',
-            f'below {fault_checks._MIN_GRAVITY_COSINE:g}',
-            'sound logs of nine arms have 0.71 and more',
-        ),
-        (
-            'residuals of a contact',
-            f'{fault_checks._MIN_CONTACT_TO_USUAL_RMS:g} times the usual',
-            '',
-        ),
-        (
             "ranges of single joints' gains and zeros that are printed",
             f'wider than {published_masses._MIN_MENTIONED_RANGE:g}',
             '',
@@ -428,6 +389,59 @@ def table_of_thresholds() -> str:
             f'{100.0 * result_parts.MIN_IMPROVEMENT_RATIO:g} % of E',
             'and two standard errors',
         ),
+    )
+
+
+def table_of_faults() -> str:
+    """Return the rows of what may be wrong with a recording."""
+    count_words = {0: 'all', 1: 'a joint', 2: 'two joints'}
+    rows = []
+    for row in table.TABLE:
+        marks = f'{" *" if row.changes else ""}{" !" if row.whole else ""}'
+        of = 'an inner joint' if row.inner else count_words[row.of]
+        rows.append((f'{row.kind}{marks}', of, row.adds, row.must_be))
+    return _rows(*rows)
+
+
+def table_of_fault_numbers() -> str:
+    """Return the rows of the numbers by which a fault is judged."""
+    return _rows(
+        (
+            't',
+            'how much better left-out fifths are predicted, in standard errors over the fifths; '
+            'the measure is the sum over joints of ln(residual without / with)',
+            f'above {fits.CRITICAL_T_VALUE:g}',
+        ),
+        (
+            'fall',
+            'E on all left-out parts without the fault over that with it',
+            f'above {decision.MIN_ASKED_FALL:g}, of a change {fits.HARM:g}',
+        ),
+        (
+            'effect',
+            'E of the arm identified as recorded over E of the arm identified with the fault '
+            'undone, both on the undone recording',
+            f'above {fits.HARM:g}',
+        ),
+        (
+            'likeness',
+            'its size with masses held over its size with masses fitted',
+            f'{1.0 / fits.MAX_SIZE_RATIO:g} to {fits.MAX_SIZE_RATIO:g}, to be named',
+        ),
+    )
+
+
+def table_of_decision() -> str:
+    """Return the rows of the decision on recordings, the questions last."""
+    return _rows(
+        *((step.condition, step.verdict) for step in decision.DECISION),
+        (
+            'a fault was a question; or an offset is larger than '
+            f'{fits.HARM:g} E, {fits.CRITICAL_T_VALUE:g} of its deviations over fits, and '
+            f'{torque_model.MAX_OFFSET_STD_COUNT:g} of its prior',
+            '**sound, with a question**',
+        ),
+        ('else', '**sound**'),
     )
 
 
@@ -469,6 +483,11 @@ TABLES = {
     'docs/theory/friction.md': {'| commanded friction | value |': table_of_friction},
     'docs/theory/identification.md': {
         '| threshold | value | beside it |': table_of_thresholds,
+    },
+    'docs/theory/judge.md': {
+        '| fault | of | columns | must be |': table_of_faults,
+        '| number of a fault | what it is | must be |': table_of_fault_numbers,
+        '| if | verdict |': table_of_decision,
     },
     'docs/reference/receivers.md': {'| receivers of this package | value |': table_of_receivers},
     'docs/reference/node.md': {

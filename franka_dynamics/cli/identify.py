@@ -3,9 +3,10 @@
 """The work of `franka-dynamics identify arm`, which writes an arm file from recordings."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from .choices import ArmChoice, BagReader, Options, require_installed
+from .choices import ArmChoice, BagReader, Options, require_installed, was_option_given
 from .console import echo, echo_each, print_rich, ProgressBar, write_json
 from ..arm import ArmDescription
 from ..arm.arm_file import is_urdf_or_mjcf, read_arm_file
@@ -25,6 +26,9 @@ from ..report import identification as pages
 from ..report.replay import TORQUE_ERROR_DEFINITION
 from ..workers import workers_of
 
+# Options that answer questions about recordings: what they say counts.
+_ANSWERING_OPTIONS = 'effort_scale', 'gravity', 'hand', 'payload'
+
 
 def run(choice: ArmChoice, reader: BagReader, fit: IdentificationOptions, options: Options) -> int:
     """Identify the arm, print and write the results; return 1 if no arm is accepted."""
@@ -35,6 +39,7 @@ def run(choice: ArmChoice, reader: BagReader, fit: IdentificationOptions, option
     if is_urdf_or_mjcf(choice.arm):
         read_arm_file(choice.arm)  # raises an error that says how to import it
     choice = reader.arm_in(options.bags[0], choice)
+    fit = replace(fit, answers=tuple(filter(was_option_given, _ANSWERING_OPTIONS)))
     start_arm = choice.load()
     bags = [one for path in options.bags for one in reader.episodes(path, start_arm)]
     test_bags = [one for path in options.tests for one in reader.episodes(path, start_arm)]
@@ -116,4 +121,8 @@ def _refusal_sentence(result: Identification) -> str:
     why = 'nothing in it is better than the published sets; --anyway writes it nevertheless'
     if not result.verdict.sound:
         why = 'the recordings are not sound; --anyway accepts them'
+    elif result.open_questions:
+        options = sorted({f'--{name.replace("_", "-")}' for name in result.open_questions if name})
+        by_option = f'answer by {" and ".join(options)}, or ' if options else ''
+        why = f'the recordings are sound, with a question; {by_option}--anyway accepts them'
     return f'No arm file was written: {why}.'

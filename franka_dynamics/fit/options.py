@@ -38,6 +38,9 @@ class IdentificationOptions:
     recorded effort. With `add_gravity` efforts lack the gravity torque, as a UR's, an iiwa's or a
     Flexiv's do, and that of the starting set is added to them. With `accept_unsound` an arm is
     also accepted if its recordings are not sound, or if it is not better than the published sets.
+    `answers` are names of options that answer what the recordings ask, such as `effort_scale`,
+    `gravity`, `hand` or `payload`: the caller says that these are right. Those that differ from
+    their default count as well.
     """
 
     gravity: Any = GRAVITY  # array_like, shape (3,)
@@ -48,6 +51,7 @@ class IdentificationOptions:
     effort_scale: tuple[float, ...] = (1.0,)
     add_gravity: bool = False
     accept_unsound: bool = False
+    answers: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Raise IdentificationError for unknown friction or a precision not > 0 and finite."""
@@ -92,6 +96,16 @@ class IdentificationOptions:
         if self.regularization is not None:
             fixed['regularization'] = self.regularization
         return fixed
+
+    @property
+    def stated_names(self) -> frozenset[str]:
+        """Names of the options that the caller has stated: `answers`, and those not default."""
+        differs = {
+            'effort_scale': any(scale != 1.0 for scale in self.effort_scale),
+            'gravity': tuple(self.gravity) != tuple(GRAVITY),
+            'rotor_inertia': self.rotor_inertia,
+        }
+        return frozenset(self.answers) | {name for name, is_other in differs.items() if is_other}
 
     def effort_scales(self, n: int) -> 'Array':
         """Return each joint's torque per unit of effort, (n,) [N m]; RecordingError if wrong."""

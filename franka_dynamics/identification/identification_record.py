@@ -24,7 +24,7 @@ from ..fit.result_parts import (
     unseen_error,
     UsedRecordings,
 )
-from ..judge.recording_verdict import RecordingVerdict
+from ..judge.verdict import RecordingVerdict
 from ..recordings.replay import TorqueErrorUnit
 
 IDENTIFIED_SET_NAME = 'identified'  # name of the identified arm's inertial set
@@ -109,24 +109,34 @@ class IdentificationRecord:
     @property
     def accepted(self) -> bool:
         """
-        Whether the identified arm is improved and recordings are sound.
+        Whether the identified arm is improved, and recordings are sound without an open question.
 
         True, too, if `accept_unsound` is set.
         """
-        return self.options.accept_unsound or (self.improvement.better and self.verdict.sound)
+        return self.options.accept_unsound or (self.improvement.better and self.is_trusted)
+
+    @property
+    def open_questions(self) -> tuple[str, ...]:
+        """Options that would answer what the recordings ask, '' for what none answers."""
+        return self.verdict.open_questions(self.options.stated_names)
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether recordings are sound, and each question about them is answered."""
+        return self.verdict.sound and not self.open_questions
 
     @property
     def keeps_published_inertias(self) -> bool:
         """
         Whether the friction found is accepted, but not the inertias.
 
-        Four things must hold: the recordings are sound; no other hand fits them better; the
-        identified arm is no better than the published set; and friction lowers that set's E on
-        unseen parts.
+        Four things must hold: the recordings are sound, without an open question; no other hand
+        fits them better; the identified arm is no better than the published set; and friction
+        lowers that set's E on unseen parts.
         """
         return (
             not self.accepted
-            and self.verdict.sound
+            and self.is_trusted
             and self.better_hand_errors is None
             and self.published_fit.friction_helps
         )

@@ -15,8 +15,8 @@ It has six stages; each takes what the one before returns:
 5. test: fits -> errors on the parts left out of them (`fit.all_torque_errors`): test recordings,
    or else five folds of the recordings, by phase where the motion repeats, by recording where
    there are four or more;
-6. judge: sums -> a verdict (`verdict.judge_recordings`): are the recordings sound, and what do
-   published sets ask?
+6. judge: recordings -> a verdict (`judge.recordings.judge_recordings`): are they sound, and what
+   do published sets ask?
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -49,14 +49,7 @@ from ..fit.summary import (
     summarise_recording,
 )
 from ..fit.torque_model import TorqueModel
-from ..judge.faults import fault_columns
-from ..judge.findings import examine_motion
-from ..judge.verdict import (
-    judge_recordings,
-    RecordingVerdict,
-    with_gravity_refitted,
-    with_identified_error,
-)
+from ..judge.recordings import examine_motion, judge_recordings
 from ..recordings.recording import ProgressCallback
 from ..recordings.replay import TorqueErrorUnit
 from ..workers import map_on
@@ -156,7 +149,6 @@ def identify(
             model,
             options,
             load_parameters=load_parameters,
-            extra_columns=fault_columns,
             examine=examine_motion,
         )
         return map_on(executor, summarise, sources, names)
@@ -199,28 +191,17 @@ def identify(
 
     # Stage 5: test.
     errors = fit.all_torque_errors(priors, split, total_fit, part_fits)
-    unconstrained_errors, arm_errors, *published_errors = errors
+    _, arm_errors, *published_errors = errors
 
     # Stage 6: judge, with the prior before torques choose.
     judged_priors = [
         Prior.centered_at(each, model, total_grams.max_torque) for each in (start, *published_sets)
     ]
 
-    def verdict_under(gravity: Sequence[float]) -> RecordingVerdict:
-        """Return the verdict on the usable recordings by another gravity, no set published."""
-        turned = model.with_gravity(gravity)
-        used = [each for each in summaries(turned) if each.failure is None]
-        turned_grams = [each.grams for each in used if each.grams is not None]
-        total = fit.DataSplit.from_grams(turned_grams, test_count=0).total_grams
-        return judge_recordings(
-            total, Prior.centered_at(start, turned, total.max_torque), (), used
-        )
-
     verdict = judge_recordings(
-        total_grams.for_model(model),
+        [each.findings for each in usable.summaries],
         judged_priors[0],
         judged_priors[1:] if published else (),
-        usable.summaries,
     )
     constraints = PhysicalConstraints.from_prior(judged_priors[0], start)
     judged_fit = fit.fit_with_widths(
@@ -228,11 +209,6 @@ def identify(
     )
     judged_standard, _ = judged_fit.consistent_fit
     used_recordings = _used_recordings(usable, estimate, total_grams)
-    verdict = with_identified_error(
-        with_gravity_refitted(verdict, verdict_under),
-        identified_error=arm_errors.test.E / used_recordings.effort_rms.E,
-        unconstrained_error=unconstrained_errors.test.E / used_recordings.effort_rms.E,
-    )
     result = Identification(
         start=start,
         options=options,

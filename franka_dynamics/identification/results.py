@@ -31,11 +31,11 @@ class Identification(IdentificationRecord):
         states a smaller payload, and OutputError if the file cannot be written.
         """
         if not anyway and self.accepted_arm is None:
-            reason = (
-                'it does not predict torques better than the published sets'
-                if self.verdict.sound
-                else 'its recordings are not sound, as its verdict says'
-            )
+            reason = 'it does not predict torques better than the published sets'
+            if not self.verdict.sound:
+                reason = 'its recordings are not sound, as its verdict says'
+            elif self.open_questions:
+                reason = 'its verdict asks a question, which no option answers yet'
             raise IdentificationError(
                 f'{path} is not written: the identified arm was not accepted, because {reason}. '
                 'Use the published set, or write the file with anyway=True.'

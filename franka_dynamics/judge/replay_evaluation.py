@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .recording_verdict import RecordingVerdict
-from .verdict import judge_motion
+from .recordings import judge_motion
+from .verdict import RecordingVerdict
 from ..arm import ArmDescription
 from ..arm.friction import grows_with_load
 from ..fit.options import IdentificationOptions

@@ -358,7 +358,7 @@ def identification_page(result: Identification, motions: Iterable[tuple[str, Mot
     `motions` are pairs (name, motion); an iterator need not hold all motions in memory.
     """
     something_is_better = result.improvement.better or result.keeps_published_inertias
-    is_good = result.verdict.sound and something_is_better
+    is_good = result.is_trusted and something_is_better
     parts: list[str | Table] = [
         elements.paragraph_html(conclusion_text(result), 'good' if is_good else 'bad'),
         elements.paragraph_html(tracking_error_sentence(result)),

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import plural
-from ..judge.faults import Diagnosis, FAULT_CLASSES
 from ..judge.published_masses import MassAmbiguity
-from ..judge.recording_verdict import RecordingVerdict
+from ..judge.sentences import diagnosis_sentence
+from ..judge.verdict import Diagnosis, RecordingVerdict
 
 # A scale of efforts and a load together are told only if the scale is off by less than this
 # factor, and the load is less than this factor times the largest that explains all by itself.
@@ -73,7 +73,8 @@ def _effort_scale_question(verdict: RecordingVerdict) -> Iterator[str]:
             'Are efforts scaled, or does the flange carry something else than declared? If the '
             f'masses of {where} are about right, all efforts are {factor}, or '
             f'{_load_text(ambiguity)}. '
-            'Correct the unit (--effort-scale, --torque-constant) or the load (--hand, --payload).'
+            'Correct the unit (--effort-scale, --torque-constant) or the load (--hand, '
+            '--payload); where it is right, say so by one of these options.'
         )
 
 
@@ -136,4 +137,4 @@ def verdict_headline(verdict: RecordingVerdict) -> str:
 
 def _diagnosis_sentence(fault: Diagnosis, joints: Sequence[str], effort_scale: Any) -> str:
     """Return a sentence on one diagnosed fault of recordings or question to the user."""
-    return FAULT_CLASSES[fault.kind].sentence(fault, joints, np.asarray(effort_scale, dtype=float))
+    return diagnosis_sentence(fault, joints, np.asarray(effort_scale, dtype=float))

@@ -24,7 +24,7 @@ from franka_dynamics.fit.payload import identify_payload, payload_estimate
 from franka_dynamics.fit.summary import require_enough_motion
 from franka_dynamics.fit.torque_model import SLIP_REACHES_RAD
 from franka_dynamics.identification.identify import identify
-from franka_dynamics.judge.verdict import judge_motion
+from franka_dynamics.judge.recordings import judge_motion
 from franka_dynamics.recordings.episodes import Bag
 from franka_dynamics.recordings.preprocessing import SignalOptions, to_motion
 from franka_dynamics.recordings.recording import read_recording, write_recording

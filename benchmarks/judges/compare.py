@@ -1,0 +1,166 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Print how well judges of recordings find faults that were put into public logs.
+
+    python benchmarks/judges/compare.py FOLDER [--cases 40] [--seed 0] [--log UR10e]
+
+FOLDER holds clones of the repositories in benchmarks/identification/logs.yaml. Of each log's first
+recording a number of cases is drawn by the seed: faults, and what does no harm
+(benchmarks/log_faults.py). A case's true effect is E of the arm identified from the changed log
+over E of the one identified from the log as it is, both on the log as it is. README.md has the
+scores and a way to enter a judge.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+import os
+from pathlib import Path
+import sys
+from typing import NamedTuple
+
+os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')  # as benchmarks/broken_logs.py, which says why
+sys.path.insert(0, str(Path(__file__).parents[1] / 'identification'))
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from broken_logs import error_of, identified, LEAST_HARM, MOST_HARM, sums_of
+from judges import Judgement, JUDGES
+from log_faults import Case, cases
+import numpy as np
+from run import logs  # of the benchmark of identification
+from timing import new_parser
+
+from franka_dynamics.arm import ArmDescription
+from franka_dynamics.errors import FrankaDynamicsError
+from franka_dynamics.fit.options import IdentificationOptions
+from franka_dynamics.recordings.preprocessing import to_motion
+from franka_dynamics.recordings.recording import Recording
+
+HEADS = (
+    '| log | judge | cases | refused or asked rightly | named rightly | harmful accepted | '
+    'harmless refused | harmless asked | wrong name | stated / true effect |'
+)
+DOWN = np.array([0.0, 0.0, -9.81])
+ALIKE = {'gain': ('gain', 'one_way'), 'one_way': ('gain', 'one_way')}
+IN_GENERAL = 'unexplained', 'driven'  # names that say no more than that something is wrong
+
+
+class Score(NamedTuple):
+    """A judgement on a case, and the case's true effect."""
+
+    case: Case
+    true_effect: float
+    judgement: Judgement
+
+    @property
+    def outcome(self) -> str:
+        """The column of the table in which it counts, '' where nothing had to be said."""
+        said = self.judgement
+        if said.refused and self.true_effect < LEAST_HARM:
+            return 'harmless refused'
+        if said.refused and not all(_is_right(*one, self.case) for one in said.named):
+            return 'wrong name'
+        if said.refused:
+            return 'named rightly' if said.named else 'refused'
+        if said.asked:
+            return 'asked' if self.true_effect > LEAST_HARM else 'harmless asked'
+        return 'harmful accepted' if self.true_effect > MOST_HARM else ''
+
+
+def _is_right(kind: str, joints: tuple[int, ...], case: Case) -> bool:
+    if kind in IN_GENERAL:
+        return bool(case.kind)
+    if kind in ('changed', 'contact'):
+        return case.kind in ('changed', 'contact', 'plateau')
+    is_of_kind = kind in ALIKE.get(case.kind, (case.kind,))
+    return is_of_kind and set(joints) <= set(case.joints) and bool(joints) == bool(case.joints)
+
+
+def drawn_cases(arm: ArmDescription, count: int, seed: int) -> list[Case]:
+    """Return cases drawn by a seed, first the log as it is."""
+    every = [*cases(arm, DOWN)]
+    chosen = np.random.default_rng(seed).permutation(np.arange(1, len(every)))[: count - 1]
+    return [every[0], *(every[k] for k in sorted(chosen))]
+
+
+def scores_of(
+    arm: ArmDescription, log: Recording, has_rotors: bool, chosen: Sequence[Case]
+) -> dict[str, list[Score]]:
+    """Return each judge's scores on a log; a case that cannot be prepared counts as refused."""
+    options = IdentificationOptions(DOWN, rotor_inertia=has_rotors)
+    model = options.torque_model(arm)
+    sums = sums_of(model, to_motion(log))
+    error = error_of(sums, identified(model, arm, sums))
+    scores: dict[str, list[Score]] = {name: [] for name in JUDGES}
+    for case in chosen:
+        declared = replace(options, gravity=case.gravity).torque_model(arm)
+        try:
+            motion = to_motion(case.change(log))
+            theta = identified(declared, arm, sums_of(declared, motion))
+        except FrankaDynamicsError:
+            continue
+        used = sums
+        if not np.array_equal(case.gravity, DOWN):  # the arm is used with the declared gravity
+            used = sums_of(declared, to_motion(log))
+        effect = error_of(used, theta) / error
+        for name, judge in JUDGES.items():
+            score = Score(case, effect, judge(motion, declared, arm))
+            scores[name].append(score)
+            print(f'{case.name:34s} {effect:7.2f} {name:32s} {score.outcome}', file=sys.stderr)
+    return scores
+
+
+def row(log: str, judge: str, scores: Sequence[Score]) -> str:
+    """Return a row of the table."""
+    counts = Counter(one.outcome for one in scores)
+    told = counts['named rightly'] + counts['refused'] + counts['asked']
+    ratios = [
+        one.judgement.effect / one.true_effect
+        for one in scores
+        if one.judgement.effect > 1.0 and LEAST_HARM < one.true_effect < 10.0
+    ]
+    stated = '-' if not ratios else '{:.2f} to {:.2f}'.format(*np.quantile(ratios, (0.25, 0.75)))
+    numbers = (
+        len(scores),
+        told,
+        *(
+            counts[name]
+            for name in (
+                'named rightly',
+                'harmful accepted',
+                'harmless refused',
+                'harmless asked',
+                'wrong name',
+            )
+        ),
+    )
+    return f'| {log} | {judge} | {" | ".join(map(str, numbers))} | {stated} |'
+
+
+def main() -> None:
+    """Print the table of the logs that are here."""
+    parser = new_parser(__doc__)
+    parser.add_argument('folder', type=Path, help='clones of the repositories in logs.yaml')
+    parser.add_argument('--cases', type=int, default=40, help='of each log (default: 40)')
+    parser.add_argument('--seed', type=int, default=0, help='by which they are drawn')
+    parser.add_argument('--log', default='', help='logs whose name contains this')
+    arguments = parser.parse_args()
+    print(HEADS)
+    print('|' + '---|' * (HEADS.count('|') - 1))
+    for log in logs():
+        if arguments.log not in log.name:
+            continue
+        read = log.read(arguments.folder)
+        if read is None:
+            print(f'{log.name}: {log.repository} is not in {arguments.folder}', file=sys.stderr)
+            continue
+        arm, (first, *_) = read
+        chosen = drawn_cases(arm, arguments.cases, arguments.seed)
+        scores = scores_of(arm, first, log.rotor_inertia, chosen)
+        for name, some in scores.items():
+            print(row(log.name, name, some), flush=True)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,297 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Fits to recordings with the columns of at most one fault, and the numbers by which it is judged.
+
+Masses are near the starting set's and friction near zero, as the prior says; a common factor of
+the efforts, a load and offsets are free, because other masses explain these as well. Joints are
+weighted by their own residuals. Each fold is predicted by a fit to the others.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .sums import PART_COUNT, Sums
+from .table import Fault, GROWS, is_change, row_of
+from ..arrays import Array
+from ..fit.least_squares import SAMPLES_PER_INDEPENDENT_SAMPLE
+from ..fit.prior import Prior
+from ..recordings.replay import TorqueErrorUnit
+
+HARM = 1.4  # from this effect on a fault makes recordings unsound
+CRITICAL_T_VALUE = 2.13  # Student's t of four degrees of freedom (five folds), one-sided, 95 %
+# A size beside fitted masses is about that beside held ones within this factor.
+MAX_SIZE_RATIO = 2.0
+GIVEN = Fault('gain'), Fault('load')  # which every fit has, and offsets
+_FITTED = 10.0  # precision of masses that are fitted: known to 32 %
+_HELD = 1e8  # of masses that are held: known to 0.01 %
+_MIN_NOISE_TO_MAX = 1e-3  # smallest noise of a joint, relative to its largest effort: rounding
+_FLAT = 1e-9  # information of what is free, and the smallest noise to that expected
+TORQUE = -1  # place of the efforts among the columns
+
+
+class Found(NamedTuple):
+    """
+    A fault that was fitted, with its columns' indices and its size (k,).
+
+    `gains` (folds,) are by how much the log-likelihood per sample of each left-out fold is above
+    that without the fault. `error` is E on all left-out folds with it, `squares` (folds, n) are
+    the mean squared residuals there. `effect` is how many times worse the identified arm is by it.
+    """
+
+    fault: Fault
+    columns: list[int]
+    size: Array
+    gains: Array
+    error: float
+    squares: Array
+    effect: float = 1.0
+
+    def better_than(self, other: 'Found | None' = None) -> bool:
+        """Return whether it predicts left-out folds significantly better than another, or none."""
+        gains = self.gains if other is None else self.gains - other.gains
+        std_error = gains.std(ddof=1) / np.sqrt(len(gains))
+        return bool(gains.mean() > CRITICAL_T_VALUE * std_error)
+
+
+class _Equations(NamedTuple):
+    """
+    Normal equations without each fold and of all, reduced to the columns that not all fits have.
+
+    `solved` (fits, k, others) is the fit of the `others` to the k `common` columns, `left` (fits,
+    others, others) are the products of what that leaves.
+    """
+
+    common: list[int]
+    others: list[int]
+    solved: Array
+    left: Array
+
+    def sizes(self, columns: list[int]) -> tuple[list[int], Array]:
+        """Return columns' places among the others, and their coefficients in each fit."""
+        at = [self.others.index(k) for k in columns]
+        left = self.left[:, at]
+        return at, np.asarray(np.linalg.solve(left[:, :, at], left[:, :, TORQUE:])[..., 0])
+
+
+class Fits:
+    """
+    All fits to recordings, by sums and a prior about the starting set.
+
+    `asked` are the faults whose columns every fit has as well, because they are asked about.
+    """
+
+    def __init__(self, sums: Sums, prior: Prior) -> None:
+        """Extend the sums by columns of changes, and weigh joints by their own residuals."""
+        self.sums = sums
+        self.p = sums.p
+        self.prior = prior
+        self.n = prior.model.n
+        self.unit_factors = np.array(TorqueErrorUnit.for_arm(prior.reference).factors)
+        self.faults, folds = with_changes(sums)
+        offsets = (Fault('offset', (joint,)) for joint in range(self.n))
+        self.given = (*GIVEN, *offsets)
+        used = sums.counts > 0
+        self.folds = folds[used]
+        self.counts = sums.counts[used]
+        self.total = self.folds.sum(axis=0)
+        self.count = int(self.counts.sum())
+        largest = sums.max_torque
+        self.floor = _MIN_NOISE_TO_MAX * np.maximum(largest, _MIN_NOISE_TO_MAX * largest.max())
+        noise = self._common_noise(self.total)
+        for _ in range(2):
+            noise = np.sqrt(self.squares(self.total, self.model_fit(self.total, noise)))
+            noise = np.maximum(noise, self.floor)
+        self.weights = 1.0 / (SAMPLES_PER_INDEPENDENT_SAMPLE * noise**2)
+        self.asked: tuple[Fault, ...] = ()
+        self.give()
+
+    @property
+    def efforts(self) -> Array:
+        """Each joint's mean squared effort, (n,)."""
+        return np.asarray(self.total[:, TORQUE, TORQUE] / self.count)
+
+    def give(self, *asked: Fault) -> None:
+        """Let all fits have the columns of faults that are asked about."""
+        self.asked += asked
+        self.fitted = self._equations(_FITTED, (*self.given, *self.asked))
+        self.held = self._equations(_HELD, self.asked)
+        common, others = self.fitted.common, self.fitted.others
+        # Products of common columns with what these leave of the others in their own fold, twice
+        # those with the others: `_left` makes products of what is left of them.
+        rows = self.folds[..., common, :]
+        solved = self.fitted.solved[:-1, None]
+        self._products = rows[..., common] @ solved - 2.0 * rows[..., others]
+        self.without = self.fit()
+
+    def _left(self, places: list[int]) -> Array:
+        """Return products (folds, n, k, k) of what common columns leave of some others there."""
+        columns = [self.fitted.others[k] for k in places]
+        own = self.folds[..., columns, :][..., columns]
+        solved = self.fitted.solved[:-1, None][..., places]
+        return np.asarray(own + solved.swapaxes(2, 3) @ self._products[..., places])
+
+    def model_fit(self, total: Array, noise: Array) -> Array:
+        """Return the model's parameters (p,) fitted to sums (n, c, c), with a noise of joints."""
+        weights = 1.0 / (SAMPLES_PER_INDEPENDENT_SAMPLE * noise**2)
+        used = [*range(self.p), total.shape[-1] - 1]
+        return self.solve(np.tensordot(weights, total[:, used][:, :, used], 1))
+
+    def solve(self, gram: Array) -> Array:
+        """Return the model's parameters (p,) by weighted sums (c, c) and the prior."""
+        information, times_mean = self.prior.information(_FITTED)
+        own = gram[: self.p, : self.p] + information
+        return np.asarray(np.linalg.solve(own, gram[: self.p, TORQUE] + times_mean))
+
+    def squares(self, total: Array, theta: Array, count: int | None = None) -> Array:
+        """Return each joint's mean squared residual of the model's parameters, (n,)."""
+        own = total[:, : self.p, : self.p] @ theta - 2.0 * total[:, : self.p, TORQUE]  # (n, p)
+        squares = own @ theta + total[:, TORQUE, TORQUE]
+        return np.maximum(squares, 0.0) / (self.count if count is None else count)
+
+    def error(self, squares: Array) -> float:
+        """Return E of mean squared residuals (n,)."""
+        return float(np.sqrt(np.maximum(squares, self.floor**2) @ self.unit_factors**2))
+
+    def _common_noise(self, total: Array) -> Array:
+        """Return the noise with which arms are identified, one level for all joints."""
+        expected = self.prior.expected_residual
+        squares = self.squares(total, self.model_fit(total, expected)) * self.unit_factors**2
+        return np.maximum(np.sqrt(squares.mean()) / self.unit_factors, _FLAT * expected)
+
+    def _equations(self, precision: float, given: tuple[Fault, ...]) -> _Equations:
+        """Return the equations by a precision of masses, with the columns of `given` in all."""
+        folds = np.tensordot(self.weights, self.folds, (0, 1))
+        gram = folds.sum(axis=0)
+        information = _FLAT * np.eye(len(gram))
+        own = slice(0, self.p)
+        information[own, own], information[own, TORQUE] = self.prior.information(precision)
+        normal = information + np.stack([*(gram - folds), gram])
+        common = sorted({*range(self.p), *(k for one in given for k in self.faults[one])})
+        others = [k for k in range(len(gram)) if k not in common]
+        across = normal[:, common][:, :, others]
+        solved = np.linalg.solve(normal[:, common][:, :, common], across)
+        left = normal[:, others][:, :, others] - across.swapaxes(1, 2) @ solved
+        return _Equations(common, others, solved, left)
+
+    def fit(self, fault: Fault | None = None) -> Found:
+        """Return the fit with a fault's columns."""
+        columns = []
+        if fault is not None:
+            columns = [k for k in self.faults[fault] if k not in self.fitted.common]
+        at, sizes = self.fitted.sizes(columns)
+        residual = np.append(-sizes[:-1], np.ones((len(sizes) - 1, 1)), axis=1)
+        left = self._left([*at, len(self.fitted.others) - 1])
+        squares = np.einsum('ka,kjab,kb->kj', residual, left, residual) / self.counts[:, None]
+        squares = np.maximum(squares, self.floor**2)
+        size = sizes[-1]
+        error = self.error(squares.mean(axis=0))
+        gains = np.zeros(len(squares))
+        if fault is None:
+            return Found(
+                Fault(''), columns, size, gains, self.error(squares.mean(axis=0)), squares
+            )
+        gains = 0.5 * np.log(self.without.squares / squares).sum(axis=1)
+        if fault.kind in ('gravity', 'time') and not fault.joints:
+            size = size / self._common_factor(at, size)
+        return Found(fault, columns, size, gains, error, squares)
+
+    def _common_factor(self, at: list[int], size: Array) -> float:
+        """Return the factor of all efforts beside a fault, which is a part of its size."""
+        gain = self.fitted.common.index(self.faults[GIVEN[0]][0])
+        solved = self.fitted.solved[-1, gain]
+        factor = float(1.0 + solved[TORQUE] - solved[at] @ size)
+        return factor if abs(factor) > _MIN_NOISE_TO_MAX else _MIN_NOISE_TO_MAX
+
+    def has_its_size(self, found: Found) -> bool:
+        """Return whether a fault has about its size if masses are held, too."""
+        sizes = self.fitted.sizes(found.columns)[1][-1]
+        ratio = self.held.sizes(found.columns)[1][-1] @ sizes / (sizes @ sizes)
+        return bool(1.0 / MAX_SIZE_RATIO < ratio < MAX_SIZE_RATIO)
+
+    def effect(self, found: Found) -> float:
+        """Return E of the identified arm over E of one identified with the fault undone."""
+        undoing = np.zeros((self.n, self.total.shape[-1]))
+        undoing[:, TORQUE] = 1.0
+        if found.fault.kind == 'gain' and not is_change(found.fault):
+            undoing[list(found.fault.joints), TORQUE] = 1.0 / (1.0 + found.size[0])
+        else:
+            undoing[:, found.columns] = -found.size
+        if is_change(found.fault):
+            constant = self.faults[found.fault._replace(form='')]
+            if not set(constant) & set(found.columns):
+                undoing[:, constant] = _right_share(found.fault) * found.size
+        used = [*range(self.p), *(k for k in np.flatnonzero(undoing.any(axis=0)) if k >= self.p)]
+        total = self.total[:, used][:, :, used]
+        undone = _with_efforts(total, undoing[:, used])
+        thetas = (self.model_fit(one, self._common_noise(one)) for one in (total, undone))
+        as_recorded, without = (self.error(self.squares(undone, theta)) for theta in thetas)
+        return as_recorded / without
+
+
+def _right_share(fault: Fault) -> float:
+    """
+    Return the share of a change that counts as right: that of the longer part, or the begin.
+
+    Of an offset that changes the mean is right, because an offset is part of the arm's friction.
+    """
+    late = 0.5 if fault.form == GROWS else 1.0 - fault.form / PART_COUNT
+    if fault.kind == 'offset':
+        return late
+    return float(fault.form != GROWS and late > 0.5)
+
+
+def _with_efforts(total: Array, coefficients: Array) -> Array:
+    """Return sums (n, c, c) with other efforts: columns times `coefficients` (n, c)."""
+    changed = total.copy()
+    products = np.einsum('jab,jb->ja', changed, coefficients)
+    changed[:, TORQUE] = products
+    changed[:, :, TORQUE] = products
+    changed[:, TORQUE, TORQUE] = np.einsum('ja,ja->j', coefficients, products)
+    return changed
+
+
+def with_changes(sums: Sums) -> tuple[dict[Fault, list[int]], Array]:
+    """
+    Return all faults with their columns, also those that change, and sums (folds, n, c, c).
+
+    A change begins with one of the third to ninth tenths of the recording, or grows in proportion
+    to time. Beside it is the constant fault of which it is a change. Recordings together have no
+    changes: these are found in each.
+    """
+    if sums.within is None:
+        return dict(sums.faults), sums.folds
+    within = sums.within
+    parts = np.arange(PART_COUNT)
+    shares = {begin: 1.0 * (parts >= begin) for begin in range(2, PART_COUNT - 1)}
+    all_shares = np.array([(parts + 0.5) / PART_COUNT, *shares.values()])  # (forms, parts)
+    faults = dict(sums.faults)
+    constant_count = sums.folds.shape[-1] - 1
+    position = {column: k for k, column in enumerate(within.changing_columns)}
+    s = len(position)
+    for k, form in enumerate((GROWS, *shares)):
+        for fault, own in sums.faults.items():
+            if row_of(fault).changes:
+                beside = [] if fault in GIVEN or fault.kind == 'offset' else own
+                columns = [constant_count + s * k + position[column] for column in own]
+                faults[fault._replace(form=form)] = [*beside, *columns]
+    across = np.einsum('ap,pfnsc->fnasc', all_shares, within.changing)
+    own_rows = within.changing[..., within.changing_columns]
+    own = np.einsum('ap,bp,pfnst->fnasbt', all_shares, all_shares, own_rows, optimize=True)
+    fold_count, n = sums.folds.shape[:2]
+    m = s * len(all_shares)
+    across = across.reshape(fold_count, n, m, constant_count + 1)
+    size = constant_count + m + 1
+    folds = np.empty((fold_count, n, size, size))
+    old = [*range(constant_count), size - 1]
+    new = slice(constant_count, constant_count + m)
+    folds[:, :, :constant_count, :constant_count] = sums.folds[..., :-1, :-1]
+    folds[:, :, :constant_count, -1] = sums.folds[..., :-1, -1]
+    folds[:, :, -1, :constant_count] = sums.folds[..., -1, :-1]
+    folds[:, :, -1, -1] = sums.folds[..., -1, -1]
+    folds[:, :, new, new] = own.reshape(fold_count, n, m, m)
+    folds[:, :, new, old] = across
+    folds[:, :, :constant_count, new] = across[..., :-1].swapaxes(2, 3)
+    folds[:, :, -1, new] = across[..., -1]
+    return faults, folds
