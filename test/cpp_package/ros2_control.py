@@ -26,20 +26,20 @@ from ..ros2_control_prefix import environment, made, mock_urdf
 
 DRIVE = Path(__file__).parent / 'ros2_control_drive.cpp'
 STRICT = '-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror'
-PROJECT = DRIVE.with_suffix('.cmake')
 TYPE = 'franka_dynamics_controllers/FeedforwardController'
 
 
-def built(folder):
-    """Build, with warnings as errors, what is new in the package and its driver."""
+def built(folder, drive=DRIVE):
+    """Build, with warnings as errors, what is new in the package and a driver of it."""
     install = folder / 'install'
     options = [f'-DPython3_EXECUTABLE={sys.executable}', '-DCMAKE_BUILD_TYPE=None']
-    (folder / 'drive').mkdir(exist_ok=True)
-    shutil.copy2(DRIVE, folder / 'drive/drive.cpp')
-    shutil.copy2(PROJECT, folder / 'drive/CMakeLists.txt')
+    source = folder / drive.stem
+    source.mkdir(exist_ok=True)
+    shutil.copy2(drive, source / 'drive.cpp')
+    shutil.copy2(drive.with_suffix('.cmake'), source / 'CMakeLists.txt')
     made(PACKAGE, folder / 'build', install, *options, f'-DCMAKE_CXX_FLAGS={STRICT}')
     examples = f'-DEXAMPLES={PACKAGE.parent / "examples"}'
-    made(folder / 'drive', folder / 'tool', install, *options, examples)
+    made(source, folder / f'{drive.stem}_tool', install, *options, examples)
     return folder
 
 
@@ -49,7 +49,7 @@ def driving(arm, folder, what, *words, parameters, joints=None):
     file = folder / 'parameters.yaml'
     file.write_text(parameters.replace('ARM_FILE', str(folder / 'arm.yaml')))
     joints = arm.joint_names if joints is None else joints
-    command = [folder / 'tool' / 'drive', what, *joints, *words]
+    command = [folder / f'{DRIVE.stem}_tool' / 'drive', what, *joints, *words]
     return (
         [*map(str, command), '--ros-args', '--params-file', str(file)],
         {
