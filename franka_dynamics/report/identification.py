@@ -34,6 +34,7 @@ _POORLY_KNOWN_REASONS = {
     'm': 'they are never tilted enough against gravity',
     'f': 'their joints hardly move, so that friction is not seen',
 }
+_MIN_TOLD_CONSTRAINT_COST = 0.02
 _PLOT_COLUMN_COUNT = 4  # of joints in the figure of friction
 
 
@@ -177,6 +178,7 @@ def detail_sentences(result: Identification) -> Iterator[str]:
     yield from _verdict_sentences(result)
     yield from _mass_ratio_sentences(result)
     yield from _bound_mass_sentences(result)
+    yield from _constraint_sentences(result)
     yield from (f'left out: {failure}' for failure in result.recordings.failures)
     for note in result.recordings.notes:
         for sentence in (*note.warnings, *note.remarks):
@@ -213,6 +215,17 @@ def _bound_mass_sentences(result: Identification) -> Iterator[str]:
             f'The mass of {plural(len(bound), "link")} {links} ends at its bound: the torques ask '
             'for a mass that the starting set excludes. Correct that mass in the arm file, or '
             'take another --set.'
+        )
+
+
+def _constraint_sentences(result: Identification) -> Iterator[str]:
+    """Yield a sentence if physical constraints raise E on unseen parts by more than 2 %."""
+    free, consistent = (errors.test.E for errors in result.torque_errors[:2])
+    if consistent > (1.0 + _MIN_TOLD_CONSTRAINT_COST) * free:
+        yield (
+            f'That links are physical and friction brakes costs {consistent / free - 1.0:.0%} of '
+            f'E on unseen parts: without it E is {free:.3f} {result.error_unit}. Something acts '
+            'on the arm that its links and friction do not explain, or its starting set is wrong.'
         )
 
 

@@ -109,6 +109,24 @@ def test_a_starting_set_with_a_wrong_link_is_doubted(prepared, speed):
     assert '--set' in said and '--hand' not in said
 
 
+def test_a_mass_at_its_bound_and_what_constraints_cost_are_said(simulate):
+    arm = first_joints(FER, 3)
+    links = list(arm.links)
+    links[2] = fd.LinkInertia.from_parameters(links[2].parameters() / 12.0)
+    start = replace(arm, links=tuple(links))
+    motion = to_motion(simulate(arm, noise=0.02))
+    result = fd.identify([motion], start, [start], SIMPLE)
+    # What the outer link may not take its neighbour takes, up to its own bound.
+    assert result.masses_at_bound[3] == pytest.approx(3.0, rel=0.01)
+    said = ' '.join(identification.detail_sentences(result))
+    assert '3 (3.00 times its start) ends at its bound' in said
+    free, consistent = (errors.test.E for errors in result.torque_errors[:2])
+    assert consistent > 1.02 * free and 'costs' in said
+    sound = fd.identify([motion], arm, [arm], SIMPLE)
+    assert sound.masses_at_bound == {}
+    assert 'costs' not in ' '.join(identification.detail_sentences(sound))
+
+
 @pytest.mark.parametrize(('n', 'dead'), [(1, []), (6, [1, 2, 3, 4, 5])])
 def test_joints_alone_or_without_effort_or_limit_are_judged(simulate, n, dead):
     arm = first_joints(FER, n)
