@@ -10,7 +10,6 @@ A recording goes through these files, in this order:
     torque_model       the torque, linear in base and friction parameters
     summary            reads and filters recordings, and reduces each to Gram matrices
     least_squares      sums, and fits to them; folds, each left out in turn
-    torque_samples     of what further columns are made that somebody hands to the sums
     prior              inertias near the starting set's, and friction near zero
     fit                all fits, to all recordings and without each part, and their errors
     consistent_fit     physically consistent parameters, by a semidefinite program

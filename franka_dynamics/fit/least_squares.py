@@ -3,19 +3,17 @@
 """
 Weighted least squares with a prior, from Gram matrices of regressor and torque.
 
-A row of the regressor of joint j, extended by further columns and the joint's torque, is x. The
+A row of the regressor of joint j, extended by the joint's torque, is x. The
 sum over samples of x x^T, by part of a recording and joint, is all that a least-squares fit needs,
 whichever columns it uses. Sums of two recordings, or of two pieces of one, add up. A prior bounds
 the condition of every fit, so that the squared condition number of normal equations does no harm.
-Further columns (`ExtraColumns`) are those of whoever asks for them: the judge of recordings hands
-in those of faults.
 
 All joints' residuals count alike in a fit, because the error E counts them alike. Least squares
 assumes an exact regressor. Encoder noise biases the estimates; more data does not remove this
 bias, and the standard deviations do not include it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import add
@@ -25,14 +23,11 @@ import numpy as np
 from .prior import Prior, starting_set_precision, StartingSetPrecision
 from .prior_widths import DEFAULT_PRIOR_PRECISION
 from .torque_model import FrictionTerms, SLIP_REACHES_RAD, TorqueModel
-from .torque_samples import TorqueSamples
 from ..arrays import Array, NDArray
 from ..errors import require_extra
 from ..recordings.preprocessing import Motion, moving_mask
 from ..recordings.replay import ResidualRms, TorqueErrorUnit
 
-# Torques (N, n) that one unit of each further column adds to the efforts, by the column's name.
-ExtraColumns = Callable[[TorqueSamples], Mapping[str, Array]]
 TORQUE_COLUMN = -1  # place of the measured torque among the columns
 FOLD_COUNT = 5  # number of parts of the recordings, each of which is left out of a fit in turn
 BLOCK_SAMPLE_COUNT = 1024  # samples at once: some MB of columns for a seven-joint arm
@@ -137,34 +132,29 @@ class GramStack:
         motion: Motion,
         *,
         period: float | None = None,
-        extra_columns: ExtraColumns | None = None,
         fold_count: int = FOLD_COUNT,
     ) -> 'GramStack':
         """
-        Return the Gram matrices of a motion, with `extra_columns` beside those of the model.
+        Return the Gram matrices of a motion.
 
         Without a `period` the motion itself is searched for one.
         """
         period = repetition_period(motion) if period is None else period
         sample_folds = fold_numbers(motion, period, fold_count)
         friction_columns = model.friction_columns(motion)  # (N, n, terms of a joint)
-        samples = TorqueSamples.from_motion(model, motion, friction_columns)
         gram_blocks = []
-        further_names: tuple[str, ...] = ()
         for first in range(0, len(motion), BLOCK_SAMPLE_COUNT):
             in_block = slice(first, first + BLOCK_SAMPLE_COUNT)
-            block = samples.select(in_block)
-            further = {} if extra_columns is None else extra_columns(block)
-            further_names = tuple(further)
-            model_columns = model.regressor(block.regressor, friction_columns[in_block])
-            further_and_torque = np.stack([*further.values(), block.motion.effort], axis=-1)
-            rows = np.append(model_columns, further_and_torque, axis=-1)  # (samples, n, c)
+            block = motion.select(in_block)
+            base_columns = model.base.regressor(block.q, block.dq, block.ddq)
+            columns = model.regressor(base_columns, friction_columns[in_block])
+            rows = np.append(columns, block.effort[..., None], axis=-1)  # (samples, n, c)
             gram_blocks.append(_grams_by_fold(rows, sample_folds[in_block], fold_count))
         return cls(
             matrices=reduce(add, gram_blocks),
             sample_counts=np.bincount(sample_folds, minlength=fold_count),
             max_torque=np.abs(motion.effort).max(axis=0),
-            column_names=(*model.parameter_names, *further_names, 'torque'),
+            column_names=(*model.parameter_names, 'torque'),
         )
 
     def column_indices(self, names: Sequence[str]) -> list[int]:

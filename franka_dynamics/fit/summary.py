@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from .least_squares import ExtraColumns, GramStack, repetition_period
+from .least_squares import GramStack, repetition_period
 from .options import IdentificationOptions
 from .sources import AnyRecording, as_recording, Episode
 from .torque_model import TorqueModel
@@ -77,7 +77,6 @@ def summarise_recording(
     name: str,
     *,
     load_parameters: Array | None = None,
-    extra_columns: ExtraColumns | None = None,
     examine: Examine | None = None,
 ) -> RecordingSummary:
     """
@@ -95,7 +94,6 @@ def summarise_recording(
                 model,
                 note,
                 load_parameters=load_parameters,
-                extra_columns=extra_columns,
                 examine=examine,
             ),
             value_faults=value_faults,
@@ -179,20 +177,18 @@ def summarise_motion(
     note: RecordingNote,
     *,
     load_parameters: Array | None = None,
-    extra_columns: ExtraColumns | None = None,
     examine: Examine | None = None,
 ) -> RecordingSummary:
     """
     Return the summary of a filtered motion, without samples at which every joint rests.
 
-    The sums have `extra_columns` beside those of the model and, with `load_parameters` (b,), those
-    of friction that grows with the torque of these base parameters. `findings` is what `examine`
-    finds in the samples, by the model alone.
+    With `load_parameters` (b,) the sums have the columns of friction that grows with the torque of
+    these base parameters. `findings` is what `examine` finds in the samples, by the model alone.
     """
     summed = model if load_parameters is None else model.with_load_friction(load_parameters)
     moving = preprocessing.without_rest(motion)
     period = repetition_period(motion)
-    grams = GramStack.from_motion(summed, moving, period=period, extra_columns=extra_columns)
+    grams = GramStack.from_motion(summed, moving, period=period)
     return RecordingSummary(
         note,
         motion.options,
