@@ -316,7 +316,7 @@ def test_old_states_leave_no_joint_to_a_kd_that_hardly_damps_it(rate):
     loop.run(0.75)
     assert loop.speed > 0.8
     loop.controller.stop('test')
-    loop.run(0.6)
+    loop.run(0.8)  # states 10 ms old bear a time constant of 80 ms
     assert loop.speed < 0.05
 
 

@@ -81,6 +81,20 @@ def test_friction_of_the_load_counts_all_that_the_gears_carry(target):
     assert (expected * VELOCITY >= 0.0).all() and np.abs(expected).max() > 2.0
 
 
+@pytest.mark.parametrize('share', [0.0, 0.5])
+def test_a_part_of_the_friction_is_that_part_alone(share):
+    without, part, whole = (
+        sent_in_motion(unguarded(one), VELOCITY, torque=OWN)[1]
+        for one in (
+            replace(FRICTION, terms=fd.Terms()),
+            replace(FRICTION, friction_scale=share),
+            FRICTION,
+        )
+    )
+    expected = without + share * (whole - without)
+    np.testing.assert_allclose(part, expected, rtol=0.0, atol=1e-9)
+
+
 def test_friction_leaves_the_torques_of_a_law_never_as_they_are():
     without = replace(FRICTION, terms=fd.Terms())
     found = [

@@ -376,3 +376,12 @@ def test_the_text_runs_and_gives_the_models_values(what, name, formulas, capsys)
         names[f'prepare_{quantity}'](standard_parameters(arm, GRAVITY), p)
         names[quantity](*states, p, found)
         np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL)
+
+
+def test_a_cartesian_impedance_follows_its_circle_better_with_friction(capsys):
+    with scripts.loaded(scripts.example('cartesian_impedance')) as example:
+        errors = []
+        for friction in ('0', '1'):
+            assert example.main(['--seconds', '2.5', '--friction', friction]) == 0
+            errors.append(float(re.search(r'flange: ([\d.]+) mm', capsys.readouterr().out)[1]))
+    assert errors[1] < 0.85 * errors[0] < 20.0
