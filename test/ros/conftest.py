@@ -412,6 +412,7 @@ class Manager:
     def __init__(self, probe, arm, log: Path, *arguments, prefixes=(), **description) -> None:
         self.probe = probe
         self._log = log
+        self._is_interrupted = False
         publisher = probe.create_publisher(String, 'robot_description', DESCRIPTION_QOS)
         publisher.publish(String(data=mock_urdf(arm, **description)))
         space = ['-r', f'__ns:={probe.get_namespace()}']
@@ -456,6 +457,7 @@ class Manager:
 
     def interrupt(self) -> str:
         """Interrupt the process, which must end with exit status 0; return its log."""
+        self._is_interrupted = True
         self._client.__exit__(None, None, None)
         self.process.send_signal(signal.SIGINT)
         status = self.process.wait(TIMEOUT_S)
@@ -464,7 +466,10 @@ class Manager:
         return said
 
     def end(self) -> None:
-        """Kill the process; it must have run until now."""
+        """Kill the process; it must have run until now, unless it was interrupted."""
+        if self._is_interrupted:
+            self.process.kill()
+            return
         self._client.__exit__(None, None, None)
         ran = self.process.poll() is None
         self.process.kill()
