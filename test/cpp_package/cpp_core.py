@@ -151,7 +151,7 @@ def read(library, path):
     return made
 
 
-def packed(settings, joints, guard=True, friction_scale=1.0):
+def packed(settings, joints, guard=True):
     """Return settings as the array that the C++ caller reads."""
     return np.array(
         [
@@ -165,7 +165,7 @@ def packed(settings, joints, guard=True, friction_scale=1.0):
             float(settings.terms.coriolis),
             float(settings.terms.inertia),
             float(guard),
-            friction_scale,
+            settings.friction_scale,
             *np.resize(settings.kp, joints),
             *np.resize(settings.kd, joints),
         ]
@@ -203,13 +203,12 @@ class Feedforward:
         limits=None,
         in_loop=True,
         guard=True,
-        friction_scale=1.0,
     ):
         limits = limits or StateLimits()
         self._library = core.library
         self._n = core.arm.n
         self._command = COMMANDS.index(command)
-        self._options = guard, friction_scale
+        self._guard = guard
         self.settings = settings
         numbers = [
             period,
@@ -220,7 +219,7 @@ class Feedforward:
             float(limits.held_until_commanded),
             float(in_loop),
         ]
-        given = packed(settings, self._n, *self._options)
+        given = packed(settings, self._n, self._guard)
         self._made = self._library.feedforward(core.made, given, self._command, np.array(numbers))
         if not self._made:
             raise SettingsError(self._library.last_text().decode())
@@ -283,7 +282,7 @@ class Feedforward:
     def change(self, **changes):
         """Change settings; return why they are refused, or None."""
         settings = self.settings.changed(**changes)
-        given = packed(settings, self._n, *self._options)
+        given = packed(settings, self._n, self._guard)
         said = self._library.change(self._made, given, self._command)
         if said is None:
             self.settings = settings

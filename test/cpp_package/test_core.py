@@ -518,8 +518,9 @@ def test_a_part_of_the_friction_leaves_the_other_terms_whole(core):
     own = np.zeros(arm.n)
     torques = {}
     for share in (0.0, 0.3, 1.0):
-        settings = Settings(target='fci', terms=fd.Terms(friction=True))
-        controller = Feedforward(core('fr3'), settings, 'law', guard=False, friction_scale=share)
+        terms = fd.Terms(friction=True)
+        settings = Settings(target='fci', terms=terms, friction_scale=share)
+        controller = Feedforward(core('fr3'), settings, 'law', guard=False)
         for _ in range(300):
             torques[share] = controller.cycle(q, dq, given=[q, dq, ddq, own])[0]
     friction = torques[1.0] - torques[0.0]

@@ -125,7 +125,8 @@ def test_recovery_after_a_loss(cores, target):
 def test_changes_within_a_ramp(cores, target):
     drive = Drive(cores['fer'], target, **GAINS, terms=fd.Terms(friction=True))
     drive.run(60)
-    for change in ({'payload': LOAD}, {'scale': 0.5}, {'kp': (50.0,)}, {'payload': (0.0,) * 4}):
+    changes = {'payload': LOAD}, {'scale': 0.5}, {'friction_scale': 0.3}, {'kp': (50.0,)}
+    for change in (*changes, {'payload': (0.0,) * 4}):
         assert drive.pair.change(**change)
         drive.run(37)
     drive.run(300)
