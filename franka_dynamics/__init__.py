@@ -41,6 +41,7 @@ _NAMES_BY_MODULE = {
     'errors': 'FrankaDynamicsError',
     'parameters.base_parameters': 'base_parameters',
     'parameters.direct_method': 'direct_base_parameters energy_regressors',
+    'identification.drawn_arms': 'draw_identified',
     'identification.identify': 'identify',
     'tracking.law_tracking': 'predict_laws',
     'tracking.laws': 'tracking_law TrackingLaw',
