@@ -50,7 +50,7 @@ def compiled_program(source, folder, *, sanitizers=None, options=()):
     options = [*STRICT, '-pthread', *options, '-I', str(PACKAGE / 'include')]
     if sanitizers:
         options += [f'-fsanitize={sanitizers}', '-fno-sanitize-recover=all']
-    subprocess.run([COMPILER, *options, '-o', str(program), str(source)], check=True)
+    subprocess.run([str(COMPILER), *options, '-o', str(program), str(source)], check=True)
     return program
 
 
@@ -58,7 +58,7 @@ def compiled(folder):
     """Compile the caller of the core; return the library."""
     built = folder / 'caller.so'
     options = (*STRICT, '-O1', '-fPIC', '-shared', '-I', str(PACKAGE / 'include'))
-    subprocess.run([COMPILER, *options, '-o', built, HERE / 'core_caller.cpp'], check=True)
+    subprocess.run([str(COMPILER), *options, '-o', built, HERE / 'core_caller.cpp'], check=True)
     library = ctypes.CDLL(str(built))
     number = ctypes.c_int
     made = ctypes.c_void_p
@@ -305,7 +305,9 @@ class Feedforward:
             list(Remedy)[int(numbers[0])],
             list(Reaction)[int(numbers[1])],
             bool(numbers[2]),
-            *map(int, numbers[3:6]),
+            int(numbers[3]),
+            int(numbers[4]),
+            int(numbers[5]),
             disturbance,
             external,
             None if np.isnan(followed[0]) else followed,
