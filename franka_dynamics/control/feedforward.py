@@ -746,7 +746,6 @@ class Feedforward:
                     stopped = ending_by(Cause.STOP_REQUESTED, '')
                     self.ending = former._replace(reaction=stopped.reaction, remedy=stopped.remedy)
             self._happen(event, -math.inf, former)
-            self.unreported_endings.clear()
             self.latest = None
             self.desired = None
             self._own = None

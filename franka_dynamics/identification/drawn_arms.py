@@ -89,9 +89,7 @@ class DrawnArm:
         return found
 
 
-def draw_identified(
-    identification: Identification, count: int, seed: int = 0
-) -> list[DrawnArm]:
+def draw_identified(identification: Identification, count: int, seed: int = 0) -> list[DrawnArm]:
     """
     Return arms drawn from what an identification knows of its arm.
 
@@ -170,7 +168,8 @@ def _nearest_arm(arm: ArmDescription, estimate: Estimate, wanted: Array) -> ArmD
         size = float(np.linalg.norm(missing))
         if size < _TOLERANCE_TO_STD or damping > _MAX_DAMPING:
             break
-        roots = np.linalg.cholesky(_pseudo_inertias(vector[:end]))  # (n, 4, 4)
+        pseudo_inertias = _pseudo_inertias(vector[:end])
+        roots = np.asarray(np.linalg.cholesky(pseudo_inertias), dtype=float)  # (n, 4, 4)
         columns = whitening @ base.matrix @ _slope(roots, vector[end:])
         weights = np.concatenate([columns, damping * np.eye(columns.shape[1])])
         target = np.concatenate([missing, np.zeros(columns.shape[1])])

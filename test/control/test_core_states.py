@@ -687,6 +687,15 @@ def test_a_torque_not_finite_is_not_sent_and_ends_torques(begun):
     assert 'not finite' in script.core.why and np.isfinite(script.sent).all()
 
 
+def test_a_reset_loses_no_ending_that_waits_to_be_reported():
+    core = Script().running().core
+    core.unreported_endings.clear()
+    core.reject_state('two', 1.0, faulty=True)
+    waiting = list(core.unreported_endings)
+    core.reset()
+    assert waiting and list(core.unreported_endings)[: len(waiting)] == waiting
+
+
 def test_a_users_stop_outlives_a_reset_and_a_fault_does_not():
     script = Script().running()
     for then in (Stop.LET_GO, Stop.HOLD, Stop.TO_ZERO):
