@@ -42,6 +42,7 @@ from .dynamics.sampling import sample_states as sample_states
 from .dynamics.space_inertia import space_inertias as space_inertias
 from .errors import FrankaDynamicsError as FrankaDynamicsError
 from .fit.payload import identify_payload as identify_payload
+from .identification.drawn_arms import draw_identified as draw_identified
 from .identification.identify import identify as identify
 from .mesh.mesh import inertia_motion_derivative as inertia_motion_derivative
 from .mesh.mesh import mesh_inertia as mesh_inertia

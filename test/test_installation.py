@@ -138,6 +138,8 @@ def test_package_xml_agrees_with_setup_py(package, setup_script):
         'maintainer': maintainer.name,
         'maintainer_email': maintainer.email,
     }
+    # ROS's versions are three numbers, without the name of a candidate.
+    assert re.fullmatch(rf'{re.escape(said.pop("version"))}((a|b|rc)\d+)?', setup['version'])
     assert said.items() <= setup.items()
 
 
