@@ -237,7 +237,7 @@ def test_classical_parameters_give_the_models_torques(name):
 
 PAGE = (Path(__file__).parents[2] / 'docs' / 'theory' / 'codegen.md').read_text('utf-8')
 # Table 1 of Gautier and Khalil 1990 and this generator's counts stand on the page. The general
-# robot has the table's formulas at n = 6 (the printed 477 is two less than its formula gives). The table
+# robot has the table's formulas at n = 6 (the printed 477 is two less than they give). The table
 # does not say how gravity lies, so that robot stands once for any direction and once for that of
 # axis 1. In the general case of the other arms no inertial parameter is zero; simplified arms have
 # diagonal tensors, one first moment a link, motor inertias and a terminal wrench.
