@@ -50,8 +50,9 @@ MAX_PLAUSIBLE_POSITION_RAD = 10.0
 MAX_EXTRA_JOINT_MOTION_RAD = 1e-3
 # A motion begins so long after the latest joint state, which leaves time to plan it; if planning
 # takes longer, the next lead time is tried: 8 points take 5 ms, 2000 take 50 ms, noisy ones
-# 130 ms, and twice that on a busy machine.
-PLANNING_TIME_CANDIDATES_S = (0.02, 0.1, 0.5)
+# 130 ms, and twice that on a busy machine. The last one is for simulations that run faster than
+# real time on a machine that is busy with them.
+PLANNING_TIME_CANDIDATES_S = (0.02, 0.1, 0.5, 2.0)
 # Largest distance of a motion that begins at once from where the arm is or is desired [rad or m]:
 # the feedback torque would begin with a step.
 MAX_START_DISTANCE_RAD = 0.1
