@@ -55,9 +55,9 @@ def shared_files():
 
 PROGRAMS = [
     'franka-dynamics = franka_dynamics.__main__:main',
-    'feedforward_node = franka_dynamics.ros.feedforward_node:main',
-    'simulator_node = franka_dynamics.ros.simulator_node:main',
-    'gazebo_direct_node = franka_dynamics.ros.gazebo_direct_node:main',
+    'feedforward_node = franka_dynamics.ros.node.feedforward_node:main',
+    'simulator_node = franka_dynamics.ros.simulators.simulator_node:main',
+    'gazebo_direct_node = franka_dynamics.ros.simulators.gazebo_direct_node:main',
 ]
 
 

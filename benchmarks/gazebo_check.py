@@ -33,8 +33,8 @@ from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.files import share_directory
 from franka_dynamics.motion.trajectory import Trajectory
 from franka_dynamics.ros import SIMULATION_NAMESPACE
+from franka_dynamics.ros.clients.node_client import NodeClient
 from franka_dynamics.ros.messages import stamp_to_seconds
-from franka_dynamics.ros.node_client import NodeClient
 from franka_dynamics.ros.rclpy_private import Executor
 from franka_dynamics.ros.topics import REFERENCE_QOS, STATE_QOS
 from franka_dynamics.ros.trajectory_messages import (

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from timing import machine, new_parser
 
-from franka_dynamics.ros.node_group import use_isolated_network
+from franka_dynamics.ros.clients.node_group import use_isolated_network
 from franka_dynamics.ros.node_process import request_realtime
 
 DEVICES = ('node', 'relay')
@@ -76,7 +76,10 @@ class Probe:
 
         from franka_dynamics.arm import load
         from franka_dynamics.ros.rclpy_private import Executor
-        from franka_dynamics.ros.receiver_kinds import DECLARATION_SERVICES, ReceiverKind
+        from franka_dynamics.ros.receivers.receiver_kinds import (
+            DECLARATION_SERVICES,
+            ReceiverKind,
+        )
 
         arm = load('fr3')
         rclpy.init()
@@ -211,7 +214,7 @@ def devices(
     options += [word for one in parameters for word in ('-p', one)]
     node = [
         '-m',
-        'franka_dynamics.ros.feedforward_node',
+        'franka_dynamics.ros.node.feedforward_node',
         *remapped('node', NODES_COMMAND),
     ]
     words = {

@@ -43,7 +43,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros import COMMAND_TOPIC
-from franka_dynamics.ros.node_group import node_command_line, use_isolated_network
+from franka_dynamics.ros.clients.node_group import node_command_line, use_isolated_network
 from franka_dynamics.ros.trajectory_messages import reference_message
 from franka_dynamics.simulation.arm_simulation import read_steps
 from franka_dynamics.simulation.receiver import COMMAND_TIMEOUT_S, ReceiverState

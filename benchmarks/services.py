@@ -25,8 +25,8 @@ from timing import machine, new_parser
 from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.arm import load
-from franka_dynamics.ros.node_client import NodeClient
-from franka_dynamics.ros.node_group import use_isolated_network
+from franka_dynamics.ros.clients.node_client import NodeClient
+from franka_dynamics.ros.clients.node_group import use_isolated_network
 from franka_dynamics.ros.node_process import request_realtime
 from franka_dynamics.ros.topics import REFERENCE_QOS
 from franka_dynamics.ros.trajectory_messages import trajectory_message

@@ -17,7 +17,7 @@ import time
 from latency import devices, Probe
 from timing import new_parser
 
-from franka_dynamics.ros.node_group import use_isolated_network
+from franka_dynamics.ros.clients.node_group import use_isolated_network
 
 MOST_GROWTH_MIB = 1.0
 # On a busy machine the node must not stop where states are late: this is about its memory.

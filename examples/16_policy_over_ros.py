@@ -35,7 +35,10 @@ from trajectory_msgs.msg import JointTrajectory
 
 import franka_dynamics as fd
 from franka_dynamics.ros.topics import DESCRIPTION_QOS
-from franka_dynamics.ros.trajectory_messages import trajectory_from_message, trajectory_message
+from franka_dynamics.ros.trajectory_messages import (
+    trajectory_from_message,
+    trajectory_message,
+)
 
 ARM = fd.load('fr3')
 PERIOD_S = 0.033  # time between two targets

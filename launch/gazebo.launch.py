@@ -126,7 +126,7 @@ def ros2_control_launch_actions(arguments, arm):
     home = [f'{joint}={q}' for joint, q in zip(arm.joint_names, arm.home_position.tolist())]
     # One step without torque as gz_ros2_control takes over, and constant efforts until the node's
     # first torque, let the arm leave its start pose by some milliradians.
-    words = [sys.executable, '-m', 'franka_dynamics.ros.lead_home', name, *home]
+    words = [sys.executable, '-m', 'franka_dynamics.ros.clients.lead_home', name, *home]
     lead = ExecuteProcess(cmd=words, output='screen')
     loaded, others = ros2_control_actions(arguments, arm, TARGET, folder, hardware, lead)
     return [

@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.ros.node_group import use_isolated_network
+from franka_dynamics.ros.clients.node_group import use_isolated_network
 
 from .processes import descendants, failing_after, kill_all, still_running, take_charge
 

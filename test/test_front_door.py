@@ -211,7 +211,7 @@ from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
-from franka_dynamics.ros.feedforward_node import FeedforwardNode
+from franka_dynamics.ros.node.feedforward_node import FeedforwardNode
 
 rclpy.init()
 node = FeedforwardNode()

@@ -81,6 +81,30 @@ def test_ros_alone_imports_ros():
     assert users and {room(name) for name in users} == {'ros'}
 
 
+def test_folders_of_ros_import_only_what_the_page_says(edges):
+    """What every folder uses stands beside them, and imports none of them."""
+    section = PAGE.partition('## The folders of `ros`')[2].partition('\n## ')[0]
+    allowed = {
+        folder: set(re.findall(r'`(\w+)`', others))
+        for folder, others in re.findall(r'^\| `(\w+)` \|[^|]*\|([^|]*)\|$', section, re.M)
+    }
+    ros = f'{PACKAGE}.ros'
+    folders = {path.parent.name for path in (FOLDER / 'ros').glob('*/__init__.py')}
+    assert folders == set(allowed)
+
+    def folder(module):
+        return module.removeprefix(f'{ros}.').split('.')[0] if module.startswith(f'{ros}.') else ''
+
+    wrong = [
+        f'{name} imports {other}'
+        for name in sorted(edges)
+        if name.startswith(ros)
+        for other in sorted(edges[name])
+        if folder(other) in folders - {folder(name)} - allowed.get(folder(name), set())
+    ]
+    assert not wrong, wrong
+
+
 def test_no_module_imports_itself_by_way_of_others(edges):
     # A package's __init__ offers names of its own modules without importing them (PEP 562).
     packages = {name for name, path in MODULES.items() if path.name == '__init__.py'}

@@ -18,8 +18,8 @@ from ..errors import FrankaDynamicsError
 from ..recordings.plausibility import plausibility_warnings
 from ..recordings.preprocessing import to_motion
 from ..recordings.recording import read_recording
-from ..ros.node_client import NodeClient
-from ..ros.recording_session import PlayMotion, record_bag, RecordingProgress
+from ..ros.clients.node_client import NodeClient
+from ..ros.clients.recording_session import PlayMotion, record_bag, RecordingProgress
 
 _MAX_SLOWDOWN_RATIO = 20.0  # simulated time may be slower than the clock by this factor
 _MAX_REST_MOTION_RAD = 0.02  # more than noise and drift of a held arm's positions [rad]

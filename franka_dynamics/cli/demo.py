@@ -15,7 +15,7 @@ from ..demo import report as reports
 from ..demo.controller_comparison import compare_controllers
 from ..errors import IdentificationError, list_text
 from ..recordings.recording import write_recording
-from ..ros.demo_session import DemoPlan, run_demo
+from ..ros.clients.demo_session import DemoPlan, run_demo
 
 _PLANT_BAG_NAME = 'plant_bag'
 _SECOND_PART_TITLE = (

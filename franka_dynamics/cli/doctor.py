@@ -13,7 +13,7 @@ from ..arm.arm_file import is_urdf_or_mjcf
 from ..constants import AS_LISTED, NO_HAND
 from ..errors import FrankaDynamicsError
 from ..ros import ROS_INSTALL_HINT
-from ..ros.machine_checks import (
+from ..ros.clients.machine_checks import (
     CheckResult,
     GOOD,
     machine_checks,
@@ -70,7 +70,7 @@ def _robot_checks(choice: ArmChoice, robot_address: str) -> Iterator[CheckResult
 def _running_node_checks(state_topic: str, command_topic: str | None) -> list[CheckResult]:
     """Return the checks of the running nodes, or one that says why ROS 2 cannot be imported."""
     try:
-        from ..ros.system_checks import system_checks
+        from ..ros.clients.system_checks import system_checks
     except ImportError as error:
         return [CheckResult('ROS 2', TO_DO, f'cannot be imported ({error}); {ROS_INSTALL_HINT}')]
     if sys.stdout.isatty():

@@ -9,7 +9,7 @@ import numpy as np
 from .bag_record import arm_choice_of_node
 from ..arrays import Array
 from ..errors import list_text
-from ..ros.node_client import NodeClient, NodeClientError
+from ..ros.clients.node_client import NodeClient, NodeClientError
 from ..ros.trajectory_messages import trajectory_message
 
 # Asked of each joint. A tenth of the usual gains then overcomes a joint's friction.

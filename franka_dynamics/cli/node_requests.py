@@ -18,7 +18,7 @@ from .joint_check import move_joints_one_by_one
 from .state_view import state_view
 from ..arm.payload import payload_array, read_payload
 from ..errors import StartTooFarError
-from ..ros.node_client import NodeClient, NodeClientError
+from ..ros.clients.node_client import NodeClient, NodeClientError
 from ..ros.status import DIAGNOSTIC_PERIOD_S, fault_sentences, NodeSnapshot, TERM_HEADINGS
 from ..ros.topic_listener import TopicListener
 from ..ros.trajectory_messages import read_trajectory_file, shipped_excitation_path

@@ -21,7 +21,7 @@ from ..control.default_gains import low_gains
 from ..demo.random_plant import random_plant
 from ..errors import FrankaDynamicsError
 from ..ros import SIMULATION_NAMESPACE
-from ..ros.node_group import NodeEndedError, NodeGroup
+from ..ros.clients.node_group import NodeEndedError, NodeGroup
 from ..ros.parameter_tables import SIMULATED_MODEL_SOURCE
 from ..ros.topic_listener import ArmPositionListener, TopicListener
 

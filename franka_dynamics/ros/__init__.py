@@ -11,6 +11,12 @@ from ..files import share_directory
 # listens on COMMAND_TOPIC in the root namespace, and ROS discovers the whole subnet.
 SIMULATION_NAMESPACE = 'simulation'
 COMMAND_TOPIC = 'effort_controller/commands'  # on which simulated arms take torques
+# The module that holds each node, by the name of its program.
+NODE_MODULES = {
+    'feedforward_node': 'franka_dynamics.ros.node.feedforward_node',
+    'simulator_node': 'franka_dynamics.ros.simulators.simulator_node',
+    'gazebo_direct_node': 'franka_dynamics.ros.simulators.gazebo_direct_node',
+}
 # Environment variables that name a profiles file of Fast DDS: from version 3 on, and before.
 FASTDDS_PROFILE_VARIABLES = (
     'FASTDDS_DEFAULT_PROFILES_FILE',

@@ -4,8 +4,8 @@
 The model of an arm for Gazebo, its start pose, holding torques and topics.
 
 Gazebo's own joint systems have no start position, so this module writes a model for them whose
-joint positions are relative to the start pose. `ros.gazebo_direct_node`, the receiver of torques
-for an arm without gz_ros2_control, adds the start pose to Gazebo's positions.
+joint positions are relative to the start pose. `ros.simulators.gazebo_direct_node`, the receiver
+of torques for an arm without gz_ros2_control, adds the start pose to Gazebo's positions.
 """
 
 from collections.abc import Mapping, Sequence

@@ -20,8 +20,8 @@ from franka_dynamics.cli import bag_record
 from franka_dynamics.cli.choices import ArmChoice, RecordRequest
 from franka_dynamics.cli.main import root_command
 from franka_dynamics.recordings.log_file import read_log
-from franka_dynamics.ros import recording_session
-from franka_dynamics.ros.recording_session import RecordingProgress
+from franka_dynamics.ros.clients import recording_session
+from franka_dynamics.ros.clients.recording_session import RecordingProgress
 from franka_dynamics.tracking.laws import TrackingLaw
 
 from ..recordings.test_log_import import DQ, EFFORT, FORMS, Q

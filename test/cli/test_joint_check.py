@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.cli.joint_check import move_joints_one_by_one
-from franka_dynamics.ros.node_client import NodeClientError
+from franka_dynamics.ros.clients.node_client import NodeClientError
 
 NAMES = [f'fr3_joint{i + 1}' for i in range(7)]
 HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])

@@ -20,8 +20,8 @@ from franka_dynamics.cli.main import main
 from franka_dynamics.cli.node_requests import parse_payload, send_motion
 from franka_dynamics.cli.state_view import state_view
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.ros.clients.node_group import NodeEndedError, NodeGroup
 from franka_dynamics.ros.messages import stamp_to_seconds
-from franka_dynamics.ros.node_group import NodeEndedError, NodeGroup
 from franka_dynamics.ros.status import (
     NodeSnapshot,
     NodeStatus,

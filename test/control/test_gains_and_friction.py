@@ -28,7 +28,7 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import FrictionError, InertiaError, SettingsError
 from franka_dynamics.files import share_directory
 from franka_dynamics.identification.identify import identify
-from franka_dynamics.ros.controller_factory import STATE_TIMEOUT_PERIOD_COUNT
+from franka_dynamics.ros.node.controller_factory import STATE_TIMEOUT_PERIOD_COUNT
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 from franka_dynamics.tracking import friction_export, tracking
 from franka_dynamics.urdf.writer import urdf_text

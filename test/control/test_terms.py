@@ -23,7 +23,7 @@ from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.dynamics.model import GRAVITY as DOWN
 from franka_dynamics.errors import SettingsError, UrdfError
 from franka_dynamics.motion.trajectory import ReferencePoint, Trajectory
-from franka_dynamics.ros.trajectory_efforts import trajectory_efforts
+from franka_dynamics.ros.motions.trajectory_efforts import trajectory_efforts
 from franka_dynamics.simulation.arm_simulation import Push
 from franka_dynamics.simulation.receiver import TorqueReceiver
 from franka_dynamics.urdf.mjcf_writer import mjcf_text

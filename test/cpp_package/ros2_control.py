@@ -17,7 +17,7 @@ import pytest
 from franka_dynamics.cpp_package.package import controller_arm_text
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import SettingsError
-from franka_dynamics.ros.node_client import NodeClient
+from franka_dynamics.ros.clients.node_client import NodeClient
 from franka_dynamics.ros.topics import DESCRIPTION_QOS
 
 from .cpp_core import PACKAGE

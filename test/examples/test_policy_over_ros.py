@@ -20,8 +20,8 @@ from sensor_msgs.msg import JointState  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 
 from franka_dynamics.motion.trajectory import Trajectory  # noqa: E402
+from franka_dynamics.ros.clients.node_group import NodeGroup  # noqa: E402
 from franka_dynamics.ros.messages import seconds_to_stamp, stamp_to_seconds  # noqa: E402
-from franka_dynamics.ros.node_group import NodeGroup  # noqa: E402
 from franka_dynamics.ros.topic_listener import TopicListener  # noqa: E402
 from franka_dynamics.ros.topics import DESCRIPTION_QOS  # noqa: E402
 from franka_dynamics.ros.trajectory_messages import motion_message, parse_request  # noqa: E402

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from franka_dynamics.files import share_directory
+from franka_dynamics.ros import NODE_MODULES
 
 from ..ros2_control_prefix import PREFIXES
 
@@ -29,7 +30,7 @@ GZ_SIM = 'from launch import LaunchDescription as generate_launch_description\n'
 ROS2 = 'from ros2cli.cli import main; exit(main())'  # what ROS's own ros2 runs
 NODE = """
 import sys
-from franka_dynamics.ros.{name} import main
+from {module} import main
 sys.exit(main())
 """
 
@@ -56,7 +57,9 @@ def ament_prefix(folder, packages=PACKAGES, texts=()):
 def own_prefix(folder):
     """Make a prefix with this package's launch files and nodes, and ros2, run by this Python."""
     needed = PACKAGES['franka_dynamics']
-    texts = {name: f'#!{sys.executable}\n{NODE.format(name=name)}' for name in needed}
+    texts = {
+        name: f'#!{sys.executable}\n{NODE.format(module=NODE_MODULES[name])}' for name in needed
+    }
     ament_prefix(folder, {'franka_dynamics': needed}, texts)
     ros2 = folder / 'bin/ros2'
     ros2.parent.mkdir()

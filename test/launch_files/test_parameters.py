@@ -330,7 +330,7 @@ def test_franka_ros2_loads_what_it_unloads(launched, controller, robot_type, pre
     processes = launched('franka_ros2', namespace='/left', **given)
     assert set(processes) == {'spawner', 'feedforward_node'}
     program, manager, controller_name = processes['spawner'].command[2:5]
-    assert program == 'franka_dynamics.ros.loaded_controller'
+    assert program == 'franka_dynamics.ros.clients.loaded_controller'
     assert (manager, controller_name) == ('/left/controller_manager', controller)
     name, own = loaded(processes['spawner'])
     joints = [f'{prefix}{name}' for name in load(robot_type).joint_names]
@@ -404,7 +404,7 @@ def test_a_simulator_lets_the_joints_go_once_the_node_waits_for_that_alone(
     assert 'joint_state_broadcaster' in states.command and '--inactive' not in states.command
     (node,) = (one for one in found if one.executable == 'feedforward_node')
     (activation,) = (
-        one for one in found if 'franka_dynamics.ros.awaited_controller' in one.command
+        one for one in found if 'franka_dynamics.ros.clients.awaited_controller' in one.command
     )
     assert activation.command[3:] == [
         '/left/feedforward',

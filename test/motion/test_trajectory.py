@@ -17,7 +17,7 @@ from franka_dynamics.errors import ReferenceRefusedError
 from franka_dynamics.motion.planning import TrajectoryRequest
 from franka_dynamics.motion.reference import ReferenceFollower
 from franka_dynamics.motion.trajectory import Trajectory
-from franka_dynamics.ros.trajectory_efforts import motion_with_efforts
+from franka_dynamics.ros.motions.trajectory_efforts import motion_with_efforts
 
 from .test_reference import held
 from ..control.closed_loop import FER

@@ -28,10 +28,14 @@ from std_srvs.srv import Trigger  # noqa: E402
 
 from franka_dynamics.arm import load  # noqa: E402
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel  # noqa: E402
-from franka_dynamics.ros.node_client import NodeClient  # noqa: E402
+from franka_dynamics.ros import NODE_MODULES  # noqa: E402
+from franka_dynamics.ros.clients.node_client import NodeClient  # noqa: E402
 from franka_dynamics.ros.parameter_tables import NODE_NAMES  # noqa: E402
 from franka_dynamics.ros.rclpy_private import Executor  # noqa: E402
-from franka_dynamics.ros.receiver_kinds import DECLARATION_SERVICES, ReceiverKind  # noqa: E402
+from franka_dynamics.ros.receivers.receiver_kinds import (  # noqa: E402
+    DECLARATION_SERVICES,
+    ReceiverKind,
+)
 from franka_dynamics.ros.status import NodeStatus  # noqa: E402
 from franka_dynamics.ros.topics import DESCRIPTION_QOS  # noqa: E402
 
@@ -72,7 +76,7 @@ ROOT_NAMES = {'remaps': {'__ns': '/'}}
 # node is a copy of the fork server with its own environment, output, arguments and program.
 PROCESSES = get_context('forkserver')
 NAMES = *NODE_NAMES, 'gazebo_direct'
-PROCESSES.set_forkserver_preload([f'franka_dynamics.ros.{name}_node' for name in NAMES])
+PROCESSES.set_forkserver_preload([NODE_MODULES[f'{name}_node'] for name in NAMES])
 NODE = """
 import ctypes, faulthandler, gc, importlib, os, runpy, sys
 gc.freeze()  # or the garbage collector would copy all that was imported
@@ -114,7 +118,7 @@ class NodeProcess:
         given = {
             'log': str(log),
             'environment': {**os.environ, 'PYTHONPATH': PYTHONPATH},
-            'program': program if program.endswith('.py') else f'franka_dynamics.ros.{program}',
+            'program': program if program.endswith('.py') else NODE_MODULES[program],
             'arguments': arguments,
         }
         log.touch()

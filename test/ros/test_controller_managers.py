@@ -18,10 +18,10 @@ from std_msgs.msg import Float64MultiArray, Header
 
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros import controller_managers
-from franka_dynamics.ros.node_client import NodeClient
-from franka_dynamics.ros.receiver_finder import ReceiverFinder
-from franka_dynamics.ros.receiver_kinds import ReceiverKind
+from franka_dynamics.ros.clients.node_client import NodeClient
+from franka_dynamics.ros.receivers import controller_managers
+from franka_dynamics.ros.receivers.receiver_finder import ReceiverFinder
+from franka_dynamics.ros.receivers.receiver_kinds import ReceiverKind
 
 from .conftest import Manager, Probe
 from ..processes import ROOT, TIMEOUT_S
@@ -29,7 +29,7 @@ from ..ros2_control_prefix import environment, made, PREFIXES
 
 pytest.importorskip('controller_manager_msgs', reason='controller_manager_msgs is not installed')
 
-from franka_dynamics.ros import awaited_controller
+from franka_dynamics.ros.clients import awaited_controller
 
 ARM = load('fr3')
 NAMES = list(ARM.joint_names)

@@ -21,10 +21,10 @@ from franka_dynamics.arm import load
 from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import OutputError
-from franka_dynamics.ros import demo_session as demo
+from franka_dynamics.ros.clients import demo_session as demo
+from franka_dynamics.ros.clients.node_group import NodeEndedError
+from franka_dynamics.ros.clients.recording_session import record_bag
 from franka_dynamics.ros.messages import seconds_to_stamp
-from franka_dynamics.ros.node_group import NodeEndedError
-from franka_dynamics.ros.recording_session import record_bag
 
 from .conftest import FER, launching, LOCKSTEP, PATIENT, Probe, ROOT_NAMES, stamp
 from ..processes import background, descendants, TIMEOUT_S, until

@@ -13,9 +13,9 @@ import time
 import pytest
 
 from franka_dynamics.ros import FASTDDS_PROFILE_VARIABLES
-from franka_dynamics.ros.machine_checks import TO_DO
-from franka_dynamics.ros.node_client import NodeClient
-from franka_dynamics.ros.system_checks import system_checks
+from franka_dynamics.ros.clients.machine_checks import TO_DO
+from franka_dynamics.ros.clients.node_client import NodeClient
+from franka_dynamics.ros.clients.system_checks import system_checks
 
 from .conftest import COMMAND, LOCKSTEP, PATIENT, ROOT_NAMES
 from ..processes import TIMEOUT_S, until

@@ -18,11 +18,11 @@ from sensor_msgs.msg import JointState
 
 from franka_dynamics.control.feedforward import State, Stop
 from franka_dynamics.errors import StartRefusedError
-from franka_dynamics.ros import control_cycle
-from franka_dynamics.ros.feedforward_node import FeedforwardNode
+from franka_dynamics.ros.node import control_cycle
+from franka_dynamics.ros.node.feedforward_node import FeedforwardNode
 from franka_dynamics.ros.node_process import run_lifecycle_node, run_node, STOP_SIGNALS
 from franka_dynamics.ros.rclpy_private import RCLError
-from franka_dynamics.ros.receivers import TorquePermission
+from franka_dynamics.ros.receivers.receivers import TorquePermission
 
 from .conftest import FER
 

@@ -19,7 +19,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from franka_dynamics.arm import load
-from franka_dynamics.ros.node_client import NodeClient, NodeClientError
+from franka_dynamics.ros.clients.node_client import NodeClient, NodeClientError
 
 from .conftest import Probe
 from .test_launch import controller_states, NODE_STARTED, running_launch_files

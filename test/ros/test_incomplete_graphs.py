@@ -13,16 +13,16 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from rclpy.node import NodeNameNonExistentError
 
-from franka_dynamics.ros import (
+from franka_dynamics.ros import topics
+from franka_dynamics.ros.node import state_sources
+from franka_dynamics.ros.node.state_sources import StateSources
+from franka_dynamics.ros.receivers import (
     controller_managers,
     receiver_finder,
     receivers,
-    state_sources,
-    topics,
     torque_delivery,
 )
-from franka_dynamics.ros.receivers import ReceiverCheck, TorquePermission
-from franka_dynamics.ros.state_sources import StateSources
+from franka_dynamics.ros.receivers.receivers import ReceiverCheck, TorquePermission
 from franka_dynamics.ros.topics import NO_NODE_NAME
 
 TOPIC = '/torques'

@@ -21,7 +21,7 @@ from std_msgs.msg import Float64MultiArray
 from franka_dynamics.arm import load
 from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.files import share_directory
-from franka_dynamics.ros.node_client import NodeClient
+from franka_dynamics.ros.clients.node_client import NodeClient
 from franka_dynamics.ros.topics import DESCRIPTION_QOS
 from franka_dynamics.ros.trajectory_messages import reference_message
 

@@ -29,13 +29,14 @@ from franka_dynamics.dynamics.external_torque import WrenchEstimator
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.motion.planning import MAX_POINT_COUNT
 from franka_dynamics.motion.reference import ReferenceEvent, ReferenceState, REPLACED_REASON
-from franka_dynamics.ros import messages, status, status_log, trajectory_messages
-from franka_dynamics.ros.controller_factory import arm_and_urdf_from_parameters
-from franka_dynamics.ros.diagnostics import FeedforwardDiagnostics
+from franka_dynamics.ros import messages, NODE_MODULES, status, trajectory_messages
 from franka_dynamics.ros.joint_states import JointStateReader, NoArmJointsError
+from franka_dynamics.ros.node import status_log
+from franka_dynamics.ros.node.controller_factory import arm_and_urdf_from_parameters
+from franka_dynamics.ros.node.diagnostics import FeedforwardDiagnostics
+from franka_dynamics.ros.node.term_publishers import TERM_TOPICS, TermPublishers
 from franka_dynamics.ros.parameter_tables import parameter_specs
 from franka_dynamics.ros.status import DIAGNOSTIC_LEVELS, DiagnosticSubject, NodeStatus
-from franka_dynamics.ros.term_publishers import TERM_TOPICS, TermPublishers
 from franka_dynamics.ros.topic_listener import full_name
 from franka_dynamics.ros.trajectory_messages import parse_request, read_trajectory_file
 
@@ -374,7 +375,8 @@ ROWS = [(error, call, names) for error, rows in REFUSED.items() for call, *names
 # Numbers as ids: the padding of messages is random, and test workers must agree on ids.
 @pytest.mark.parametrize(('error', 'call', 'names'), ROWS, ids=map(str, range(len(ROWS))))
 def test_what_is_at_fault_is_refused_and_what_follows_is_taken(error, call, names, monkeypatch):
-    monkeypatch.setattr('franka_dynamics.ros.robot_description.ROBOT_DESCRIPTION_TIMEOUT_S', 0.5)
+    waiting = 'franka_dynamics.ros.node.robot_description'
+    monkeypatch.setattr(f'{waiting}.ROBOT_DESCRIPTION_TIMEOUT_S', 0.5)
     READER.read(GOOD)
     for _ in range(2):
         with refuses(error, *names) as refusal:
@@ -395,7 +397,7 @@ def test_a_file_of_no_trajectory_is_refused_by_what_it_lacks(text, names, tmp_pa
     [['-p', 'scale:=0.5'], ['--params-file', 'f.yaml'], ['help'], ['--ros_args']],
 )
 def test_words_outside_those_for_ros_are_refused_with_the_usage(node, words, capsys):
-    main = importlib.import_module(f'franka_dynamics.ros.{node}_node').main
+    main = importlib.import_module(NODE_MODULES[f'{node}_node']).main
     assert main(['node', *words, '--ros-args', '-r', '__node:=never', '--']) == 2
     said = capsys.readouterr().err
     assert ', '.join(words) in said and 'usage: node ' in said
@@ -416,7 +418,7 @@ def test_words_outside_those_for_ros_are_refused_with_the_usage(node, words, cap
     ],
 )
 def test_ros_arguments_that_ros_cannot_read_are_refused(node, words, capsys):
-    main = importlib.import_module(f'franka_dynamics.ros.{node}_node').main
+    main = importlib.import_module(NODE_MODULES[f'{node}_node']).main
     assert main(['node', '--ros-args', *words]) == 2
     said = capsys.readouterr().err
     assert words[-1] in said and 'usage: node ' in said
@@ -429,7 +431,7 @@ def test_ros_arguments_that_ros_cannot_read_are_refused(node, words, capsys):
     [['--help'], ['-h'], ['--help', '--ros-args', '-p', 'a:=1'], ['--ros-args', '--help']],
 )
 def test_help_prints_the_usage_of_a_node(node, words, capsys):
-    main = importlib.import_module(f'franka_dynamics.ros.{node}_node').main
+    main = importlib.import_module(NODE_MODULES[f'{node}_node']).main
     assert main(['node', *words]) == 0
     said = capsys.readouterr()
     assert said.out.startswith('usage: node ') and not said.err

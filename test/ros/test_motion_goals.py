@@ -20,7 +20,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.motion.reference import ReferenceState
-from franka_dynamics.ros.receiver_kinds import ReceiverKind
+from franka_dynamics.ros.receivers.receiver_kinds import ReceiverKind
 from franka_dynamics.ros.trajectory_messages import trajectory_message
 
 from .conftest import FER, launching, LOCKSTEP, PATIENT, Probe, ROOT_NAMES

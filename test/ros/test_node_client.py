@@ -14,8 +14,8 @@ import yaml
 from franka_dynamics.cli.main import main
 from franka_dynamics.cli.node_requests import send_motion
 from franka_dynamics.errors import SettingsError
-from franka_dynamics.ros import node_client
-from franka_dynamics.ros.node_client import NodeClient, NodeClientError
+from franka_dynamics.ros.clients import node_client
+from franka_dynamics.ros.clients.node_client import NodeClient, NodeClientError
 from franka_dynamics.ros.topics import DESCRIPTION_QOS
 
 from ..agreement import refuses

@@ -22,7 +22,7 @@ from franka_dynamics.ros import parameter_tables
 from franka_dynamics.ros.parameter_tables import NODE_NAMES
 from franka_dynamics.ros.parameter_tables import NODE_NAMES as NAMES
 from franka_dynamics.ros.parameters import declare_parameters, parameter_values
-from franka_dynamics.ros.simulator_node import SimulatorNode
+from franka_dynamics.ros.simulators.simulator_node import SimulatorNode
 from franka_dynamics.ros.topics import DESCRIPTION_QOS
 
 from .conftest import ArmStream
@@ -350,7 +350,7 @@ def test_enforced_security_that_cannot_be_had_is_one_sentence(tmp_path):
         (tmp_path / enclave).mkdir()
         for name in KEYS:
             (tmp_path / enclave / name).write_text('none\n')
-    words = ('-m', 'franka_dynamics.ros.feedforward_node', '--ros-args')
+    words = ('-m', 'franka_dynamics.ros.node.feedforward_node', '--ros-args')
     status, _, errors = run_python(
         *words,
         *('--enclave', '/feedforward'),

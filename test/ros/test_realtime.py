@@ -16,8 +16,9 @@ import pytest
 from std_msgs.msg import Float64MultiArray
 
 from franka_dynamics.files import share_directory
-from franka_dynamics.ros import node_group
-from franka_dynamics.ros.node_group import NodeEndedError, NodeGroup
+from franka_dynamics.ros import NODE_MODULES
+from franka_dynamics.ros.clients import node_group
+from franka_dynamics.ros.clients.node_group import NodeEndedError, NodeGroup
 
 from .conftest import COMMAND
 from ..agreement import refuses
@@ -105,7 +106,7 @@ def test_services_run_below_all_that_brings_and_sends_torques(permitted):
 CHILD = """
 import os, sys, time
 from pathlib import Path
-from franka_dynamics.ros.node_group import NodeGroup
+from franka_dynamics.ros.clients.node_group import NodeGroup
 os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
 with NodeGroup(Path(sys.argv[1])) as nodes:
     nodes.start_node('simulator_node', {})
@@ -132,7 +133,7 @@ import signal
 import sys
 
 module, kind = sys.argv[1:]
-program = import_module(f'franka_dynamics.ros.{module}')
+program = import_module(module)
 seen = []
 
 
@@ -161,7 +162,9 @@ print(json.dumps({'status': status, 'running': seen, 'left': middleware_threads(
 
 @pytest.mark.parametrize(('name', 'says'), [('feedforward', 'activated'), ('simulator', '')])
 def test_no_thread_of_the_middleware_outlives_main(name, says):
-    status, output, errors = run_python('-c', ENDING, f'{name}_node', f'{name.title()}Node')
+    status, output, errors = run_python(
+        '-c', ENDING, NODE_MODULES[f'{name}_node'], f'{name.title()}Node'
+    )
     assert status == 0, errors
     assert says in errors
     assert 'activate the node' not in errors  # it has ended
@@ -194,7 +197,7 @@ def test_a_log_that_nobody_reads_stops_nothing():
 SCRIPT = """
 from pathlib import Path
 import os
-from franka_dynamics.ros.node_group import use_isolated_network
+from franka_dynamics.ros.clients.node_group import use_isolated_network
 use_isolated_network()
 import rclpy
 rclpy.init()
@@ -213,7 +216,7 @@ os._exit(0)
 """
 CLAIMING = """
 import os, sys
-from franka_dynamics.ros import node_group
+from franka_dynamics.ros.clients import node_group
 first = int(sys.argv[1])
 node_group.ROS_DOMAIN_IDS = range(first, first + 8)
 try:
@@ -322,7 +325,7 @@ def test_a_node_ended_by_a_full_disk_is_told_with_the_folder(tmp_path, monkeypat
 LEFT = """
 import os, signal, sys
 from pathlib import Path
-from franka_dynamics.ros.node_group import NodeGroup
+from franka_dynamics.ros.clients.node_group import NodeGroup
 from franka_dynamics.ros.topic_listener import TopicListener
 signal.signal(signal.SIGINT, signal.SIG_IGN)  # as a shell's background jobs ignore it
 folder = Path(sys.argv[1])

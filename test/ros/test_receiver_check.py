@@ -18,15 +18,15 @@ from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.control.settings import RECEIVER_PROFILES
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros import receiver_finder, receiver_kinds, receivers
-from franka_dynamics.ros.receiver_kinds import (
+from franka_dynamics.ros.node.state_sources import SecondPublisherDetector
+from franka_dynamics.ros.receivers import receiver_finder, receiver_kinds, receivers
+from franka_dynamics.ros.receivers.receiver_kinds import (
     all_idle_reason,
     Receiver,
     ReceiverKind,
     refusal_reason,
 )
-from franka_dynamics.ros.receivers import ReceiverCheck, TorquePermission
-from franka_dynamics.ros.state_sources import SecondPublisherDetector
+from franka_dynamics.ros.receivers.receivers import ReceiverCheck, TorquePermission
 from franka_dynamics.ros.topics import DESCRIPTION_QOS, STATE_QOS
 
 from .conftest import COMMAND, FER, FER_GRAVITY, INCLINED, PATIENT

@@ -15,7 +15,7 @@ from sensor_msgs.msg import JointState
 from franka_dynamics.arm import load
 from franka_dynamics.cpp_package.package import controller_arm_text
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros.node_client import NodeClient
+from franka_dynamics.ros.clients.node_client import NodeClient
 from franka_dynamics.ros.topics import DESCRIPTION_QOS
 
 from .conftest import Probe

@@ -20,9 +20,9 @@ from trajectory_msgs.msg import JointTrajectory
 import franka_dynamics as fd
 from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.errors import DescriptionError, NotActiveError, SettingsError
-from franka_dynamics.ros import controller_factory, robot_description
-from franka_dynamics.ros.feedforward_node import FeedforwardNode
-from franka_dynamics.ros.node_client import NodeClient
+from franka_dynamics.ros.clients.node_client import NodeClient
+from franka_dynamics.ros.node import controller_factory, robot_description
+from franka_dynamics.ros.node.feedforward_node import FeedforwardNode
 from franka_dynamics.ros.parameter_tables import parameter_specs
 from franka_dynamics.ros.status import StatusKey
 from franka_dynamics.ros.topics import DESCRIPTION_QOS

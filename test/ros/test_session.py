@@ -20,9 +20,9 @@ from franka_dynamics.arm import load
 from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import SettingsError
-from franka_dynamics.ros import lead_home
+from franka_dynamics.ros.clients import lead_home
+from franka_dynamics.ros.clients.node_client import NodeClient, NodeClientError
 from franka_dynamics.ros.messages import seconds_to_stamp
-from franka_dynamics.ros.node_client import NodeClient, NodeClientError
 from franka_dynamics.ros.parameter_tables import parameter_specs
 from franka_dynamics.ros.status import NodeStatus
 from franka_dynamics.ros.topics import DESCRIPTION_QOS

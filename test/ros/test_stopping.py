@@ -21,10 +21,10 @@ from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.control.terms import MAX_REST_SPEED_RAD_S
 from franka_dynamics.demo.multisine import multisine
-from franka_dynamics.ros import feedforward_node
-from franka_dynamics.ros.feedforward_node import FeedforwardNode
+from franka_dynamics.ros.node import feedforward_node
+from franka_dynamics.ros.node.feedforward_node import FeedforwardNode
 from franka_dynamics.ros.rclpy_private import Executor
-from franka_dynamics.ros.receiver_kinds import ReceiverKind
+from franka_dynamics.ros.receivers.receiver_kinds import ReceiverKind
 from franka_dynamics.ros.trajectory_messages import reference_message
 
 from .conftest import COMMAND, FER, FER_GRAVITY, HELD_RAD, INCLINED
@@ -320,7 +320,7 @@ def test_a_node_without_time_to_end_its_torque_says_so(make_node, monkeypatch, c
 # Prints the threads that are left when a node that is refused has ended.
 THREADS_LEFT = """
 import os, sys
-from franka_dynamics.ros import feedforward_node
+from franka_dynamics.ros.node import feedforward_node
 try:
     status = feedforward_node.main()
 except SystemExit as end:

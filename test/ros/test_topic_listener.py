@@ -24,12 +24,12 @@ from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.report.json_types import json_text
-from franka_dynamics.ros import machine_checks as machine
 from franka_dynamics.ros import status
-from franka_dynamics.ros import system_checks as system
-from franka_dynamics.ros.machine_checks import GOOD, NOTE, TO_DO
+from franka_dynamics.ros.clients import machine_checks as machine
+from franka_dynamics.ros.clients import system_checks as system
+from franka_dynamics.ros.clients.machine_checks import GOOD, NOTE, TO_DO
+from franka_dynamics.ros.clients.recording_session import record_bag, Recorder, RecordingProgress
 from franka_dynamics.ros.messages import seconds_to_stamp
-from franka_dynamics.ros.recording_session import record_bag, Recorder, RecordingProgress
 from franka_dynamics.ros.status import fault_sentences, NodeSnapshot, NodeStatus
 from franka_dynamics.ros.topic_listener import (
     ArmPositionListener,

@@ -7,7 +7,7 @@ from typing import Any
 
 from rclpy.qos import qos_check_compatible
 
-from .topics import node_name_of, publisher_names, TORQUE_TYPE, TRAJECTORY_TOPIC
+from ..topics import node_name_of, publisher_names, TORQUE_TYPE, TRAJECTORY_TOPIC
 
 
 def delivery_problem(

@@ -13,8 +13,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 import time
 from typing import Any
 
-from .topics import process_of
-from ..errors import list_text
+from ..topics import process_of
+from ...errors import list_text
 
 try:
     from controller_manager_msgs.srv import ListControllers

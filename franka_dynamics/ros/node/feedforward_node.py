@@ -23,7 +23,6 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import Trigger
 
-from . import parameter_tables as tables
 from .control_cycle import ControlCycle, INACTIVE_POLL_PERIOD_S, SILENCE_CHECK_PERIOD_S
 from .controller_factory import (
     arm_and_urdf_from_parameters,
@@ -31,25 +30,26 @@ from .controller_factory import (
     make_controller,
 )
 from .diagnostics import FeedforwardDiagnostics
-from .motion_requests import MotionServer
-from .node_entities import NodeEntities
-from .node_process import run_lifecycle_node, run_node
-from .parameters import CheckedParameters, declare_parameters, parameter_values
-from .rclpy_private import destroy_state_machine
-from .receivers import ReceiverCheck, TorquePermission
 from .state_sources import StateSources
 from .term_publishers import TermPublishers
-from .topics import (
+from .. import parameter_tables as tables
+from ..motions.motion_requests import MotionServer
+from ..node_entities import NodeEntities
+from ..node_process import run_lifecycle_node, run_node
+from ..parameters import CheckedParameters, declare_parameters, parameter_values
+from ..rclpy_private import destroy_state_machine
+from ..receivers.receivers import ReceiverCheck, TorquePermission
+from ..topics import (
     DESCRIPTION_QOS,
     PUBLISHER_QOS,
     QOS_OVERRIDES,
     STATE_QOS,
     subscribe_numbered,
 )
-from ..control.feedforward import ACTIVE_STATES, Feedforward, State, Stop
-from ..control.stopping import MAX_BRAKING_TIME_S
-from ..errors import FrankaDynamicsError, short_text, StartRefusedError
-from ..parameter_schema import LIVE_PARAMETER_FILES, specs_in_files
+from ...control.feedforward import ACTIVE_STATES, Feedforward, State, Stop
+from ...control.stopping import MAX_BRAKING_TIME_S
+from ...errors import FrankaDynamicsError, short_text, StartRefusedError
+from ...parameter_schema import LIVE_PARAMETER_FILES, specs_in_files
 
 NODE_NAME = 'feedforward'
 _BACKGROUND_TASK_PERIOD_S = 0.05  # between two looks at subscribers, receivers and reports [s]
@@ -119,7 +119,10 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self.add_on_set_parameters_callback(self._on_set_parameters)
         self.add_post_set_parameters_callback(self._apply_live_parameters)
         self.create_service(Trigger, '~/clear_fault', self._on_clear_fault)
-        self._motion_server = MotionServer(self, self.diagnostics)
+        self._motion_server = MotionServer(
+            self, self.diagnostics.status_log.status, self.diagnostics.report_refusal
+        )
+        self.diagnostics.on_reference_event = self._motion_server.on_reference_event
         self.state_sources.subscription = subscribe_numbered(
             self,
             JointState,

@@ -24,12 +24,12 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 import yaml
 
-from .parameter_tables import no_such_parameter_sentence
-from .status import DiagnosticSubject, NodeStatus, StatusKey
-from .topic_listener import TopicListener
-from .topics import REFERENCE_QOS
-from ..errors import FrankaDynamicsError, SettingsError, short_text
-from ..motion.reference import ReferenceState
+from ..parameter_tables import no_such_parameter_sentence
+from ..status import DiagnosticSubject, NodeStatus, StatusKey
+from ..topic_listener import TopicListener
+from ..topics import REFERENCE_QOS
+from ...errors import FrankaDynamicsError, SettingsError, short_text
+from ...motion.reference import ReferenceState
 
 _STOP_DELIVERY_TIMEOUT_S = 5.0  # until the node has a request to stop
 MAX_BRAKING_WAIT_S = 10.0  # of a node that brakes an arm before it answers

@@ -22,11 +22,11 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from . import COMMAND_TOPIC
-from .joint_states import JointStateReader
-from .topic_listener import TopicListener
-from ..errors import FrankaDynamicsError, JointStateError, require_extra
-from ..files import name_file_in_errors
+from .. import COMMAND_TOPIC
+from ..joint_states import JointStateReader
+from ..topic_listener import TopicListener
+from ...errors import FrankaDynamicsError, JointStateError, require_extra
+from ...files import name_file_in_errors
 
 # At 1 kHz the queue holds a second of messages, so a busy disk may delay the recorder that long.
 _RECORDER_QOS = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)

@@ -10,16 +10,16 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
-from . import COMMAND_TOPIC
-from .messages import float64_message_prefix, read_float64_message
-from .receiver_kinds import DECLARATION_SERVICES, ReceiverKind
-from .status import NodeStatus, StatusKey
-from .topics import DESCRIPTION_QOS, publisher_names, PUBLISHER_QOS, subscribe_numbered
-from ..arm import ArmDescription
-from ..arrays import Array
-from ..control.settings import Settings
-from ..errors import list_text, SettingsError
-from ..simulation.receiver import (
+from .. import COMMAND_TOPIC
+from ..messages import float64_message_prefix, read_float64_message
+from ..receivers.receiver_kinds import DECLARATION_SERVICES, ReceiverKind
+from ..status import NodeStatus, StatusKey
+from ..topics import DESCRIPTION_QOS, publisher_names, PUBLISHER_QOS, subscribe_numbered
+from ...arm import ArmDescription
+from ...arrays import Array
+from ...control.settings import Settings
+from ...errors import list_text, SettingsError
+from ...simulation.receiver import (
     COMMAND_TIMEOUT_S,
     ReceiverState,
     TorqueReceiver,

@@ -21,25 +21,25 @@ from typing import Any, NamedTuple
 
 from trajectory_msgs.msg import JointTrajectory
 
-from . import SIMULATION_NAMESPACE
 from .node_client import NodeClient, NodeClientError
 from .node_group import NodeGroup, use_isolated_network
-from .node_process import REALTIME_ON, REALTIME_VARIABLE
-from .status import (
+from .. import SIMULATION_NAMESPACE
+from ..node_process import REALTIME_ON, REALTIME_VARIABLE
+from ..status import (
     DiagnosticSubject,
     fault_sentences,
     NodeSnapshot,
     NodeStatus,
     StatusKey,
 )
-from .trajectory_messages import reference_message, trajectory_from_message
-from ..arm import ArmDescription
-from ..control.default_gains import low_gains
-from ..demo.multisine import multisine
-from ..demo.results import DemoResult, DemoTiming, OnProgress
-from ..errors import FrankaDynamicsError
-from ..simulation.arm_simulation import read_steps
-from ..simulation.mujoco_model import TIMESTEP_S
+from ..trajectory_messages import reference_message, trajectory_from_message
+from ...arm import ArmDescription
+from ...control.default_gains import low_gains
+from ...demo.multisine import multisine
+from ...demo.results import DemoResult, DemoTiming, OnProgress
+from ...errors import FrankaDynamicsError
+from ...simulation.arm_simulation import read_steps
+from ...simulation.mujoco_model import TIMESTEP_S
 
 _FEEDFORWARD_NODE = f'{SIMULATION_NAMESPACE}/feedforward'
 _SIMULATOR_NODE = f'{SIMULATION_NAMESPACE}/simulator'

@@ -10,8 +10,8 @@ from pathlib import Path
 import platform
 from typing import NamedTuple
 
-from . import FASTDDS_PROFILE_VARIABLES
-from ..constants import REALTIME_PRIORITY
+from .. import FASTDDS_PROFILE_VARIABLES
+from ...constants import REALTIME_PRIORITY
 
 # Levels of a check.
 GOOD = 'good'

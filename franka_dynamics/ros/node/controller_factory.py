@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 from rclpy.parameter import Parameter
 
-from . import parameter_tables as tables
 from .robot_description import wait_for_robot_description
-from ..arm import ArmDescription
-from ..arm.arm_file import AS_LISTED
-from ..arrays import Array
-from ..control.default_gains import default_gains, gains_against_friction
-from ..control.feedforward import Feedforward, StateLimits, Stop
-from ..errors import SettingsError
-from ..files import expanded_path
-from ..simulation.receiver import COMMAND_TIMEOUT_S
-from ..validation.crosscheck import crosscheck
-from ..validation.urdf_check import checked_arm_from_urdf
+from .. import parameter_tables as tables
+from ...arm import ArmDescription
+from ...arm.arm_file import AS_LISTED
+from ...arrays import Array
+from ...control.default_gains import default_gains, gains_against_friction
+from ...control.feedforward import Feedforward, StateLimits, Stop
+from ...errors import SettingsError
+from ...files import expanded_path
+from ...simulation.receiver import COMMAND_TIMEOUT_S
+from ...validation.crosscheck import crosscheck
+from ...validation.urdf_check import checked_arm_from_urdf
 
 _KP_FOR_DEFAULT_GAINS = [-1.0]  # of the parameter kp: default gains
 _CROSSCHECK_STATE_COUNT = 50  # states at which the models of changed settings are compared

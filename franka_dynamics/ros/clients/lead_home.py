@@ -15,9 +15,9 @@ from rclpy.duration import Duration
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from .node_client import NodeClient, NodeClientError
-from .topics import DESCRIPTION_QOS
-from ..control.feedforward import State
-from ..errors import FrankaDynamicsError
+from ..topics import DESCRIPTION_QOS
+from ...control.feedforward import State
+from ...errors import FrankaDynamicsError
 
 _TIMEOUT_S = 120.0  # in which the node must begin to command
 # A node that begins to command says with the second status, a second later, whether somebody

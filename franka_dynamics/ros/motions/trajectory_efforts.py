@@ -4,10 +4,10 @@
 
 import numpy as np
 
-from ..arrays import Array
-from ..control.control_law import ControlLaw
-from ..control.limits import MAX_STEP_S, MAX_TORQUE_RATE_NM_S
-from ..motion.trajectory import (
+from ...arrays import Array
+from ...control.control_law import ControlLaw
+from ...control.limits import MAX_STEP_S, MAX_TORQUE_RATE_NM_S
+from ...motion.trajectory import (
     MAX_ROUNDING_ERROR,
     ReferencePoint,
     rest_states,

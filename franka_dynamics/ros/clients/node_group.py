@@ -15,14 +15,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from . import (
+from .. import (
     COMMAND_TOPIC,
     FASTDDS_PROFILE_VARIABLES,
+    NODE_MODULES,
     SIMULATION_NAMESPACE,
     use_fastdds_profile,
 )
-from .parameter_tables import yaml_line
-from ..errors import FrankaDynamicsError
+from ..parameter_tables import yaml_line
+from ...errors import FrankaDynamicsError
 
 _NODE_END_TIMEOUT_S = 10.0
 _MIN_FREE_DISK_BYTES = 65536  # no log, page or bag is written where less is free
@@ -49,7 +50,7 @@ if os.sched_getscheduler(0) != os.SCHED_OTHER:
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 ctypes.CDLL(None).prctl(1, signal.SIGINT, 0, 0, 0)
-from franka_dynamics.ros.{} import main
+from {} import main
 exit(main())
 """
 
@@ -67,17 +68,17 @@ class NodeEndedError(FrankaDynamicsError):
 
 
 def node_command_line(
-    module: str, params: Mapping[str, Any], remaps: Mapping[str, str]
+    program: str, params: Mapping[str, Any], remaps: Mapping[str, str]
 ) -> list[str]:
     """
-    Return the command line of a child process that runs the node of a module.
+    Return the command line of a child process that runs a program of NODE_MODULES.
 
     `params` are the values of its parameters; `remaps` maps names of topics, of the node or its
     namespace to new names.
     """
     # With faulthandler the log of a node that crashes says in which Python line.
-    program = _CHILD_PROGRAM.format(module)
-    command = [sys.executable, '-X', 'faulthandler', '-c', program, '--ros-args']
+    text = _CHILD_PROGRAM.format(NODE_MODULES[program])
+    command = [sys.executable, '-X', 'faulthandler', '-c', text, '--ros-args']
     for name, value in params.items():
         given = value.tolist() if isinstance(value, np.ndarray) else value
         command += ['-p', f'{name}:={yaml_line(given)}']
@@ -93,8 +94,8 @@ class NodeGroup:
     Each child has its own session, so that Ctrl-C in a terminal does not reach it. `end_nodes`
     interrupts the children in reverse order of their start: the node that commands the arm must be
     started last, to end while the arm still receives torques. If this process dies, all children
-    get SIGINT. The output of each child goes to MODULE.log in `folder`. `processes` are the
-    children that were started and not yet ended, by module.
+    get SIGINT. The output of each child goes to PROGRAM.log in `folder`. `processes` are the
+    children that were started and not yet ended, by program.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -104,19 +105,19 @@ class NodeGroup:
 
     def start_node(
         self,
-        module: str,
+        program: str,
         params: Mapping[str, Any],
         remaps: Mapping[str, str] | None = None,
     ) -> None:
         """
-        Start the node of a module of `franka_dynamics.ros` in the namespace of simulated arms.
+        Start a program of NODE_MODULES in the namespace of simulated arms.
 
         `params` (values by name) and `remaps` (topics) are the node's.
         """
         names = {'__ns': f'/{SIMULATION_NAMESPACE}', **(remaps or {})}
-        with (self._folder / f'{module}.log').open('wb') as log:
-            self.processes[module] = subprocess.Popen(
-                node_command_line(module, params, names),
+        with (self._folder / f'{program}.log').open('wb') as log:
+            self.processes[program] = subprocess.Popen(
+                node_command_line(program, params, names),
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
@@ -156,9 +157,9 @@ class NodeGroup:
 
     def require_running(self) -> None:
         """Raise NodeEndedError, with its log's last line or path, if a node has ended."""
-        for module, process in self.processes.items():
+        for program, process in self.processes.items():
             if process.poll() is not None:
-                raise NodeEndedError(self._end_sentence(module, process))
+                raise NodeEndedError(self._end_sentence(program, process))
 
     def end_nodes(self) -> list[str]:
         """
@@ -168,7 +169,7 @@ class NodeGroup:
         """
         failures = []
         while self.processes:
-            module, process = self.processes.popitem()
+            program, process = self.processes.popitem()
             process.send_signal(signal.SIGINT)
             try:
                 process.wait(_NODE_END_TIMEOUT_S)
@@ -176,21 +177,21 @@ class NodeGroup:
                 process.kill()
                 process.wait()
             if process.returncode:
-                failures.append(self._end_sentence(module, process))
+                failures.append(self._end_sentence(program, process))
         return failures
 
-    def _end_sentence(self, module: str, process: subprocess.Popen[bytes]) -> str:
+    def _end_sentence(self, program: str, process: subprocess.Popen[bytes]) -> str:
         """Return text on how a node ended, with the last line or the path of the node's log."""
-        log = self._folder / f'{module}.log'
+        log = self._folder / f'{program}.log'
         # Python's report of a crash ends with a list of modules, not with the cause.
         if process.returncode < 0:
             name = signal.Signals(-process.returncode).name
-            return f'{module} was ended by {name}; its log is {log}.'
+            return f'{program} was ended by {name}; its log is {log}.'
         if shutil.disk_usage(self._folder).free < _MIN_FREE_DISK_BYTES:
-            return f'{module} ended, as the disk of {self._folder} is full; choose another place.'
+            return f'{program} ended, as the disk of {self._folder} is full; choose another place.'
         text = log.read_text(errors='replace').strip()
         last = text.splitlines()[-1] if text else 'it said nothing'
-        return f'{module} ended with exit status {process.returncode}: {last}'
+        return f'{program} ended with exit status {process.returncode}: {last}'
 
     def __enter__(self) -> Self:
         """Return the group, in which no node runs yet."""

@@ -20,20 +20,20 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
 
-from . import SIMULATION_NAMESPACE
 from .command_receiver import CommandReceiver
-from .joint_states import JointStateReader
-from .messages import joint_state_template
-from .node_process import run_node, StopRequest
-from .parameter_tables import arm_from_parameters
-from .parameters import CheckedParameters, declare_parameters
-from .rclpy_private import Executor
-from .topics import PUBLISHER_QOS, STATE_QOS
-from ..arrays import Array
-from ..control.settings import Settings
-from ..errors import JointStateError
-from ..parameter_schema import specs_in_files
-from ..simulation.gazebo import holding_torque
+from .. import SIMULATION_NAMESPACE
+from ..joint_states import JointStateReader
+from ..messages import joint_state_template
+from ..node_process import run_node, StopRequest
+from ..parameter_tables import arm_from_parameters
+from ..parameters import CheckedParameters, declare_parameters
+from ..rclpy_private import Executor
+from ..topics import PUBLISHER_QOS, STATE_QOS
+from ...arrays import Array
+from ...control.settings import Settings
+from ...errors import JointStateError
+from ...parameter_schema import specs_in_files
+from ...simulation.gazebo import holding_torque
 
 # The arm counts as held after the holding torque was sent _MIN_HOLDING_STEP_COUNT times to a
 # listening bridge, because this node cannot see whether the bridge has found Gazebo's subscribers.

@@ -30,8 +30,8 @@ from .receiver_kinds import (
     refusal_reason,
     wrong_receivers,
 )
-from .topics import publisher_names, STATE_QOS
 from .torque_delivery import delivery_problem, other_senders_text
+from ..topics import publisher_names, STATE_QOS
 
 MIN_LISTENING_TIME_S = 0.5  # listening for other senders after the first joint state
 # A node that gets little processor time sees only some of the states. At 100 Hz 0.5 s have 50.

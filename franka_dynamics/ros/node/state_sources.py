@@ -14,7 +14,7 @@ import math
 import time
 from typing import Any
 
-from .topics import publisher_names
+from ..topics import publisher_names
 
 # Sentences with names are made at most this often [s]: it takes longer than a control cycle.
 _NAMING_PERIOD_S = 1.0

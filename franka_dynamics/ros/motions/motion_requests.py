@@ -8,7 +8,7 @@ abort or a cancel the arm is held where it is measured, and without goal_time_to
 take any time to arrive.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
@@ -21,19 +21,18 @@ import numpy as np
 from rclpy.action import ActionServer, CancelResponse
 from trajectory_msgs.msg import JointTrajectory
 
-from . import trajectory_messages as conversion
-from .diagnostics import FeedforwardDiagnostics
-from .messages import parse_message, seconds_to_stamp, stamp_to_seconds
-from .rclpy_private import mark_goal_executing
-from .topics import PUBLISHER_QOS, REFERENCE_QOS, TRAJECTORY_TOPIC
 from .trajectory_efforts import motion_with_efforts
-from ..control.ending import ReasonCode
-from ..control.feedforward import Feedforward, State
-from ..control.terms import StateTerms
-from ..errors import NotActiveError, ReferenceRefusedError
-from ..motion.planning import MAX_START_DISTANCE_RAD, TrajectoryRequest
-from ..motion.reference import ReferenceEvent, ReferenceState
-from ..motion.trajectory import ReferencePoint, Trajectory
+from .. import trajectory_messages as conversion
+from ..messages import parse_message, seconds_to_stamp, stamp_to_seconds
+from ..rclpy_private import mark_goal_executing
+from ..topics import PUBLISHER_QOS, REFERENCE_QOS, TRAJECTORY_TOPIC
+from ...control.ending import ReasonCode, Status
+from ...control.feedforward import Feedforward, State
+from ...control.terms import StateTerms
+from ...errors import NotActiveError, ReferenceRefusedError
+from ...motion.planning import MAX_START_DISTANCE_RAD, TrajectoryRequest
+from ...motion.reference import ReferenceEvent, ReferenceState
+from ...motion.trajectory import ReferencePoint, Trajectory
 
 ACTION_NAME = '~/follow_joint_trajectory'
 # Problems of joint states that come too rarely for torques.
@@ -91,10 +90,18 @@ class MotionServer:
     service thread; `service_entities` has the executor there.
     """
 
-    def __init__(self, node: Any, diagnostics: FeedforwardDiagnostics) -> None:
-        """Make the motions' publisher, subscription and, with control_msgs, action server."""
+    def __init__(
+        self, node: Any, status: Callable[[], Status], report_refusal: Callable[[str], None]
+    ) -> None:
+        """
+        Make the motions' publisher, subscription and, with control_msgs, action server.
+
+        `status` returns the node's present status, and `report_refusal` takes why a reference was
+        refused, or '' once one is looked at.
+        """
         self._node = node
-        self._diagnostics = diagnostics
+        self._status = status
+        self._report_refusal = report_refusal
         self._motion_publisher = node.create_lifecycle_publisher(
             JointTrajectory, TRAJECTORY_TOPIC, PUBLISHER_QOS
         )
@@ -103,7 +110,6 @@ class MotionServer:
         )
         self._goals: dict[str, _Goal] = {}  # by the identifier of their reports
         self._unsent_goal_ids = set[bytes]()  # goals whose result is not sent yet
-        diagnostics.on_reference_event = self._on_reference_event
         self._action_server: Any = None
         try:
             from control_msgs.action import FollowJointTrajectory
@@ -130,15 +136,14 @@ class MotionServer:
 
         A NotActiveError is raised with the node's status in place of its own text.
         """
-        self._diagnostics.refusal_text = ''
+        self._report_refusal('')
         try:
             yield
         except ReferenceRefusedError as refusal:
             error = refusal
             if isinstance(refusal, NotActiveError):
-                present = self._diagnostics.status_log.status()
-                error = NotActiveError(f'Nothing would follow the reference ({present}).')
-            self._diagnostics.refusal_text = str(error)
+                error = NotActiveError(f'Nothing would follow the reference ({self._status()}).')
+            self._report_refusal(str(error))
             self._node.controller.reference.record_refusal(error, motion_id)
             raise error from None
 
@@ -268,7 +273,7 @@ class MotionServer:
                 )
         return request
 
-    def _on_reference_event(self, event: ReferenceEvent) -> None:
+    def on_reference_event(self, event: ReferenceEvent) -> None:
         """End goals whose motion was interrupted or replaced; mark a goal's finished motion."""
         if event.state is ReferenceState.ACCEPTED:
             why = 'Not reached when another reference took its place.'
@@ -307,7 +312,7 @@ class MotionServer:
         if goal.handle.is_cancel_requested:
             return _Outcome(_Ending.CANCELLED, codes.SUCCESSFUL, 'Cancelled.')
         if goal.is_motion_over and controller.state is not State.RUNNING:
-            why = f'The arm had not reached its goal: {self._diagnostics.status_log.status()}.'
+            why = f'The arm had not reached its goal: {self._status()}.'
             return _Outcome(_Ending.ABORTED, codes.GOAL_TOLERANCE_VIOLATED, why)
         if state is None or state.stamp < motion.begin:
             return None

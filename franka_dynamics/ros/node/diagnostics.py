@@ -10,20 +10,20 @@ from typing import Any, NamedTuple, Self
 from diagnostic_msgs.msg import DiagnosticStatus
 import numpy as np
 
-from .status import (
+from .status_log import MIN_REASON_DURATION_S, StatusLog
+from .term_publishers import TermPublishers
+from ..status import (
     DiagnosticSubject,
     DurationWindow,
     StatusKey,
     StatusPublisher,
     StatusRow,
 )
-from .status_log import MIN_REASON_DURATION_S, StatusLog
-from .term_publishers import TermPublishers
-from .topics import DESCRIPTION_QOS, publisher_names
-from ..control.ending import Status
-from ..control.feedforward import Feedforward, State
-from ..motion.planning import MAX_START_DISTANCE_RAD
-from ..motion.reference import ReferenceEvent, ReferenceState, REPLACED_REASON
+from ..topics import DESCRIPTION_QOS, publisher_names
+from ...control.ending import Status
+from ...control.feedforward import Feedforward, State
+from ...motion.planning import MAX_START_DISTANCE_RAD
+from ...motion.reference import ReferenceEvent, ReferenceState, REPLACED_REASON
 
 _WARNING_FRACTION_OF_BOUND = 0.8  # share of a bound above which diagnostics warn
 _WRENCH_KEYS = ('fx [N]', 'fy [N]', 'fz [N]', 'mx [N m]', 'my [N m]', 'mz [N m]')
@@ -69,19 +69,23 @@ class FeedforwardDiagnostics(StatusPublisher):
         self._terms = terms
         self.model_difference = math.nan
         self.status_log = StatusLog(node, state_topic, node.receivers)
-        self.refusal_text = ''  # why the last reference was refused
+        self._refusal_text = ''  # why the last reference was refused
         self.on_reference_event: Callable[[ReferenceEvent], None] = lambda _: None
         self._status_pub = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
         self._motion_row: tuple[StatusRow, ...] = ()  # what became of the latest reference
         self.latencies = DurationWindow()
         self.published_count = 0  # torques that were published
 
+    def report_refusal(self, text: str) -> None:
+        """Report why the last reference was refused, or, by '', no longer."""
+        self._refusal_text = text
+
     def set_controller(self, controller: Feedforward, model_difference: float) -> None:
         """Set the controller to report on, and its two dynamics models' largest difference."""
         self.controller = self.status_log.controller = controller
         self._arm_name = controller.description.name
         self.model_difference = model_difference
-        self.refusal_text = ''
+        self._refusal_text = ''
         self._published_status = None
         self._published_at = -math.inf  # since when ~/status says that [s]
         # When the last diagnostics were made [s], and how many torques were published until then.
@@ -230,8 +234,8 @@ class FeedforwardDiagnostics(StatusPublisher):
         level = 'ERROR' if status.faulty else 'WARN'
         if self._receivers.delivery_problem:
             return level, status.why, values  # the reason names the problem
-        if self.refusal_text:
-            return level, f'reference refused: {self.refusal_text}', values
+        if self._refusal_text:
+            return level, f'reference refused: {self._refusal_text}', values
         largest = max(bound_ratios)
         if largest > _WARNING_FRACTION_OF_BOUND:
             joint = self.controller.joint_names[bound_ratios.index(largest)]

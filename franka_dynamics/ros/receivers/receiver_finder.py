@@ -29,8 +29,8 @@ from .receiver_kinds import (
     TARGET_DECLARATION_SERVICE,
     TRIGGER_TYPE,
 )
-from .topics import NO_NODE_NAME, node_name_of, process_of, TORQUE_TYPE, UNKNOWN_NODE_NAME
 from .torque_delivery import matching_subscriptions
+from ..topics import NO_NODE_NAME, node_name_of, process_of, TORQUE_TYPE, UNKNOWN_NODE_NAME
 
 # For so long a receiver that is no simulated arm and no controller is watched before it counts as
 # that: Fast DDS repeats lost announcements, such as a controller manager's, after 3 s.

@@ -24,7 +24,7 @@ from typing import Any
 from controller_manager_msgs.srv import ListControllers, SwitchController, UnloadController
 
 from .node_client import NodeClient
-from ..errors import FrankaDynamicsError, list_text
+from ...errors import FrankaDynamicsError, list_text
 
 _TIMEOUT_S = 5.0
 _SPAWNER_END_TIMEOUT_S = 2.0  # of a spawner that is interrupted, until it is killed

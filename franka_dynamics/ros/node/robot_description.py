@@ -11,9 +11,9 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy
 from std_msgs.msg import String
 
-from .parameter_tables import ROBOT_DESCRIPTION_TOPIC
-from .topics import DESCRIPTION_QOS, node_name_of
-from ..errors import DescriptionError
+from ..parameter_tables import ROBOT_DESCRIPTION_TOPIC
+from ..topics import DESCRIPTION_QOS, node_name_of
+from ...errors import DescriptionError
 
 ROBOT_DESCRIPTION_TIMEOUT_S = 30.0  # longest wait for robot_description [s]
 _WARNING_DELAY_S = 5.0

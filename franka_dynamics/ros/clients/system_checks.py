@@ -11,7 +11,6 @@ import numpy as np
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
-from . import COMMAND_TOPIC
 from .machine_checks import (
     CheckResult,
     GOOD,
@@ -20,12 +19,13 @@ from .machine_checks import (
     SIMULATOR_SUBJECT,
     TO_DO,
 )
-from .messages import FIRST_WALL_TIME_S, is_effort_measured, stamp_to_seconds
-from .receiver_kinds import DECLARATION_SERVICES
-from .status import NodeStatus
-from .topic_listener import TopicListener
-from .topics import publisher_names
-from ..control.feedforward import State, StateLimits
+from .. import COMMAND_TOPIC
+from ..messages import FIRST_WALL_TIME_S, is_effort_measured, stamp_to_seconds
+from ..receivers.receiver_kinds import DECLARATION_SERVICES
+from ..status import NodeStatus
+from ..topic_listener import TopicListener
+from ..topics import publisher_names
+from ...control.feedforward import State, StateLimits
 
 _CLEAR_FAULT_SERVICE = '/clear_fault'  # of feedforward nodes; other nodes may have one, too
 JOINT_STATE_TYPE = 'sensor_msgs/msg/JointState'

@@ -12,15 +12,15 @@ import pinocchio as pin
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
-from .messages import MessageTemplate
-from .topics import PUBLISHER_QOS
-from ..arm.frames import FLANGE, Frame
-from ..arrays import Array
-from ..control.feedforward import Feedforward
-from ..control.terms import StateTerms
-from ..dynamics.external_torque import ExternalWrench, WrenchEstimator
-from ..dynamics.pinocchio_model import PinocchioModel
-from ..errors import short_text
+from ..messages import MessageTemplate
+from ..topics import PUBLISHER_QOS
+from ...arm.frames import FLANGE, Frame
+from ...arrays import Array
+from ...control.feedforward import Feedforward
+from ...control.terms import StateTerms
+from ...dynamics.external_torque import ExternalWrench, WrenchEstimator
+from ...dynamics.pinocchio_model import PinocchioModel
+from ...errors import short_text
 
 # Names of the numbers of a 6-vector, such as a column of the Jacobian.
 _COMPONENT_NAMES = {

@@ -19,24 +19,24 @@ from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
-from . import parameter_tables as tables
-from . import SIMULATION_NAMESPACE
 from .command_receiver import CommandReceiver
-from .messages import joint_state_template, seconds_to_stamp
-from .node_process import REALTIME_OFF, run_node, StopRequest
-from .parameters import CheckedParameters, declare_parameters
-from .rclpy_private import Executor
-from .status import DiagnosticSubject, DurationWindow, StatusKey, StatusPublisher
-from .topics import PUBLISHER_QOS, QOS_OVERRIDES
-from ..arm import ArmDescription
-from ..arrays import Array
-from ..control.settings import Settings
-from ..errors import SettingsError
-from ..files import expanded_path
-from ..simulation.arm_simulation import ArmSimulation, SensorReading, SimulationSettings
-from ..simulation.mujoco_model import TIMESTEP_S
-from ..simulation.receiver import ReceiverState
-from ..validation.urdf_check import checked_arm_from_urdf
+from .. import parameter_tables as tables
+from .. import SIMULATION_NAMESPACE
+from ..messages import joint_state_template, seconds_to_stamp
+from ..node_process import REALTIME_OFF, run_node, StopRequest
+from ..parameters import CheckedParameters, declare_parameters
+from ..rclpy_private import Executor
+from ..status import DiagnosticSubject, DurationWindow, StatusKey, StatusPublisher
+from ..topics import PUBLISHER_QOS, QOS_OVERRIDES
+from ...arm import ArmDescription
+from ...arrays import Array
+from ...control.settings import Settings
+from ...errors import SettingsError
+from ...files import expanded_path
+from ...simulation.arm_simulation import ArmSimulation, SensorReading, SimulationSettings
+from ...simulation.mujoco_model import TIMESTEP_S
+from ...simulation.receiver import ReceiverState
+from ...validation.urdf_check import checked_arm_from_urdf
 
 _MAX_LAG_S = 0.05  # the simulation does not make up for a longer delay [s]
 _POLL_PERIOD_S = 0.05

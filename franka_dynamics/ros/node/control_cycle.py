@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from .diagnostics import FeedforwardDiagnostics
-from .joint_states import JointReading, JointStateReader, NoArmJointsError
-from .messages import float64_message_prefix
-from .receivers import ReceiverCheck
 from .state_sources import StateSources
 from .term_publishers import TermPublishers
-from ..arrays import Array
-from ..control.feedforward import ACTIVE_STATES, Feedforward, State
-from ..errors import JointStateError
+from ..joint_states import JointReading, JointStateReader, NoArmJointsError
+from ..messages import float64_message_prefix
+from ..receivers.receivers import ReceiverCheck
+from ...arrays import Array
+from ...control.feedforward import ACTIVE_STATES, Feedforward, State
+from ...errors import JointStateError
 
 INACTIVE_POLL_PERIOD_S = 0.1  # between two calls while the node is not active [s]
 SILENCE_CHECK_PERIOD_S = 5e-3  # between two checks whether joint states have ceased [s]
