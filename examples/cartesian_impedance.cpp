@@ -3,7 +3,7 @@
 //
 // A law of your own, whole: Cartesian impedance at the flange with damping in the null space, the
 // arm's friction, and the guard. `torque` is called in each control cycle, by a loop on libfranka or
-// by an effort controller of ros2_control. Compile it as docs/howto/cpp.md says.
+// by an effort controller of ros2_control. Compile it as docs/howto/my-controller.md says.
 #include <algorithm>
 #include <array>
 #include <cstddef>

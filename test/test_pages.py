@@ -191,7 +191,7 @@ def test_the_code_of_a_page_runs(page, bag, tmp_path, monkeypatch):
         found = names['result'].arm
         assert mine.hand == 'franka_hand'
         np.testing.assert_array_equal(mine.links[3].inertia, found.links[3].inertia)
-    if page == 'docs/howto/universal-robots.md':
+    if page == 'docs/howto/another-arm.md':
         np.testing.assert_allclose(names['constants'], CONSTANTS, rtol=0.005)
         arm = identified_arm()
         q, dq, ddq = np.random.default_rng(1).uniform(-1.0, 1.0, (3, 6))
@@ -215,8 +215,8 @@ def test_the_torque_constants_are_those_of_the_log(tmp_path, monkeypatch, capsys
     logs = Path(os.environ['FRANKA_DYNAMICS_PUBLIC_LOGS'], 'dynamic_calibration/dataset_ur10e')
     shutil.copy(logs / 'identification_data/ur-20_02_10-30sec_12harm.csv', tmp_path / 'ur.csv')
     monkeypatch.chdir(tmp_path)
-    exec(CODE['docs/howto/universal-robots.md'][0], {})
-    assert f'`{capsys.readouterr().out.strip()}`' in PAGES[DOCS / 'howto/universal-robots.md']
+    exec(CODE['docs/howto/another-arm.md'][0], {})
+    assert f'`{capsys.readouterr().out.strip()}`' in PAGES[DOCS / 'howto/another-arm.md']
 
 
 def test_the_pages_arm_file_loads(tmp_path):

@@ -13,7 +13,7 @@ is factored without pivoting (Gautier 1991, "Numerical calculation of the base i
 of robots"). The regressor's columns are ordered from the base outwards, and within a body in the
 reverse of the order in which the direct method of Gautier and Khalil eliminates parameters. A
 column that depends linearly on earlier columns is removed, and its parameter is added to the kept
-parameters, with the coefficients of this dependence. docs/theory/base-parameters.md compares both
+parameters, with the coefficients of this dependence. docs/howto/courses.md compares both
 methods.
 """
 

@@ -24,7 +24,7 @@ from franka_dynamics.tracking.friction_export import crisp_text, franky_text
 
 from ..cpp_package.cpp_core import COMPILER, needs_compiler, PACKAGE
 
-PAGE = (Path(__file__).parents[2] / 'docs/howto/own-controller.md').read_text('utf-8')
+PAGE = (Path(__file__).parents[2] / 'docs/howto/my-controller.md').read_text('utf-8')
 STILL = np.zeros(7)
 VISCOUS = np.full(7, 0.3)
 COULOMB = np.array([1.1, 1.1, 1.1, 1.1, 0.7, 0.4, 0.25])
@@ -109,7 +109,7 @@ def page():
     """Return the names that the page's Python code defines."""
     names = {}
     for text in re.findall(r'```python\n(.*?)```', PAGE, re.DOTALL):
-        exec(compile(text, 'own-controller.md', 'exec'), names)
+        exec(compile(text, 'my-controller.md', 'exec'), names)
     return names
 
 
@@ -170,7 +170,7 @@ def test_a_law_in_cpp_follows_better_with_friction(tmp_path):
 def test_the_loop_in_c_has_the_terms_and_friction(tmp_path, monkeypatch):
     # The header comes from the page's own command, so that its name is the included one.
     monkeypatch.chdir(tmp_path)
-    assert main(shlex.split(block('sh', 'codegen'))[1:]) == 0
+    assert main(shlex.split(block('sh', 'codegen --arm'))[1:]) == 0
     text = block('c', 'void feedforward')
     (tmp_path / 'own.c').write_text(text)
     library = built(tmp_path / 'own.c', tmp_path, '-I', tmp_path, compiler='cc')
