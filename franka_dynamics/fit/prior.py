@@ -23,11 +23,12 @@ log-likelihood with all parameters integrated out (the log evidence; MacKay 1992
 interpolation", Neural Computation 4(3)) is 1/2 below its maximum, as at one standard deviation of
 a Gaussian. A precision t_m or t_I above the prior precision s counts as s.
 
-The covariance of the estimate includes C. With R the weighted regressor of the samples, P the
-inverse covariance of the inertias' prior at precision one, F that of friction, and
-K = R^T R + s P + F it is (docs/theory/identification.md)
+The covariance of the estimate includes C. With R the weighted regressor of the samples, e their
+noise, P the inverse covariance of the inertias' prior at precision one, F that of friction, and
+K = R^T R + s P + F, the estimate is off by K^-1 (R^T e + s P (theta_0 - theta)), where theta_0 is
+the starting set. With B the covariance of R^T e by each joint's own residual, its covariance is
 
-    K^-1 (K - s P + s^2 P C P) K^-1
+    K^-1 (B + F + s^2 P C P) K^-1
 """
 
 from dataclasses import dataclass, replace
