@@ -16,7 +16,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.arm.arm_fields import URDF_WORDS
 from franka_dynamics.arm.friction_state import MAX_STATE_GAP_S
 from franka_dynamics.arm.judgements import JUDGEMENTS, Severity
-from franka_dynamics.cli.options import MOUNT_OFFSETS
+from franka_dynamics.cli.requests import MOUNT_OFFSETS
 from franka_dynamics.control import (
     acting_law,
     limits,

@@ -5,17 +5,18 @@ The command line `franka-dynamics`.
 
 The life of a command:
 
-1. A function without a body in `declarations/` declares it. Its decorators add the options (some
-   are shared, in `options.py`, with types of `option_types.py`), its docstring is the help.
-2. click parses the typed words. `command.Command` also takes NAME:=VALUE.
-3. Each option becomes an attribute of one argument `options`, named as its first flag or as its
-   `dest`. `options_as` gathers some options in a dataclass instead, such as `choices.ArmChoice`.
-4. Only then the module that does the work is imported, such as `bag_replay.py` for `bag replay`,
-   so that help and completion are quick.
-5. Its function first refuses options that mean nothing together (`forbid_options`,
-   `forbid_without`), then computes, writes files, and prints by `console.py`.
-6. The number that it returns is the exit status; None means 0. An error of this package becomes
-   one sentence and a status in `main.py`.
+1. It is a typed function in `commands/`: its parameters are the options, its docstring is the
+   help. Some parameters are dataclasses, whose fields are options, such as `choices.ArmChoice` and
+   those of `requests.py`. Options of several commands stand in `options.py`, types of their words
+   in `option_types.py`.
+2. click parses the words by the parameters that `command.py` makes of the function's, and takes
+   NAME:=VALUE as well.
+3. The function imports what does its work, such as `bag_replay.py` for `bag replay`, only when it
+   is called, so that help and completion are quick.
+4. That first refuses options that mean nothing together (`forbid_options`, `forbid_without`), then
+   computes, writes files, and prints by `console.py`.
+5. The number that the function returns is the exit status; None means 0. An error of this package
+   becomes one sentence and a status in `main.py`.
 """
 
 import os

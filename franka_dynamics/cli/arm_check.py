@@ -8,13 +8,13 @@ arms by axis, inertia and limits of each joint.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 import warnings
 
-from .choices import ArmChoice, forbid_options, Options
+from .choices import ArmChoice, forbid_options
 from .console import echo, echo_each, make_console, print_rich, write_json
 from ..arm import ArmDescription, available_arms
 from ..arm.arm_file import canonical_arm_name, is_urdf_or_mjcf
@@ -164,27 +164,42 @@ class UnreadArm:
         echo(self.error, NOT_READ)
 
 
-def check_arms(choice: ArmChoice, options: Options) -> int:
+def check_arms(
+    choice: ArmChoice,
+    named: Sequence[str],
+    states: int,
+    gravity: Sequence[float],
+    json: Path | None,
+    *,
+    show_all: bool,
+) -> int:
     """
     Check the arm, or the files and folders that are named, one after another.
 
     Return 0 if all are in order, 1 for differences or an unphysical link, 2 if one of several
     files cannot be read. A single file that cannot be read raises its error.
     """
-    if options.arms:
-        forbid_options(f'{options.arms[0]}, which is checked', 'arm')
+    if named:
+        forbid_options(f'{named[0]}, which is checked', 'arm')
     warnings.simplefilter('ignore', ArmWarning)  # the notes say it all
-    files = [file for path in options.arms for file in _model_files_in(path)]
-    is_single = not options.arms or files == [options.arms[0]]
+    files = [file for path in named for file in _model_files_in(path)]
+    is_single = not named or files == [named[0]]
     if not is_single:
-        return _check_files(files, choice, options)
-    checked = _check_arm(replace(choice, arm=files[0]) if files else choice, options)
-    write_json(options.json, checked.data())
-    checked.print_in_detail(show_all=options.everything)
+        return _check_files(files, named, choice, states, gravity, json)
+    checked = _check_arm(replace(choice, arm=files[0]) if files else choice, states, gravity)
+    write_json(json, checked.data())
+    checked.print_in_detail(show_all=show_all)
     return int(checked.verdict != PASS)
 
 
-def _check_files(files: Sequence[str], choice: ArmChoice, options: Options) -> int:
+def _check_files(
+    files: Sequence[str],
+    named: Sequence[str],
+    choice: ArmChoice,
+    states: int,
+    gravity: Sequence[float],
+    json: Path | None,
+) -> int:
     """
     Check several files, print a few lines for each; return the exit status.
 
@@ -194,17 +209,17 @@ def _check_files(files: Sequence[str], choice: ArmChoice, options: Options) -> i
     results = list[CheckedArm | UnreadArm]()
     for file in files:
         try:
-            results.append(_check_arm(replace(choice, arm=file), options))
+            results.append(_check_arm(replace(choice, arm=file), states, gravity))
         except FrankaDynamicsError as error:
-            if isinstance(error, NoLinksError) and file not in options.arms:
+            if isinstance(error, NoLinksError) and file not in named:
                 continue
             results.append(UnreadArm(file, f'{error}'))
-        if options.json is None:
+        if json is None:
             results[-1].print_briefly()
     if not results:
-        raise DescriptionError(f'{options.arms[0]} has no .urdf, .urdf.xacro or MJCF; name files.')
-    if options.json is not None:
-        write_json(options.json, {result.file: result.data() for result in results})
+        raise DescriptionError(f'{named[0]} has no .urdf, .urdf.xacro or MJCF; name files.')
+    if json is not None:
+        write_json(json, {result.file: result.data() for result in results})
         for result in results:
             result.print_briefly()
     counts = Counter(result.verdict for result in results)
@@ -240,11 +255,11 @@ def _is_mjcf_file(path: Path) -> bool:
         return False
 
 
-def _check_arm(choice: ArmChoice, options: Options) -> CheckedArm:
+def _check_arm(choice: ArmChoice, states: int, gravity: Sequence[float]) -> CheckedArm:
     """Compare an arm's formulations with each other and with its file; return what was found."""
     arm = choice.load()
     with make_console(stderr=True).status(f'comparing {choice.arm} ...'):
-        checked = compare_formulations(arm, gravity=options.gravity, count=options.states)
+        checked = compare_formulations(arm, gravity=gravity, count=states)
     source = choice.arm
     document = None
     if is_urdf_or_mjcf(source):
@@ -256,10 +271,18 @@ def _check_arm(choice: ArmChoice, options: Options) -> CheckedArm:
     return CheckedArm(choice, arm, checked, document, source, doubts, unread_meshes)
 
 
-def compare_arms(options: Options) -> int:
+def compare_arms(
+    first_path: str,
+    second_path: str,
+    inertial_set: str | None,
+    hand: str,
+    prefix: str | None,
+    xacro: Mapping[str, str],
+    json: Path | None,
+) -> int:
     """Print two arms' largest differences by joint, base, flange; return 1 if torques change."""
     warnings.simplefilter('ignore', ArmWarning)  # the notes say it all
-    first_name, second_name = map(str, with_urdf_second(options.first, options.second))
+    first_name, second_name = map(str, with_urdf_second(first_path, second_path))
     if not is_urdf_or_mjcf(second_name):
         forbid_options('an arm that is no URDF or MJCF', 'prefix', 'xacro')
     elif is_urdf_or_mjcf(first_name):
@@ -269,14 +292,14 @@ def compare_arms(options: Options) -> int:
         first_name,
         second_name,
         use_nearest_set=True,
-        inertial_set=options.inertial_set,
-        hand=options.hand,
-        prefix=options.prefix,
-        xacro=options.xacro,
+        inertial_set=inertial_set,
+        hand=hand,
+        prefix=prefix,
+        xacro=xacro,
     )
     comparison = compare_descriptions(first, second)
     notes = _comparison_notes(first, second)
-    write_json(options.json, {**to_json_types(comparison), 'notes': notes})
+    write_json(json, {**to_json_types(comparison), 'notes': notes})
     massless_links = _massless_links_by_joint(first, second)
     if massless_links and second.urdf:
         inertial = second.urdf.words.inertial

@@ -7,7 +7,7 @@ They print an arm's tables or base parameters, write arm files from URDFs, and f
 imported arm file is checked against Pinocchio.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 import sys
@@ -15,10 +15,11 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from .choices import ArmChoice, forbid_options, forbid_without, Options, was_option_given
+from .choices import ArmChoice, forbid_options, forbid_without, was_option_given
 from .console import echo, echo_each, print_or_write, print_rich, write_json
 from .option_types import require_not_existing
 from .options import INERTIA_OPTION_NAMES
+from .requests import ImportRequest
 from ..arm import ArmDescription, LinkInertia, load, load_hand
 from ..arm.arm_file import arm_file_text, is_urdf_or_mjcf
 from ..arm.frames import to_modified_convention
@@ -50,19 +51,26 @@ _GRAVITY_VECTORS = {
 }
 
 
-def show_arm(choice: ArmChoice, options: Options) -> int:
+def show_arm(
+    choice: ArmChoice,
+    positional: str | None,
+    q: Sequence[str],
+    base_parameters: str | None,
+    symbolic: str | None,
+    json: Path | None,
+) -> int:
     """Print or write an arm's tables or base parameters; return 1 if torques contradict these."""
-    if options.positional is not None:
-        forbid_options(f'{options.positional}, the same as --arm {options.positional}', 'arm')
-        choice = replace(choice, arm=options.positional)
-    if options.symbolic or options.base_parameters:
+    if positional is not None:
+        forbid_options(f'{positional}, the same as --arm {positional}', 'arm')
+        choice = replace(choice, arm=positional)
+    if symbolic or base_parameters:
         forbid_options('base parameters, which hold at every pose', 'q')
-        direction = options.base_parameters or 'vertical'
-        if options.symbolic:
-            return _print_symbolic_parameters(choice, direction, options.symbolic)
-        return _print_base_parameters(choice, direction, options.json)
+        direction = base_parameters or 'vertical'
+        if symbolic:
+            return _print_symbolic_parameters(choice, direction, symbolic)
+        return _print_base_parameters(choice, direction, json)
     arm = choice.load()
-    pose = _positions_from_words(arm, options.q) if options.q else None
+    pose = _positions_from_words(arm, q) if q else None
     rows = report.inertia_rows(arm, pose)
     data = {
         'arm': arm,
@@ -75,7 +83,7 @@ def show_arm(choice: ArmChoice, options: Options) -> int:
         'links': rows,
         'friction': report.friction_content(arm),
     }
-    write_json(options.json, data)
+    write_json(json, data)
     echo(choice.title(arm))
     print_rich(f'source: {arm.source}')
     warned_notes = arm.torque_notes  # on standard error, when the arm was loaded
@@ -150,45 +158,45 @@ def _print_base_parameters(choice: ArmChoice, gravity_direction: str, json: Path
     return 0 if agree else 1
 
 
-def import_arm(options: Options) -> int:
+def import_arm(request: ImportRequest, xacro: Mapping[str, str]) -> int:
     """
     Convert a URDF to an arm file, and print how far the two differ; return 1 if they disagree.
 
     The arm file is written if both agree, or with --anyway. They are compared as it is read by
     this package, and the URDF by Pinocchio.
     """
-    require_not_existing(options.output, options.force)
+    require_not_existing(request.output, request.force)
     arm = import_urdf(
-        Path(options.urdf),
-        convention=Convention(options.convention),
-        name=options.name,
-        tip=options.tip,
-        prefix=options.prefix,
-        xacro=options.xacro,
-        joint_names=options.joints,
-        held=dict(options.held),
+        Path(request.urdf),
+        convention=Convention(request.convention),
+        name=request.name,
+        tip=request.tip,
+        prefix=request.prefix,
+        xacro=xacro,
+        joint_names=request.joints,
+        held=dict(request.held),
     )
     assert arm.urdf is not None  # import_urdf always sets it
     echo_each(arm.notes, 'note')
-    names_without_prefix = [name.removeprefix(options.prefix) for name in arm.joint_names]
+    names_without_prefix = [name.removeprefix(request.prefix) for name in arm.joint_names]
     content = arm_file_text(
         arm.with_joint_names(names_without_prefix),
-        source=f'imported from {Path(options.urdf).name}',
+        source=f'imported from {Path(request.urdf).name}',
     )
     differences = compare_with_urdf(_reloaded_arm(content, arm))
     passed = all(difference.passed for difference in differences)
-    if passed or options.anyway:
-        write_text(options.output, content)
+    if passed or request.anyway:
+        write_text(request.output, content)
         span = f'{arm.n} joints from {names_without_prefix[0]} to {names_without_prefix[-1]}'
-        echo(f'{options.output}: {span}, flange {arm.urdf.tip_link}, {options.convention} DH rows')
+        echo(f'{request.output}: {span}, flange {arm.urdf.tip_link}, {request.convention} DH rows')
     difference_texts = ', '.join(f'{difference}' for difference in differences)
     echo(
         f"the arm file against {arm.urdf.words.reader}'s own reading of it: largest differences "
         f'{difference_texts} (tolerance {MAX_FILE_DIFFERENCE_RATIO:.0e} of the size of each)',
         'pass' if passed else 'MISMATCH',
     )
-    if not (passed or options.anyway):
-        echo(f'{options.output} was not written; --anyway writes it nevertheless.')
+    if not (passed or request.anyway):
+        echo(f'{request.output} was not written; --anyway writes it nevertheless.')
     return 0 if passed else 1
 
 
@@ -200,12 +208,14 @@ def _reloaded_arm(file_text: str, arm: ArmDescription) -> ArmDescription:
         return replace(load(file).with_joint_names(arm.joint_names), urdf=arm.urdf)
 
 
-def export_arm(choice: ArmChoice, options: Options) -> int:
+def export_arm(
+    choice: ArmChoice, output: Path | None, form: str, *, force: bool, ideal: bool
+) -> int:
     """Print or write the arm, its friction or its load, in the format of --format; return 0."""
-    if options.output is None:
+    if output is None:
         forbid_without('--output', 'force')
-    require_not_existing(options.output, options.force)
-    export_format = _export_format(options)
+    require_not_existing(output, force)
+    export_format = _export_format(form, output)
     texts = {
         **FRICTION_WRITERS,
         'controller': controller_arm_text,
@@ -220,17 +230,17 @@ def export_arm(choice: ArmChoice, options: Options) -> int:
             export_format,
             user_file=Path(choice.arm).name if is_user_file else '',
             prefix=choice.prefix,
-            ideal=options.ideal,
+            ideal=ideal,
         )
-    print_or_write(text, options.output)
+    print_or_write(text, output)
     return 0
 
 
-def _export_format(options: Options) -> str:
+def _export_format(form: str, output: Path | None) -> str:
     """Return --format, or mjcf for a file of that ending; refuse options without effect on it."""
-    export_format: str = options.form
-    if options.output is not None and options.output.suffix == '.mjcf' and export_format != 'mjcf':
-        forbid_options(f'{options.output}, whose ending says MJCF', 'form')
+    export_format = form
+    if output is not None and output.suffix == '.mjcf' and export_format != 'mjcf':
+        forbid_options(f'{output}, whose ending says MJCF', 'form')
         export_format = 'mjcf'
     if export_format != 'mjcf':
         forbid_without('--format mjcf', 'ideal')

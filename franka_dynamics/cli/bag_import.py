@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The work of `franka-dynamics bag import`, which converts a log to a rosbag2."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from os.path import splitext
+from pathlib import Path
 
 import click
 import numpy as np
 
-from .choices import ArmChoice, BagReader, forbid_options, forbid_without, Options
+from .choices import ArmChoice, BagReader, forbid_options, forbid_without
 from .console import echo, echo_each, print_rich, ProgressBar
 from .data_set import import_data_set
 from .option_types import new_bag_path
@@ -26,18 +28,32 @@ from ..report.elements import Header, Table
 _ROW_OPTIONS = ('episode', 'skip_incomplete')
 
 
-def run(choice: ArmChoice, reader: BagReader, columns: ColumnMap, options: Options) -> int:
-    """Write a bag from logs, print size and warnings (with --list only columns); return 0."""
-    if options.columns_only:
-        others = click.get_current_context().params.keys() - {'log', 'columns_only'}
-        forbid_options('--list, which prints columns and writes nothing', *sorted(others))
-        print_rich(_contents_table(read_log(*options.log)))
-        return 0
-    if options.episodes:
+def print_columns(log: Sequence[str]) -> int:
+    """Print a table of the columns of logs; return 0."""
+    others = click.get_current_context().params.keys() - {'log', 'columns_only'}
+    forbid_options('--list, which prints columns and writes nothing', *sorted(others))
+    print_rich(_contents_table(read_log(*log)))
+    return 0
+
+
+def import_bags(
+    log: Sequence[str],
+    output: Path | None,
+    columns: ColumnMap,
+    reader: BagReader,
+    choice: ArmChoice,
+    workers: str,
+    *,
+    all_episodes: bool,
+    resume: bool,
+) -> int:
+    """Write a bag from logs, print size and warnings; or a bag for each episode of a data set."""
+    if all_episodes:
         forbid_options('--episodes, with which --layout says it', *vars(columns).keys())
-        if len(options.log) > 1:
+        if len(log) > 1:
             raise click.UsageError('--episodes takes one FILE: the folder or file of a data set.')
-        return import_data_set(reader.arm_in(options.log[0], choice), reader, options)
+        choice = reader.arm_in(log[0], choice)
+        return import_data_set(choice, reader, log[0], output, workers, resume=resume)
     forbid_without('--episodes', 'workers', 'resume')
     if reader.layout:
         row_options = {name: getattr(columns, name) for name in _ROW_OPTIONS}
@@ -48,13 +64,13 @@ def run(choice: ArmChoice, reader: BagReader, columns: ColumnMap, options: Optio
     if columns.stamp is None:
         forbid_without('--stamp', 'stamp_unit')
     arm = choice.load()
-    bag = new_bag_path(options.output or splitext(options.log[0])[0])
+    bag = new_bag_path(f'{output or splitext(log[0])[0]}')
     with ProgressBar() as bar:
-        bar.add_task(f'reading {options.log[0]}', total=None)
+        bar.add_task(f'reading {log[0]}', total=None)
         names = reader.joint_names_in_bag(arm)
         topic = reader.topic or DEFAULT_JOINT_STATE_TOPIC
         kinds = [joint.kind for joint in arm.joints]
-        recording = import_log(options.log, columns, names, topic=topic, joint_kinds=kinds)
+        recording = import_log(log, columns, names, topic=topic, joint_kinds=kinds)
         require_plausible_units(recording, arm)
         warnings = plausibility_warnings(recording, arm)
         bar.add_task(f'writing {bag}', total=None)

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 from rich.text import Text
 
-from .choices import ArmChoice, Options, RecordRequest, was_option_given
+from .choices import ArmChoice, was_option_given
 from .console import echo, echo_each, make_console
 from .end_signals import catch_end_signals
+from .requests import RecordRequest
 from ..arm.arm_file import is_urdf_or_mjcf
 from ..constants import AS_LISTED
 from ..errors import FrankaDynamicsError
@@ -26,11 +27,6 @@ _MAX_REST_MOTION_RAD = 0.02  # more than noise and drift of a held arm's positio
 _DISCOVERY_TIMEOUT_S = 5.0  # discovery of publishers may take this long on a busy machine
 _FIRST_STATE_TIMEOUT_S = 20.0  # a recording with a motion ends without a joint state
 _OTHER_ARM_TIMEOUT_S = 2.0  # recording ends if joint states are another arm's alone for this time
-
-
-def run(choice: ArmChoice, request: RecordRequest, options: Options) -> int:
-    """Record and check a bag; return 1 if it is unusable."""
-    return record_and_check(choice, request)
 
 
 def record_and_check(

@@ -14,12 +14,12 @@ from .choices import (
     BagReader,
     forbid_options,
     forbid_without,
-    Options,
     require_installed,
 )
 from .console import echo, echo_each, print_rich, ProgressBar, write_json
 from .data_set import replay_data_set
 from .option_types import csv_path
+from .requests import ReplayRequest
 from ..arm import ArmDescription
 from ..constants import GAINS_LAW_NAME
 from ..fit.options import IdentificationOptions
@@ -42,77 +42,78 @@ class _Tracking(NamedTuple):
     laws: LawPrediction | None
 
 
-def run(
+def replay_bag(
     choice: ArmChoice,
     reader: BagReader,
     signal: SignalOptions,
     fit: IdentificationOptions,
-    options: Options,
+    request: ReplayRequest,
 ) -> int:
     """Print tables and verdict, write files; return the status of `_exit_status`."""
-    is_set = is_data_set(options.bag)
+    is_set = is_data_set(request.bag)
     if not is_set:
-        _check_options(options)
-    choice = reader.arm_in(options.bag, choice)
+        _check_options(request)
+    choice = reader.arm_in(request.bag, choice)
     if is_set:
-        return replay_data_set(choice, reader, signal, fit, options)
-    arms = choice.load_sets_and_hands(options.sets, options.hands)
+        return replay_data_set(choice, reader, signal, fit, request)
+    arms = choice.load_sets_and_hands(request.sets, request.hands)
     # The law is made before the bag is read, which takes long, so wrong gains are told at once.
-    laws = _chosen_laws(options, arms[0])
-    if options.gains:
-        pd_gains(options.gains, options.damping or None, arms[0])
+    laws = _chosen_laws(request, arms[0])
+    if request.gains:
+        pd_gains(request.gains, request.damping or None, arms[0])
     with ProgressBar() as bar:
-        recording = reader.read_recording(options.bag, arms[0], bar)
+        recording = reader.read_recording(request.bag, arms[0], bar)
         result = evaluate_replay(recording, arms, signal, fit)
-    tracking = _predict_tracking(result, laws, fit, options)
-    if options.json:
+    tracking = _predict_tracking(result, laws, fit, request)
+    if request.json:
         predictions = {'tracking': tracking.gains, 'laws': tracking.laws}
-        write_json(options.json, {**report.replay_as_data(result), **predictions})
-    if options.external:
-        echo(report.save_external_torque(options.external, result, list(fit.gravity)))
-    plots = [] if options.no_plots else _save_plots(options.output, result, tracking.gains)
+        write_json(request.json, {**report.replay_as_data(result), **predictions})
+    if request.external:
+        echo(report.save_external_torque(request.external, result, list(fit.gravity)))
+    plots = [] if request.no_plots else _save_plots(request.output, result, tracking.gains)
     echo_each(result.warnings, 'warning')  # before the verdict, which these may make meaningless
-    _print_result(result, fit, options.everything)
+    _print_result(result, fit, request.everything)
     _print_tracking(tracking, choice, result.predictions[0].arm)
     echo_each(f'plot: {path}' for path in plots)
-    return _exit_status(result, options)
+    return _exit_status(result, request)
 
 
-def _check_options(options: Options) -> None:
+def _check_options(request: ReplayRequest) -> None:
     """Raise click.UsageError for options that mean nothing together; require what plots need."""
     forbid_options('a bag, which is no data set', 'layout', 'workers', 'resume', 'write')
-    if options.external:
-        csv_path(options.external)
-    if options.no_plots:
+    if request.external:
+        csv_path(f'{request.external}')
+    if request.no_plots:
         forbid_options('--no-plots: the folder holds plots alone', 'output')
     else:
         require_installed('Plots need matplotlib', 'replay', 'matplotlib')
-    if not options.laws:
+    if not request.laws:
         forbid_without('--law', 'policy_rate', 'latency', 'target_filter')
-    if not options.gains:
+    if not request.gains:
         forbid_without('--gains', 'damping')
-        if GAINS_LAW_NAME in options.laws:
+        if GAINS_LAW_NAME in request.laws:
             raise click.UsageError('--law gains needs --gains; add it, or name another law.')
 
 
-def _chosen_laws(options: Options, arm: ArmDescription) -> list[TrackingLaw]:
+def _chosen_laws(request: ReplayRequest, arm: ArmDescription) -> list[TrackingLaw]:
     """Return the laws of --law; the last has the rate, latency and filter that were given."""
     laws = []
-    for name in options.laws:
+    for name in request.laws:
         if name == GAINS_LAW_NAME:
-            kp, kd = pd_gains(options.gains, options.damping or None, arm)
+            kp, kd = pd_gains(request.gains, request.damping or None, arm)
             law = TrackingLaw(name, kp=tuple(kp), kd=tuple(kd), has_target_velocity=True)
         else:
             law = tracking_law(name)
         laws.append(law)
     if laws:
-        values = {
-            'target_rate': options.policy_rate,
-            'latency': options.latency,
-            'filter_cutoff': options.target_filter,
-        }
-        changes = {name: value for name, value in values.items() if value is not None}
-        laws[-1] = replace(laws[-1], **changes)
+        last = laws[-1]
+        rate, latency, cutoff = request.policy_rate, request.latency, request.target_filter
+        laws[-1] = replace(
+            last,
+            target_rate=last.target_rate if rate is None else rate,
+            latency=last.latency if latency is None else latency,
+            filter_cutoff=last.filter_cutoff if cutoff is None else cutoff,
+        )
     return laws
 
 
@@ -120,15 +121,15 @@ def _predict_tracking(
     result: ReplayEvaluation,
     laws: Sequence[TrackingLaw],
     fit: IdentificationOptions,
-    options: Options,
+    request: ReplayRequest,
 ) -> _Tracking:
     """Return the predictions that --gains and --law ask for, by the arm that fits best."""
     best_arm = result.predictions[0].arm
     by_gains = None
-    if options.gains:
-        kd = options.damping or None
+    if request.gains:
+        kd = request.damping or None
         by_gains = predict_tracking(
-            result.recording, best_arm, options.gains, kd, gravity=fit.gravity
+            result.recording, best_arm, request.gains, kd, gravity=fit.gravity
         )
     by_laws = None
     if laws:
@@ -143,7 +144,7 @@ def _predict_tracking(
     return _Tracking(by_gains, by_laws)
 
 
-def _exit_status(result: ReplayEvaluation, options: Options) -> int:
+def _exit_status(result: ReplayEvaluation, request: ReplayRequest) -> int:
     """
     Return the exit status.
 
@@ -151,13 +152,13 @@ def _exit_status(result: ReplayEvaluation, options: Options) -> int:
     --external alone it is 0, because an arm that is touched is what one looks for. Otherwise it is
     1 if the recording is not sound.
     """
-    if options.require is not None:
+    if request.require is not None:
         best = result.predictions[0]
-        if best.error.E <= options.require:
+        if best.error.E <= request.require:
             return 0
-        echo(f'E is above the required {options.require:g} {best.error_unit.name}', style='red')
+        echo(f'E is above the required {request.require:g} {best.error_unit.name}', style='red')
         return 1
-    if options.external or result.verdict is None:
+    if request.external or result.verdict is None:
         return 0
     return 0 if result.verdict.sound else 1
 

@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The classes that load the arm and read the bags that command-line options select."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, TYPE_CHECKING
 
 import click
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from ..arm import ArmDescription, LinkInertia
     from ..recordings.episodes import Episode
     from ..recordings.recording import Recording
-
-Options = SimpleNamespace  # the values of a command's options as attributes
 
 
 def was_option_given(name: str) -> bool:
@@ -45,27 +42,27 @@ def forbid_options(conflict: str, *names: str) -> None:
 
     `conflict` is the option or input with which they have no effect, and the reason.
     """
-    for name in filter(was_option_given, names):
-        typed = _option_name(name)
+    for typed in _given_of(names):
         raise click.UsageError(f'{typed} has no meaning with {conflict}. Leave one of them out.')
 
 
 def forbid_without(needed_option: str, *names: str) -> None:
     """Raise click.UsageError, asking for `needed_option`, if a named option was given."""
-    for name in filter(was_option_given, names):
-        typed = _option_name(name)
+    for typed in _given_of(names):
         raise click.UsageError(f'{typed} needs {needed_option}; add it, or leave {typed} out.')
 
 
-def _option_name(parameter_name: str) -> str:
-    """Return how users type a parameter of the running command."""
-    if parameter_name == 'xacro':  # which is no parameter of click
-        return 'NAME:=VALUE'
-    parameters = click.get_current_context().command.params
-    parameter = next(each for each in parameters if each.name == parameter_name)
-    if isinstance(parameter, click.Option):
-        return parameter.opts[0]
-    return parameter.human_readable_name
+def _given_of(names: Iterable[str]) -> list[str]:
+    """Return those of the named parameters that were given, as users type them."""
+    context = click.get_current_context()
+    typed = {'xacro': 'NAME:=VALUE'}  # which is no parameter of click
+    for parameter in context.command.params:
+        is_option = isinstance(parameter, click.Option)
+        name = parameter.opts[0] if is_option else parameter.human_readable_name
+        typed[f'{parameter.name}'] = name
+    # A name that the command does not have is an error of the program, a KeyError.
+    of_names = {name: typed[name] for name in names}
+    return [words for name, words in of_names.items() if was_option_given(name)]
 
 
 @dataclass(frozen=True)
@@ -267,20 +264,3 @@ class BagReader:
         names = self.joint_names_in_bag(arm)
         task = progress_bar.new_task(f'reading {bag}')
         return read_recording(bag, names, topic=self.topic, stamps=self.stamp_kind, progress=task)
-
-
-@dataclass(frozen=True)
-class RecordRequest:
-    """
-    What to record, and for how long: the options of `bag record`.
-
-    `output` is the new bag (None: named by the time), `duration` [s] how long to record (None:
-    until a signal), `node` the feedforward node, `topic` that of joint states and `command` that
-    of the torques (None: the one on which the node publishes).
-    """
-
-    output: Path | None
-    duration: float | None
-    node: str
-    topic: str
-    command: str | None

@@ -9,8 +9,9 @@ from pathlib import Path
 import click
 from rich.progress import track
 
-from .choices import ArmChoice, forbid_options, forbid_without, Options
+from .choices import ArmChoice, forbid_options, forbid_without
 from .console import echo, echo_each, make_console, print_or_write, print_rich
+from .requests import CodegenRequest
 from ..arm.frames import FLANGE
 from ..codegen.c_code import c_header
 from ..codegen.cuda_code import cuda_source
@@ -56,23 +57,23 @@ _LANGUAGES: dict[str, tuple[Callable[..., str], str]] = {
 }
 
 
-def run(choice: ArmChoice, options: Options) -> int:
+def generate_code(choice: ArmChoice, request: CodegenRequest) -> int:
     """Write code (--output), print operation counts; or copy the package (--package); return 0."""
-    require_distinct_quantities(options.quantities)
-    if options.package:
-        return _copy_cpp_package(options.output)
-    quantities = [Quantity(name) for name in options.quantities]
-    _forbid_options_without_effect(options, {*quantities})
+    require_distinct_quantities(request.quantities)
+    if request.package:
+        return _copy_cpp_package(request.output)
+    quantities = [Quantity(name) for name in request.quantities]
+    _forbid_options_without_effect(request, {*quantities})
     arm = choice.load()
     if not arm.urdf:  # loading a URDF has warned of them
         echo_each(arm.inconsistencies(), 'warning')
-    frame = int(options.frame) if options.frame.isdecimal() else options.frame
-    mode = ParameterMode(options.parameters)
+    frame = int(request.frame) if request.frame.isdecimal() else request.frame
+    mode = ParameterMode(request.parameters)
     equations = [
         customised_equations(
             arm,
             quantity,
-            options.gravity,
+            request.gravity,
             parameters=mode,
             frame=frame if quantity in _OF_A_FRAME else FLANGE,
         )
@@ -80,25 +81,25 @@ def run(choice: ArmChoice, options: Options) -> int:
             quantities, 'writing equations', console=make_console(), transient=True
         )
     ]
-    if options.output is not None:
-        code_text, suffix = _LANGUAGES[options.language]
-        if options.language != 'python':
-            code_text = partial(code_text, precision=options.precision, name=options.name)
-        name = as_identifier(options.name or arm.name)
-        print_or_write(code_text(equations), options.output / f'{name}_dynamics{suffix}')
+    if request.output is not None:
+        code_text, suffix = _LANGUAGES[request.language]
+        if request.language != 'python':
+            code_text = partial(code_text, precision=request.precision, name=request.name)
+        name = as_identifier(request.name or arm.name)
+        print_or_write(code_text(equations), request.output / f'{name}_dynamics{suffix}')
     title = f'{arm.name}: operations per evaluation of the code, without sines and cosines'
     rows = [(each.quantity.value, *operation_count(each.program)) for each in equations]
     print_rich(Table(title, ('equations', 'multiplications', 'additions'), rows))
     return 0
 
 
-def _forbid_options_without_effect(options: Options, quantities: set[Quantity]) -> None:
+def _forbid_options_without_effect(request: CodegenRequest, quantities: set[Quantity]) -> None:
     """Raise click.UsageError for an option that changes nothing of the quantities' code."""
-    if options.output is None:
+    if request.output is None:
         forbid_without('--output', 'language', 'precision', 'name')
-    if options.language == 'python':
+    if request.language == 'python':
         forbid_options('--language python, whose numbers are double', 'precision')
-    chosen = f'--quantity {",".join(options.quantities)}'
+    chosen = f'--quantity {",".join(request.quantities)}'
     if not quantities & _OF_A_FRAME:
         forbid_options(f'{chosen}, which has no frame', 'frame')
     if not quantities & _WITH_GRAVITY:
@@ -108,7 +109,7 @@ def _forbid_options_without_effect(options: Options, quantities: set[Quantity]) 
         inertia_options.append('hand')  # else its tool centre point may be the frame
     if quantities <= {*_GEOMETRIC, Quantity.REGRESSOR}:
         forbid_options(f'{chosen}, without inertias', 'parameters', *inertia_options)
-    if options.parameters == ParameterMode.RUN_TIME.value:
+    if request.parameters == ParameterMode.RUN_TIME.value:
         later = '--parameters run_time: inertias and gravity are set then'
         forbid_options(later, 'gravity', *inertia_options)
 

@@ -17,10 +17,10 @@ from .choices import (
     BagReader,
     forbid_options,
     forbid_without,
-    Options,
     was_option_given,
 )
 from .console import echo, echo_each, print_rich, ProgressBar, write_json
+from .requests import ReplayRequest
 from ..errors import FrankaDynamicsError, OutputError, RecordingError
 from ..files import expanded_path, writable_folder
 from ..fit.options import IdentificationOptions
@@ -50,21 +50,23 @@ def replay_data_set(
     reader: BagReader,
     signal: SignalOptions,
     fit: IdentificationOptions,
-    options: Options,
+    request: ReplayRequest,
 ) -> int:
     """Compare each episode with models, write the table, print a summary; return the status."""
     forbid_options(
         'a data set', 'everything', 'no_plots', 'gains', 'damping', 'laws', 'policy_rate',
         'latency', 'target_filter',
     )  # fmt: skip
-    if not options.external:
+    if not request.external:
         forbid_without('--external', 'write')
-    arms = choice.load_sets_and_hands(options.sets, options.hands)
-    episodes = named_episodes(options.bag, reader.episodes(options.bag, arms[0]))
-    folder = _output_folder(options, '_replay')
-    external = _External(options, episodes, folder) if options.external else None
+    arms = choice.load_sets_and_hands(request.sets, request.hands)
+    episodes = named_episodes(request.bag, reader.episodes(request.bag, arms[0]))
+    folder = _output_folder(request.bag, request.output, '_replay')
+    external = None
+    if request.external:
+        external = _External(request.external, request, episodes, folder)
     settings = {
-        'data set': os.path.abspath(options.bag),
+        'data set': os.path.abspath(request.bag),
         'arms': [f'{arm.file or arm.name}: {arm.contents_text}' for arm in arms],
         'signal': vars(signal),
         'fit': vars(fit),
@@ -72,8 +74,8 @@ def replay_data_set(
         'external torque': bool(external),
     }
     replay = EpisodeReplay(arms, signal, fit, with_columns=external is not None)
-    with _table_in(folder, settings, options, episodes) as table:
-        for row in _rows(replay, episodes, table, options.workers):
+    with _table_in(folder, settings, episodes, resume=request.resume) as table:
+        for row in _rows(replay, episodes, table, request.workers):
             columns = row.pop('_columns', None)
             if external is not None and columns is not None:
                 external.keep(row['episode'], columns)
@@ -84,21 +86,28 @@ def replay_data_set(
         print_rich(error_table(rows))
     if external is not None:
         echo(external.write(rows))
-    if options.json:
-        write_json(options.json, rows)
-    return _replay_status(rows, options)
+    if request.json:
+        write_json(request.json, rows)
+    return _replay_status(rows, request)
 
 
-def import_data_set(choice: ArmChoice, reader: BagReader, options: Options) -> int:
+def import_data_set(
+    choice: ArmChoice,
+    reader: BagReader,
+    path: str,
+    output: Path | None,
+    workers: str,
+    *,
+    resume: bool,
+) -> int:
     """Write each episode as a bag into a folder, and a table; return 1 if one was refused."""
-    (path,) = options.log
     arm = choice.load()
     episodes = named_episodes(path, reader.episodes(path, arm))
-    folder = _output_folder(options, '_bags')
+    folder = _output_folder(path, output, '_bags')
     settings = {'data set': os.path.abspath(path), 'arm': arm.name, 'layout': reader.layout}
     task = _Import(folder, choice)
-    with _table_in(folder, settings, options, episodes) as table:
-        for row in _rows(task, episodes, table, options.workers):
+    with _table_in(folder, settings, episodes, resume=resume) as table:
+        for row in _rows(task, episodes, table, workers):
             table.add(row)
         rows = table.write([*episodes])
     _print_table(rows, folder)
@@ -161,16 +170,22 @@ class _Import:
 class _External:
     """External torques of a data set's episodes: a file for each, or columns of a new data set."""
 
-    def __init__(self, options: Options, episodes: Mapping[str, Episode], folder: Path) -> None:
+    def __init__(
+        self,
+        target: Path,
+        request: ReplayRequest,
+        episodes: Mapping[str, Episode],
+        folder: Path,
+    ) -> None:
         """Check where they go; raise OutputError or RecordingError if they cannot go there."""
-        self.target = expanded_path(options.external)
-        self._source = expanded_path(options.bag)
-        self._is_data_set = bool(options.write)
+        self.target = expanded_path(target)
+        self._source = expanded_path(request.bag)
+        self._is_data_set = request.write
         if self.target.exists():
             raise OutputError(f'{self.target} exists already; name a new folder by --external.')
         if self._is_data_set and not (self._source / INFO_PATH).is_file():
             raise RecordingError(
-                f"{options.bag} is no data set of LeRobot's ({INFO_PATH}); leave --write out: "
+                f"{request.bag} is no data set of LeRobot's ({INFO_PATH}); leave --write out: "
                 '--external then writes a table for each episode.'
             )
         self._episodes = episodes
@@ -232,11 +247,10 @@ class _External:
         )
 
 
-def _output_folder(options: Options, suffix: str) -> Path:
+def _output_folder(path: str, output: Path | None, suffix: str) -> Path:
     """Return the folder for the table: --output, or one named by the data set."""
-    if was_option_given('output'):
-        return expanded_path(options.output)
-    path = options.bag if 'bag' in vars(options) else options.log[0]
+    if output is not None and was_option_given('output'):
+        return expanded_path(output)
     return Path(f'{expanded_path(path).resolve().stem}{suffix}')
 
 
@@ -247,10 +261,10 @@ def _file_name(name: str) -> str:
 
 @contextmanager
 def _table_in(
-    folder: Path, settings: Row, options: Options, episodes: Mapping[str, Episode]
+    folder: Path, settings: Row, episodes: Mapping[str, Episode], *, resume: bool
 ) -> Iterator[EpisodeTable]:
     """Yield the table; at Ctrl-C say how much of it is done, and how to go on."""
-    table = EpisodeTable(folder, settings, resume=options.resume)
+    table = EpisodeTable(folder, settings, resume=resume)
     try:
         yield table
     except KeyboardInterrupt:
@@ -295,13 +309,13 @@ def _print_table(rows: Sequence[Row], folder: Path) -> None:
     echo(f'table: {folder / "episodes.csv"}, {folder / "episodes.parquet"}')
 
 
-def _replay_status(rows: Sequence[Row], options: Options) -> int:
+def _replay_status(rows: Sequence[Row], request: ReplayRequest) -> int:
     """Return 1 if an episode is refused or fails the check that options ask for, else 0."""
     read = [row for row in rows if row['status'] == READ]
     if len(read) < len(rows):
         return 1
-    if options.require is not None:
-        return 1 if any(row['E'] > options.require for row in read) else 0
-    if options.external:
+    if request.require is not None:
+        return 1 if any(row['E'] > request.require for row in read) else 0
+    if request.external:
         return 0
     return 0 if all(row['verdict'] in (SOUND, UNJUDGED) for row in read) else 1

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from .choices import ArmChoice, Options, require_installed, was_option_given
+from .choices import ArmChoice, require_installed, was_option_given
 from .console import echo, echo_each, print_rich, ProgressBar
 from .end_signals import catch_end_signals
 from ..arm.arm_file import is_franka_arm
@@ -24,7 +24,7 @@ _SECOND_PART_TITLE = (
 )
 
 
-def run(choice: ArmChoice, options: Options) -> int:
+def run_demonstration(choice: ArmChoice, output: Path, *, lockstep: bool) -> int:
     """
     Measure tracking over ROS 2 with an exact model, then an inexact one; return 1 if out of bound.
 
@@ -36,9 +36,9 @@ def run(choice: ArmChoice, options: Options) -> int:
     if not was_option_given('hand') and is_franka_arm(choice.load().name):
         choice = replace(choice, hand='franka_hand')
     arm = choice.load()
-    folder = options.output / datetime.now().strftime('%Y%m%d-%H%M%S')
+    folder = output / datetime.now().strftime('%Y%m%d-%H%M%S')
     folder.mkdir(parents=True, exist_ok=True)
-    plan = DemoPlan(arm, choice.node_parameters(folder), lockstep=options.lockstep)
+    plan = DemoPlan(arm, choice.node_parameters(folder), lockstep=lockstep)
     exact_bag = folder / 'bag'
     with catch_end_signals() as keep_running, ProgressBar() as bar:
         follow = bar.new_task('starting', 100.0)

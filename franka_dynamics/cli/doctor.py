@@ -4,9 +4,10 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 import sys
 
-from .choices import ArmChoice, forbid_options, forbid_without, Options
+from .choices import ArmChoice, forbid_options, forbid_without
 from .console import echo, make_console, write_json
 from .options import INERTIA_OPTION_NAMES
 from ..arm.arm_file import is_urdf_or_mjcf
@@ -31,18 +32,26 @@ _LEVEL_STYLES = {GOOD: 'green', NOTE: 'yellow', TO_DO: 'red'}
 _LISTENING_TIME_S = 2.0  # time to listen to the running system
 
 
-def run(choice: ArmChoice, options: Options) -> int:
+def check_system(
+    choice: ArmChoice,
+    robot: str | None,
+    json: Path | None,
+    topic: str,
+    command: str | None,
+    *,
+    machine_only: bool,
+) -> int:
     """Print one line per check of machine, robot and nodes; return 1 if a check needs action."""
-    if options.robot is None:
+    if robot is None:
         forbid_without('--robot', 'arm', 'joints', 'held', 'xacro', *INERTIA_OPTION_NAMES)
-    if options.machine:
+    if machine_only:
         forbid_options('--machine', 'topic', 'command')
-    node_results = [] if options.machine else _running_node_checks(options.topic, options.command)
+    node_results = [] if machine_only else _running_node_checks(topic, command)
     simulated = any(check.subject == SIMULATOR_SUBJECT for check in node_results)
     machine_results = machine_checks(for_simulation=simulated)
-    robot_results = [] if options.robot is None else _robot_checks(choice, options.robot)
+    robot_results = [] if robot is None else _robot_checks(choice, robot)
     checks = [*machine_results, *robot_results, *node_results]
-    write_json(options.json, checks)
+    write_json(json, checks)
     for check in checks:
         make_console().print(f'{check.level:5}', style=_LEVEL_STYLES[check.level], end=' ')
         echo(f'{check.subject}: {check.text}')

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from .choices import ArmChoice, BagReader, Options, require_installed, was_option_given
+from .choices import ArmChoice, BagReader, require_installed, was_option_given
 from .console import echo, echo_each, print_rich, ProgressBar, write_json
 from ..arm import ArmDescription
 from ..arm.arm_file import is_urdf_or_mjcf, read_arm_file
@@ -30,28 +30,38 @@ from ..workers import workers_of
 _ANSWERING_OPTIONS = 'effort_scale', 'gravity', 'hand', 'payload'
 
 
-def run(choice: ArmChoice, reader: BagReader, fit: IdentificationOptions, options: Options) -> int:
+def identify_arm(
+    choice: ArmChoice,
+    reader: BagReader,
+    fit: IdentificationOptions,
+    bags: Sequence[str],
+    tests: Sequence[str],
+    output: Path | None,
+    report: Path | None,
+    json: Path | None,
+    worker_text: str,
+) -> int:
     """Identify the arm, print and write the results; return 1 if no arm is accepted."""
     needed = ['rosbags', 'scipy', 'clarabel']
-    if options.report:
+    if report:
         needed.append('matplotlib')
     require_installed(f'Identifying an arm needs {list_text(needed)}', 'identify', *needed)
     if is_urdf_or_mjcf(choice.arm):
         read_arm_file(choice.arm)  # raises an error that says how to import it
-    choice = reader.arm_in(options.bags[0], choice)
+    choice = reader.arm_in(bags[0], choice)
     fit = replace(fit, answers=tuple(filter(was_option_given, _ANSWERING_OPTIONS)))
     start_arm = choice.load()
-    bags = [one for path in options.bags for one in reader.episodes(path, start_arm)]
-    test_bags = [one for path in options.tests for one in reader.episodes(path, start_arm)]
-    with ProgressBar() as bar, workers_of(options.workers) as workers:
+    episodes = [one for path in bags for one in reader.episodes(path, start_arm)]
+    test_episodes = [one for path in tests for one in reader.episodes(path, start_arm)]
+    with ProgressBar() as bar, workers_of(worker_text) as workers:
         published = _published_arms(choice, start_arm)
         result = identify(
-            bags,
+            episodes,
             start_arm,
             published,
             fit,
-            tests=test_bags,
-            skip_failures=any(map(is_data_set, [*options.bags, *options.tests])),
+            tests=test_episodes,
+            skip_failures=any(map(is_data_set, [*bags, *tests])),
             executor=workers.executor if workers else None,
             progress=bar.new_task('identifying'),
         )
@@ -59,18 +69,20 @@ def run(choice: ArmChoice, reader: BagReader, fit: IdentificationOptions, option
     if loss:
         echo(loss, 'note')
     is_accepted = result.accepted_arm is not None
-    if options.output and is_accepted:
-        result.save(options.output, payload=choice.read_payload())
-    if options.report:
-        page = pages.identification_page(result, _used_motions(result, [*bags, *test_bags]))
-        write_text(options.report, page)
-    if options.json:
-        write_json(options.json, pages.identification_as_data(result))
-    _print_result(result, options.report)
+    if output and is_accepted:
+        result.save(output, payload=choice.read_payload())
+    if report:
+        page = pages.identification_page(
+            result, _used_motions(result, [*episodes, *test_episodes])
+        )
+        write_text(report, page)
+    if json:
+        write_json(json, pages.identification_as_data(result))
+    _print_result(result, report)
     if not is_accepted:
         echo(_refusal_sentence(result), style='red')
         return 1
-    echo(_arm_file_sentence(options.output, result))
+    echo(_arm_file_sentence(output, result))
     return 0
 
 

@@ -7,8 +7,9 @@ import shlex
 
 import numpy as np
 
-from .choices import ArmChoice, BagReader, forbid_without, Options
+from .choices import ArmChoice, BagReader, forbid_without
 from .console import echo, print_rich, ProgressBar
+from .requests import PlanRequest
 from .trajectory_text import trajectory_yaml
 from ..errors import IdentificationError
 from ..excitation import excitation_problem as planning
@@ -22,19 +23,21 @@ from ..report.elements import Header, Table, value_and_deviation_texts
 _TRAJECTORY_RATE_HZ = 25.0
 
 
-def run(choice: ArmChoice, reader: BagReader, limits: ExcitationLimits, options: Options) -> int:
+def plan_motion(
+    choice: ArmChoice, reader: BagReader, limits: ExcitationLimits, request: PlanRequest
+) -> int:
     """Write an excitation trajectory; return 1 if it leaves essential parameters unidentified."""
-    if not options.given:
+    if not request.given:
         forbid_without('--given', 'joint_names', 'topic')
     arm = choice.load()
-    start = options.start or arm.home
-    repetitions = options.repetitions or MIN_REPETITIONS
+    start = request.start or arm.home
+    repetitions = request.repetitions or MIN_REPETITIONS
     if start is None:
         raise IdentificationError(f'{arm.name} has no home pose; give one with --start.')
-    period = options.period
-    problem = ExcitationProblem(arm, limits, options.gravity, duration=repetitions * period)
+    period = request.period
+    problem = ExcitationProblem(arm, limits, request.gravity, duration=repetitions * period)
     with ProgressBar() as bar:
-        motions = [to_motion(reader.read_recording(bag, arm, bar)) for bag in options.given]
+        motions = [to_motion(reader.read_recording(bag, arm, bar)) for bag in request.given]
         planned = problem
         if motions:
             matrices = [planning.information_matrix(problem, motion) for motion in motions]
@@ -42,18 +45,18 @@ def run(choice: ArmChoice, reader: BagReader, limits: ExcitationLimits, options:
         excitation = optimise_excitation(
             planned,
             start,
-            draws=options.draws,
-            iterations=options.iterations,
+            draws=request.draws,
+            iterations=request.iterations,
             period=period,
             progress=bar.new_task('planning'),
         )
-    if options.repetitions is None:
+    if request.repetitions is None:
         excitation, repetitions = choose_repetitions(
             planned, excitation, MIN_REPETITIONS, MAX_REPETITIONS
         )
     time = np.linspace(0.0, period, round(period * _TRAJECTORY_RATE_HZ) + 1)
     states = np.array(excitation.trajectory.states_at(time))
-    write_text(options.output, trajectory_yaml(arm.joint_names, time, states))
+    write_text(request.output, trajectory_yaml(arm.joint_names, time, states))
     ratios = excitation.std_to_prior_ratios
     given_bags = f', and the {len(motions)} given bags' if motions else ''
     minutes = repetitions * period / 60.0
@@ -66,9 +69,9 @@ def run(choice: ArmChoice, reader: BagReader, limits: ExcitationLimits, options:
     )
     missing_count = _print_unidentified_parameters(problem, excitation)
     echo(
-        f'trajectory: {options.output}; play it with `franka-dynamics node play`, or with\n'
+        f'trajectory: {request.output}; play it with `franka-dynamics node play`, or with\n'
         '  ros2 topic pub --once /feedforward/reference '
-        f'trajectory_msgs/msg/JointTrajectory "$(cat {shlex.quote(str(options.output))})"'
+        f'trajectory_msgs/msg/JointTrajectory "$(cat {shlex.quote(str(request.output))})"'
     )
     return 1 if missing_count else 0
 

@@ -17,7 +17,7 @@ import warnings
 import click
 from click.shell_completion import shell_complete
 
-from .declarations.root import root_command
+from .commands.root import root_command
 from ..errors import ArmWarning, FrankaDynamicsError
 
 PROGRAM_NAME = 'franka-dynamics'

@@ -6,15 +6,16 @@ from collections.abc import Callable
 from pathlib import Path
 import sys
 import time
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import click
 
 from .bag_record import arm_choice_of_node, record_and_check
-from .choices import forbid_options, forbid_without, Options, RecordRequest
+from .choices import forbid_options, forbid_without
 from .console import echo_each, print_rich, write_json
 from .end_signals import catch_end_signals
 from .joint_check import move_joints_one_by_one
+from .requests import NodeAddress, PlayRequest, RecordRequest
 from .state_view import state_view
 from ..arm.payload import payload_array, read_payload
 from ..errors import StartTooFarError
@@ -30,9 +31,10 @@ _TORQUE_TIMEOUT_S = 3.0
 # Wait after all figures have arrived: the observer of the external torque starts with the topic's
 # first subscriber.
 _OBSERVER_SETTLING_TIME_S = 0.3
+_Answer = TypeVar('_Answer')
 
 
-def _call_node(options: Options, request: Callable[[NodeClient], Any]) -> Any:
+def _call_node(address: NodeAddress, request: Callable[[NodeClient], _Answer]) -> _Answer:
     """Return the result of a request to the node; a signal raises KeyboardInterrupt."""
 
     def check_interrupt() -> None:
@@ -42,7 +44,7 @@ def _call_node(options: Options, request: Callable[[NodeClient], Any]) -> Any:
 
     with (
         catch_end_signals() as keep_running,
-        NodeClient(options.node, options.timeout, check_interrupt) as client,
+        NodeClient(address.node, address.timeout, check_interrupt) as client,
     ):
         return request(client)
 
@@ -60,20 +62,18 @@ class _ReadState(NamedTuple):
     time: float  # of the steady clock [s]
 
 
-def print_or_change_state(options: Options) -> int:
-    """Change a node's lifecycle state, or print it with torques; return 1 if one is faulty."""
-    if options.transition is None:
-        return _print_state(options)
+def change_state(address: NodeAddress, transition: str) -> int:
+    """Change a node's lifecycle state, and print it; return 0."""
     forbid_options('a TRANSITION', 'json')
-    print(_call_node(options, lambda client: client.trigger_transition(options.transition)))
+    print(_call_node(address, lambda client: client.trigger_transition(transition)))
     return 0
 
 
-def _print_state(options: Options) -> int:
+def print_state(address: NodeAddress, json: Path | None) -> int:
     """Print a node's state, with rates and torques; return 1 if a node is faulty or silent."""
-    read: _ReadState = _call_node(options, lambda client: _read_state(client, options))
+    read = _call_node(address, lambda client: _read_state(client, address))
     data = {'state': read.state, 'nodes': [node.as_dict(read.time) for node in read.nodes]}
-    write_json(options.json, data)
+    write_json(json, data)
     echo_each(filter(None, (read.state, read.status)))
     if read.nodes:
         print_rich(state_view(read.nodes, read.time))
@@ -83,19 +83,19 @@ def _print_state(options: Options) -> int:
     return 1 if faults else 0
 
 
-def _read_state(client: NodeClient, options: Options) -> _ReadState:
+def _read_state(client: NodeClient, address: NodeAddress) -> _ReadState:
     """
     Return a node's state, and what it and the nodes beside it say.
 
     If the option names the node with a namespace, the nodes are those in its namespace, else all.
     """
-    namespaces = [client.name.strip('/').rpartition('/')[0]] if '/' in options.node else []
+    namespaces = [client.name.strip('/').rpartition('/')[0]] if '/' in address.node else []
     state = client.lifecycle_state()
     status = client.status_sentence() if state in ('active', 'inactive') else ''
     nodes = []
     if status:
         torque_timeout = _TORQUE_TIMEOUT_S if state == 'active' else 0.0
-        nodes = _wait_for_nodes(client, namespaces, options.timeout, torque_timeout)
+        nodes = _wait_for_nodes(client, namespaces, address.timeout, torque_timeout)
     return _ReadState(state, status, nodes, time.monotonic())
 
 
@@ -139,13 +139,11 @@ def _wait_for_nodes(
     return listener.package_nodes(namespaces)
 
 
-def set_parameter(options: Options) -> None:
+def set_parameter(address: NodeAddress, parameter: str, value: str) -> None:
     """Set a parameter of a node, and print its value."""
-    parameter = options.parameter
-    value = options.value
     if parameter == 'payload' and not value.startswith('['):
         value = f'{parse_payload(value)}'
-    print(_call_node(options, lambda client: client.set_parameter(parameter, value)))
+    print(_call_node(address, lambda client: client.set_parameter(parameter, value)))
 
 
 def parse_payload(text: str) -> list[float]:
@@ -156,29 +154,29 @@ def parse_payload(text: str) -> list[float]:
     return [float(f'{number:.12g}') for number in payload_array(read_payload(text)).tolist()]
 
 
-def play_motion(options: Options) -> int:
+def play_motion(address: NodeAddress, request: PlayRequest) -> int:
     """Send a motion and await its end; return 0, or 1 if the motion, a joint or the bag fails."""
-    file = options.file
-    lead = options.lead
-    if options.joints_one_by_one:
+    file = request.file
+    lead = request.lead
+    if request.joints_one_by_one:
         forbid_options('--joints-one-by-one', 'file', 'lead', 'record', 'command')
-        return _call_node(options, lambda client: _check_joints(client, options.topic))
+        return _call_node(address, lambda client: _check_joints(client, request.topic))
     if file is None:
         raise click.UsageError('Name the FILE of a motion, or give --joints-one-by-one.')
     read_trajectory_file(Path(file))  # refuses a wrong file before anything starts
-    if options.record is None:
+    if request.record is None:
         forbid_without('--record BAG or --joints-one-by-one', 'topic')
         forbid_without('--record BAG', 'command')
-        print(_call_node(options, lambda client: send_motion(file, lead, client)))
+        print(_call_node(address, lambda client: send_motion(file, lead, client)))
         return 0
-    with NodeClient(options.node, options.timeout) as client:
+    with NodeClient(address.node, address.timeout) as client:
         choice = arm_choice_of_node(client)
-        command = options.command or client.command_topic_of(client.name)
-        request = RecordRequest(
-            output=options.record,
+        command = request.command or client.command_topic_of(client.name)
+        recording = RecordRequest(
+            output=request.record,
             duration=None,
             node=client.name,
-            topic=_in_namespace_of_node(client, options.topic),
+            topic=_in_namespace_of_node(client, request.topic),
             command=_in_namespace_of_node(client, command) or None,
         )
 
@@ -187,7 +185,7 @@ def play_motion(options: Options) -> int:
             client.on_wait = on_wait
             return send_motion(file, lead, client)
 
-        return record_and_check(choice, request, file, play)
+        return record_and_check(choice, recording, file, play)
 
 
 def _in_namespace_of_node(client: NodeClient, topic: str) -> str:
@@ -227,6 +225,6 @@ def send_motion(motion_file: str, lead_in_s: float, client: NodeClient) -> str:
         raise
 
 
-def clear_fault(options: Options) -> None:
+def clear_fault(address: NodeAddress) -> None:
     """Clear a node's fault, and print the node's answer."""
-    print(_call_node(options, lambda client: client.clear_fault()))
+    print(_call_node(address, lambda client: client.clear_fault()))

@@ -207,6 +207,7 @@ def require_not_existing(output: Path | None, overwrite: bool) -> None:
 
 
 # Types that several options have -----------------------------------------------------------------
+FILE_TYPE = click.Path()
 VECTOR_TYPE = CommaList('X,Y,Z', Number(), 3)
 ARM_TYPE = ShippedNameOrPath('arms')
 HAND_TYPE = ShippedNameOrPath('hands')

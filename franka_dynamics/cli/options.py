@@ -1,26 +1,23 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Functions that make decorators for options, and the options that several commands share.
+"""Options that several commands share: annotations of parameters, and of dataclasses."""
 
-A decorator that adds an option has a lower-case name, as `json_option`. The file `__init__.py` of
-this folder tells how the values reach the function that does a command's work.
-"""
-
-from collections.abc import Callable
+from dataclasses import replace
 import math
+from pathlib import Path
 import re
 import sys
-from typing import Any
+from typing import Annotated
 
 import click
 
 from .choices import ArmChoice, BagReader
-from .command import with_xacro_arguments
+from .command import Fields, Option, XacroArguments
 from .option_types import (
     ARM_TYPE,
     Assignment,
     CommaList,
+    FILE_TYPE,
     HAND_TYPE,
     JSON_TYPE,
     LayoutType,
@@ -29,91 +26,14 @@ from .option_types import (
     STDOUT_PATH,
     VECTOR_TYPE,
 )
-from ..constants import AS_LISTED, GRAVITY
-from ..recordings.options import HEADER_STAMP, SignalOptions, STAMP_KINDS
+from ..excitation.limits import ExcitationLimits
+from ..recordings.options import SignalOptions, STAMP_KINDS
 
 _EARTH_GRAVITY_RANGE_M_S2 = 9.75, 9.85  # [m/s^2], rounded outwards
-_EARTH_GRAVITY_TEXT = ','.join(f'{number:g}' for number in GRAVITY)
-# Arm options that change inertias, not kinematics; a hand only adds its inertia to the last link.
-INERTIA_OPTION_NAMES = ('hand', 'inertial_set', 'payload')
-# Frames of --mount in the flange frame: offset along z [m] and rotation about z [rad].
-# The Franka hand is mounted at -45 degrees, and its tool centre point lies 103.4 mm in front of
-# the flange (franka_description).
-_HAND_YAW = -math.pi / 4
-MOUNT_OFFSETS = {
-    'flange': (0.0, 0.0),
-    'hand': (0.0, _HAND_YAW),
-    'hand_tcp': (0.1034, _HAND_YAW),
-}
 
 
-# Decorators --------------------------------------------------------------------------------------
-def option(
-    flags: str, help: str, value_type: Any = None, *, dest: str = '', **options: Any
-) -> Any:
-    """
-    Return a decorator that adds an option to a command, as `click.option` does.
-
-    `flags` are separated by spaces; a tuple or a list as `value_type` is a choice. The value gets
-    the name `dest`, by default that of the first flag. Values of a repeated option with a list of
-    any length are joined.
-    """
-
-    def join_values(_context: Any, _parameter: Any, given: tuple[tuple[Any, ...], ...]) -> Any:
-        """Return the values of a repeated option's lists as one tuple."""
-        return tuple(value for values in given for value in values)
-
-    if isinstance(value_type, (tuple, list)):
-        value_type = click.Choice(value_type)
-    if isinstance(value_type, CommaList):
-        options['metavar'] = value_type.metavar
-        if value_type.count is None:
-            options['multiple'] = True
-            options['callback'] = join_values
-    return click.option(*flags.split(), *dest.split(), type=value_type, help=help, **options)
-
-
-def flag(name: str, help: str, *, dest: str = '') -> Any:
-    """Return a decorator that adds to a command an option without a value."""
-    return click.option(name, *dest.split(), is_flag=True, help=help)
-
-
-def choice_or_flag(name: str, help: str, values: tuple[str, ...]) -> Any:
-    """Return a decorator for an option with choices `values`; given alone it means the first."""
-    return option(name, f'{help}; alone: {values[0]}', values, is_flag=False, flag_value=values[0])
-
-
-def with_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a decorator that adds several options to a command."""
-
-    def decorate(command: Any) -> Any:
-        """Add the options to a command, and return it."""
-        for add in reversed(options):
-            command = add(command)
-        return command
-
-    return decorate
-
-
-def options_as(arg_name: str, cls: type, *options: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """
-    Return a decorator that adds options and passes their values as one dataclass `cls`.
-
-    The function that does the command's work gets an argument `arg_name` of type `cls`. It holds
-    the values of all options of the command that are named as a field of `cls`; these are not in
-    `options` then.
-    """
-
-    def decorate(command: Any) -> Any:
-        """Add the options and the dataclass of their values to a command, and return it."""
-        command.dataclasses = {arg_name: cls, **getattr(command, 'dataclasses', {})}
-        return with_options(*options)(command)
-
-    return decorate
-
-
-# Options that several commands share -------------------------------------------------------------
-def _check_gravity(_context: Any, _option: Any, gravity: tuple[float, ...]) -> tuple[float, ...]:
+# Gravity and efforts -----------------------------------------------------------------------------
+def _check_gravity(gravity: tuple[float, ...]) -> tuple[float, ...]:
     """Return gravity; print a note if it points up or differs in strength from the Earth's."""
     values = ','.join(f'{component:g}' for component in gravity)
     strength = math.hypot(*gravity)
@@ -132,185 +52,185 @@ def _check_gravity(_context: Any, _option: Any, gravity: tuple[float, ...]) -> t
     return gravity
 
 
-gravity_option = option(
-    '--gravity',
-    'gravity in the space frame [m/s^2]',
-    VECTOR_TYPE,
-    default=_EARTH_GRAVITY_TEXT,
-    callback=_check_gravity,
-)
-effort_scale_option = option(
-    '--effort-scale --torque-constant',
+GRAVITY_OPTION = Option('gravity in the space frame [m/s^2]', VECTOR_TYPE, check=_check_gravity)
+EFFORT_SCALE_OPTION = Option(
     'N m per recorded unit of effort, one number or one per joint: 0.001 for mN m; for '
     'currents N m/A',
     CommaList('NM_PER_UNIT,...', Number()),
-    default=('1',),
+    flags='--effort-scale --torque-constant',
 )
-add_gravity_option = flag(
-    '--add-gravity',
-    "add the arm's gravity torque to efforts that lack it, as a UR's, iiwa's or Flexiv's do",
+ADD_GRAVITY_OPTION = Option(
+    "add the arm's gravity torque to efforts that lack it, as a UR's, iiwa's or Flexiv's do"
 )
+GravityVector = Annotated[tuple[float, ...], GRAVITY_OPTION]
+EffortScale = Annotated[tuple[float, ...], EFFORT_SCALE_OPTION]
 
-
+# Outputs -----------------------------------------------------------------------------------------
 # Without a path the command prints JSON instead of text; see `console.make_console`.
-json_option = option(
-    '--json',
-    'write all figures as JSON to this file; without PATH print them in place of text',
-    JSON_TYPE,
-    metavar='[PATH]',
-    is_flag=False,
-    flag_value=f'{STDOUT_PATH}',
-)
-force_option = flag('--force', 'overwrite an existing file')
+JsonPath = Annotated[
+    Path | None,
+    Option(
+        'write all figures as JSON to this file; without PATH print them in place of text',
+        JSON_TYPE,
+        flags='--json',
+        metavar='[PATH]',
+        alone=f'{STDOUT_PATH}',
+    ),
+]
+Force = Annotated[bool, Option('overwrite an existing file')]
+ParameterFile = Annotated[
+    Path | None,
+    Option('write a ROS parameter file for the feedforward node', OUT_FILE_TYPE),
+]
+DeskFile = Annotated[
+    Path | None,
+    Option("write an endeffector-config.json for Desk's settings", OUT_FILE_TYPE),
+]
 
 
-def _validate_ros_name(_context: Any, _parameter: Any, name: str | None) -> str | None:
+# Nodes and topics --------------------------------------------------------------------------------
+def _check_ros_name(name: str) -> str:
     """Return a ROS name, or raise click.BadParameter if ROS would refuse the name."""
     if name and not re.fullmatch(r'(~/|/)?([A-Za-z_]\w*/)*[A-Za-z_]\w*', name, re.ASCII):
         raise click.BadParameter(f'{name!r} is no ROS name: letters, digits, _, / between them')
     return name
 
 
-def ros_name_option(name: str, help: str, default: str | None) -> Any:
-    """Return a decorator that adds an option whose value is the name of a ROS topic or node."""
-    return option(name, help, default=default, metavar='NAME', callback=_validate_ros_name)
+def _ros_name_option(help: str) -> Option:
+    """Return an option whose value is the name of a ROS topic or node."""
+    return Option(help, metavar='NAME', check=_check_ros_name)
 
 
-node_option = ros_name_option('--node', 'name of the node, with its namespace', 'feedforward')
-topic_options = with_options(
-    ros_name_option(
-        '--topic', 'topic of joint states (franka_ros2: franka/joint_states)', 'joint_states'
-    ),
-    ros_name_option(
-        '--command', 'topic of the torques (default: the one on which the node publishes)', None
-    ),
-)
+NodeName = Annotated[str, _ros_name_option('name of the node, with its namespace')]
+StateTopic = Annotated[
+    str, _ros_name_option('topic of joint states (franka_ros2: franka/joint_states)')
+]
+CommandTopic = Annotated[
+    str | None,
+    _ros_name_option('topic of the torques (default: the one on which the node publishes)'),
+]
 
 
-def validate_prefix(_context: Any, _parameter: Any, prefix: str) -> str:
+# The arm -----------------------------------------------------------------------------------------
+def _check_prefix(prefix: str) -> str:
     """Return the prefix; raise click.BadParameter if names in URDF and TF cannot begin with it."""
     if not re.fullmatch(r'[\w./-]*', prefix, re.ASCII):
         raise click.BadParameter(f'{prefix!r} cannot begin a name: use letters, digits, _-./')
     return prefix
 
 
-def arm_prefix_option(**options: Any) -> Any:
-    """Return a decorator that adds the option --arm-prefix to a command."""
-    help = "prefix of every joint's name, such as left_"
-    return option('--arm-prefix', help, dest='prefix', default='', show_default=False, **options)
+# Arm options that change inertias, not kinematics; a hand only adds its inertia to the last link.
+INERTIA_OPTION_NAMES = ('hand', 'inertial_set', 'payload')
+_ARM = Option(
+    'a shipped arm, an arm file, a URDF, an MJCF, or a xacro file with NAME:=VALUE', ARM_TYPE
+)
+_ARM_FILE = Option('a shipped arm or an arm file', ARM_TYPE)
+JOINTS_OPTION = Option(
+    "the arm's joints in a URDF, base to tip (default: its only chain)", CommaList('JOINT,...')
+)
+HELD_JOINTS_OPTION = Option(
+    'positions of other joints of a URDF, such as a lift [rad or m]',
+    CommaList('JOINT=POSITION,...', Assignment()),
+    flags='--hold',
+)
+_CHAIN = {
+    'arm': _ARM,
+    'joints': JOINTS_OPTION,
+    'held': HELD_JOINTS_OPTION,
+    'xacro': XacroArguments(),
+}
+_HAND = Option(
+    "a shipped hand, a hand file, Desk's .json file, or none",
+    HAND_TYPE,
+    shown_default="the arm's own",
+)
+_SET = Option("which of the arm's inertial sets (default: its default_set)", flags='--set')
+_PAYLOAD = Option(
+    "load on the flange: mass,x,y,z[,ixx,ixy,ixz,iyy,iyz,izz], or a .yaml or Desk's .json file",
+    FILE_TYPE,
+)
+_INERTIA = {'hand': _HAND, 'inertial_set': _SET, 'payload': _PAYLOAD}
+PREFIX_OPTION = Option("prefix of every joint's name, such as left_", flags='--arm-prefix')
+_CHECKED_PREFIX = replace(PREFIX_OPTION, check=_check_prefix)
+_PREFIX = {'prefix': PREFIX_OPTION}
+ArmOptions = Annotated[ArmChoice, Fields(**_CHAIN, **_INERTIA)]
+ExportedArmOptions = Annotated[ArmChoice, Fields(prefix=_CHECKED_PREFIX, **_CHAIN, **_INERTIA)]
+RecordedArmOptions = Annotated[ArmChoice, Fields(**_PREFIX, **_CHAIN, **_INERTIA)]
+RecordedArmFileOptions = Annotated[ArmChoice, Fields(**_PREFIX, arm=_ARM_FILE, **_INERTIA)]
+RecordedChainOptions = Annotated[ArmChoice, Fields(**_PREFIX, **_CHAIN)]
+RecordedLoadOptions = Annotated[ArmChoice, Fields(**_PREFIX, **_CHAIN, payload=_PAYLOAD)]
+# A view shows the hand, and neither inertias nor payload.
+ShownArmOptions = Annotated[ArmChoice, Fields(**_PREFIX, **_CHAIN, hand=_HAND)]
+
+# Recordings --------------------------------------------------------------------------------------
+_BAG = {
+    'joint_names': Option(
+        "names of the arm's joints in the bag, base to tip (default: the arm's)",
+        CommaList('NAME,...'),
+    ),
+    'topic': _ros_name_option('topic of joint states (default: /joint_states, or the only one)'),
+}
+_STAMPS = {
+    'stamp_kind': Option(
+        'time stamps: header, those of the messages; received, those of the recorder',
+        STAMP_KINDS,
+        flags='--stamps',
+    )
+}
+_LAYOUT = {
+    'layout': Option(
+        "columns of a data set's logs: droid, or FIELD=COLUMNS,... such as "
+        'effort=observation.effort',
+        LayoutType(),
+        metavar='LAYOUT',
+    )
+}
+BagOptions = Annotated[BagReader, Fields(**_BAG)]
+StampedBagOptions = Annotated[BagReader, Fields(**_BAG, **_STAMPS)]
+LogOptions = Annotated[BagReader, Fields(**_LAYOUT, **_BAG)]
+DataSetOptions = Annotated[BagReader, Fields(**_LAYOUT, **_BAG, **_STAMPS)]
+# SignalOptions checks the values, for programs as well.
+FilterOptions = Annotated[
+    SignalOptions,
+    Fields(
+        rate=Option('samples per second after resampling'),
+        cutoff=Option('cut-off of the low-pass [Hz]'),
+        trim=Option('time dropped at each end [s]'),
+    ),
+]
+BAGS_TYPE = CommaList('BAG,...', FILE_TYPE)
 
 
-def _validate_workers(_context: Any, _parameter: Any, text: str) -> str:
+def _check_workers(text: str) -> str:
     """Return the text of a whole number from 1 on or an address; else raise click.BadParameter."""
     if not re.fullmatch(r'[1-9]\d*|\w+://\S+', text, re.ASCII):
         raise click.BadParameter(f'{text!r} is neither a number from 1 on nor tcp://host:port')
     return text
 
 
-workers_option = option(
-    '--workers',
-    'processes that read and fit, or a Dask cluster (tcp://host:8786)',
-    default='1',
-    metavar='NUMBER|ADDRESS',
-    callback=_validate_workers,
-)
-payload_file_options = with_options(
-    option('--output', 'write a ROS parameter file for the feedforward node', OUT_FILE_TYPE),
-    option('--desk', "write an endeffector-config.json for Desk's settings", OUT_FILE_TYPE),
-)
+Workers = Annotated[
+    str,
+    Option(
+        'processes that read and fit, or a Dask cluster (tcp://host:8786)',
+        metavar='NUMBER|ADDRESS',
+        check=_check_workers,
+    ),
+]
+Resume = Annotated[bool, Option('go on with the table of a data set that was interrupted')]
 
-
-_arm_option = option(
-    '--arm',
-    'a shipped arm, an arm file, a URDF, an MJCF, or a xacro file with NAME:=VALUE',
-    ARM_TYPE,
-    default='fr3',
-)
-_payload_option = option(
-    '--payload',
-    "load on the flange: mass,x,y,z[,ixx,ixy,ixz,iyy,iyz,izz], or a .yaml or Desk's .json file",
-    click.Path(),
-)
-joints_option = option(
-    '--joints',
-    "the arm's joints in a URDF, base to tip (default: its only chain)",
-    CommaList('JOINT,...'),
-)
-held_joints_option = option(
-    '--hold',
-    'positions of other joints of a URDF, such as a lift [rad or m]',
-    CommaList('JOINT=POSITION,...', Assignment()),
-    dest='held',
-)
-_chain_options = with_options(_arm_option, joints_option, held_joints_option, with_xacro_arguments)
-arm_chain_options = options_as('choice', ArmChoice, _chain_options)
-arm_payload_options = options_as('choice', ArmChoice, _chain_options, _payload_option)
-_hand_option = option(
-    '--hand',
-    "a shipped hand, a hand file, Desk's .json file, or none",
-    HAND_TYPE,
-    default=AS_LISTED,
-    show_default="the arm's own",
-)
-_inertia_options = with_options(
-    _hand_option,
-    option(
-        '--set',
-        "which of the arm's inertial sets (default: its default_set)",
-        dest='inertial_set',
-    ),
-    _payload_option,
-)
-_arm_file_option = option('--arm', 'a shipped arm or an arm file', ARM_TYPE, default='fr3')
-arm_file_options = options_as('choice', ArmChoice, _arm_file_option, _inertia_options)
-# A view shows the hand, and neither inertias nor payload.
-arm_hand_options = options_as('choice', ArmChoice, _chain_options, _hand_option)
-arm_options = options_as('choice', ArmChoice, _chain_options, _inertia_options)
-joint_names_option = option(
-    '--joint-names',
-    "names of the arm's joints in the bag, base to tip (default: the arm's)",
-    CommaList('NAME,...'),
-)
-bag_options = options_as(
-    'reader',
-    BagReader,
-    arm_prefix_option(),
-    joint_names_option,
-    ros_name_option(
-        '--topic', 'topic of joint states (default: /joint_states, or the only one)', None
-    ),
-)
-stamp_option = option(
-    '--stamps',
-    'time stamps: header, those of the messages; received, those of the recorder',
-    STAMP_KINDS,
-    dest='stamp_kind',
-    default=HEADER_STAMP,
-)
-# SignalOptions checks the values, for programs as well.
-signal_options = options_as(
-    'signal',
-    SignalOptions,
-    option(
-        '--rate',
-        'samples per second after resampling',
-        Number(),
-        default=SignalOptions.rate,
-    ),
-    option(
-        '--cutoff',
-        'cut-off of the low-pass [Hz]',
-        Number(),
-        default=SignalOptions.cutoff,
-    ),
-    option('--trim', 'time dropped at each end [s]', Number(), default=SignalOptions.trim),
-)
-layout_option = option(
-    '--layout',
-    "columns of a data set's logs: droid, or FIELD=COLUMNS,... such as effort=observation.effort",
-    LayoutType(),
-    metavar='LAYOUT',
-    callback=lambda _context, _option, columns: columns or {},
-)
-resume_option = flag('--resume', 'go on with the table of a data set that was interrupted')
-bag_and_stamp_options = with_options(bag_options, stamp_option)
+# Planned motions ---------------------------------------------------------------------------------
+# Where a planned motion begins, and the space that it keeps free.
+StartPose = Annotated[
+    tuple[float, ...],
+    Option('first and last pose [rad, m] (default: home)', CommaList('Q1,...', Number())),
+]
+_SPACE = {
+    'table_height': Option('height of the table, above which the arm stays [m]', flags='--table'),
+    'clearance': Option('least distance between links [m]'),
+    'tool_length': Option('length of the tool on the flange [m]', flags='--tool'),
+}
+SpaceOptions = Annotated[ExcitationLimits, Fields(**_SPACE)]
+MotionLimitOptions = Annotated[
+    ExcitationLimits,
+    Fields(fraction=Option("share of the arm's limits to use"), **_SPACE),
+]

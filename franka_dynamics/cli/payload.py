@@ -19,7 +19,6 @@ from .choices import (
     BagReader,
     forbid_options,
     forbid_without,
-    Options,
     require_installed,
 )
 from .console import (
@@ -30,7 +29,7 @@ from .console import (
     ProgressBar,
     write_json,
 )
-from .options import MOUNT_OFFSETS
+from .requests import MeshRequest, MOUNT_OFFSETS, PayloadRequest
 from .trajectory_text import trajectory_yaml
 from ..arm import ArmDescription, load
 from ..arm.payload import desk_json, payload_array, payload_parameter_text
@@ -56,34 +55,35 @@ from ..spatial import pose_from_xyz_rpy
 _MAX_DENSITY_KG_M3 = 22600.0  # of osmium
 
 
-def payload_from_mesh(options: Options) -> int:
+def payload_from_mesh(request: MeshRequest) -> int:
     """Compute a tool's payload from its mesh, print it, write --output and others; return 0."""
-    name = Path(options.mesh).name
-    tool = Path(options.mesh).stem
-    if options.density is None and options.mass is None:
-        raise SettingsError('How heavy is it? Add --density KG_PER_M3 or --mass KG.')
-    if options.mass is not None:
+    name = Path(request.mesh).name
+    tool = Path(request.mesh).stem
+    density = request.density
+    if request.mass is not None:
         forbid_options('--mass, from which it follows', 'density')
-    if options.plot:
+    elif density is None:
+        raise SettingsError('How heavy is it? Add --density KG_PER_M3 or --mass KG.')
+    if request.plot:
         require_installed('Plots need matplotlib', 'mesh', 'matplotlib')
-    arm = load(options.arm)
+    arm = load(request.arm)
     with make_console().status(f'reading {name}'):
-        file = load_mesh(options.mesh, unit=options.unit)
+        file = load_mesh(request.mesh, unit=request.unit)
     volume = mesh_volume(file.mesh)
-    density = options.density
-    if density is None:
-        density = options.mass / volume
-    height, turn = MOUNT_OFFSETS[options.mount]
+    if request.mass is not None:
+        density = request.mass / volume
+    assert density is not None  # without both the command has ended
+    height, turn = MOUNT_OFFSETS[request.mount]
     flange = pose_from_xyz_rpy((0.0, 0.0, height), (0.0, 0.0, turn))
-    mounted = file.mesh.expressed_in(flange @ pose_from_xyz_rpy(options.xyz, options.rpy))
+    mounted = file.mesh.expressed_in(flange @ pose_from_xyz_rpy(request.xyz, request.rpy))
     inertia = mesh_inertia(mounted, density)
     payload = payload_array(inertia)
-    comment = f'{name}, {density:.6g} kg/m^3, mount {options.mount}'
-    _write_payload_files(payload, comment, tool, options)
-    if options.plot:
-        title = f'{name}: {inertia.mass:.4g} kg, mount {options.mount}'
-        draw_payload(mounted, inertia, options.plot, title)
-        echo(f'written: {options.plot}')
+    comment = f'{name}, {density:.6g} kg/m^3, mount {request.mount}'
+    _write_payload_files(payload, comment, tool, request)
+    if request.plot:
+        title = f'{name}: {inertia.mass:.4g} kg, mount {request.mount}'
+        draw_payload(mounted, inertia, request.plot, title)
+        echo(f'written: {request.plot}')
     echo_each(file.notes)
     size = f'{len(mounted.faces)} faces, volume {volume * 1e6:.6g} cm^3'
     echo(f'{size}, density {density:.6g} kg/m^3, mass {inertia.mass:.6g} kg')
@@ -95,16 +95,18 @@ def payload_from_mesh(options: Options) -> int:
     return 0
 
 
-def _write_payload_files(payload: Array, comment: str, tool_name: str, options: Options) -> None:
+def _write_payload_files(
+    payload: Array, comment: str, tool_name: str, request: MeshRequest | PayloadRequest
+) -> None:
     """
     Write a payload, shape (10,), to the files of --output and --desk, if given.
 
     `comment` is the first line of the parameter file, `tool_name` its name in Desk.
     """
-    if options.output is not None:
-        print_or_write(payload_parameter_text(payload, comment), options.output)
-    if options.desk is not None:
-        print_or_write(desk_json(payload, tool_name), options.desk)
+    if request.output is not None:
+        print_or_write(payload_parameter_text(payload, comment), request.output)
+    if request.desk is not None:
+        print_or_write(desk_json(payload, tool_name), request.desk)
 
 
 def _print_payload(arm: ArmDescription, payload: Array) -> None:
@@ -116,25 +118,27 @@ def _print_payload(arm: ArmDescription, payload: Array) -> None:
 
 
 def plan_or_identify_payload(
-    choice: ArmChoice, reader: BagReader, limits: ExcitationLimits, options: Options
+    choice: ArmChoice, reader: BagReader, limits: ExcitationLimits, request: PayloadRequest
 ) -> int:
     """Identify a payload from bags, or with --plan write the motion to record; return 0."""
-    if options.plan is not None:
+    if request.plan is not None:
         of_recordings = ('without', 'loaded', 'known_mass', 'effort_scale', 'output', 'desk')
-        of_reader = vars(reader).keys()
+        of_reader = ('joint_names', 'topic', 'stamp_kind')
         forbid_options('--plan: nothing is recorded yet', *of_recordings, *of_reader)
-        return _plan_rest_poses(choice, limits, options)
+        return _plan_rest_poses(choice, limits, request, request.plan)
     forbid_without('--plan', 'pose_count', 'start', 'table_height', 'clearance', 'tool_length')
-    for name, bags in (('--without', options.without), ('--with', options.loaded)):
+    for name, bags in (('--without', request.without), ('--with', request.loaded)):
         if not bags:
             raise click.UsageError(f'Name recordings by {name}, or --plan their motion first.')
-    return _identify_payload_from_bags(choice, reader, options)
+    return _identify_payload_from_bags(choice, reader, request)
 
 
-def _plan_rest_poses(choice: ArmChoice, limits: ExcitationLimits, options: Options) -> int:
+def _plan_rest_poses(
+    choice: ArmChoice, limits: ExcitationLimits, request: PayloadRequest, output: Path
+) -> int:
     """Write a motion to poses at rest, print what it will tell and what to do; return 0."""
     arm = choice.load()
-    start = options.start or arm.home
+    start = request.start or arm.home
     if start is None:
         raise IdentificationError(f'{arm.name} has no home pose; give one with --start.')
     with ProgressBar() as bar:
@@ -142,13 +146,13 @@ def _plan_rest_poses(choice: ArmChoice, limits: ExcitationLimits, options: Optio
             arm,
             limits,
             start,
-            pose_count=options.pose_count,
-            gravity=options.gravity,
+            pose_count=request.pose_count,
+            gravity=request.gravity,
             progress=bar.new_task('planning'),
         )
     states = np.moveaxis(plan.trajectory.states, 1, 0)
-    write_text(options.plan, trajectory_yaml(arm.joint_names, plan.times, states))
-    write_json(options.json, plan)
+    write_text(output, trajectory_yaml(arm.joint_names, plan.times, states))
+    write_json(request.json, plan)
     spread = 1e3 * float(np.max(plan.center_std))
     echo(
         f'{len(plan.poses)} poses, each approached from both sides, in {plan.times[-1]:.0f} s, '
@@ -157,9 +161,9 @@ def _plan_rest_poses(choice: ArmChoice, limits: ExcitationLimits, options: Optio
         'expected where the errors of torques are those of a good fit; `identify payload` states '
         'those of the recordings.'
     )
-    file = shlex.quote(str(options.plan))
+    file = shlex.quote(str(output))
     echo(
-        f'trajectory: {options.plan}; play it without the load and with it, then identify:\n'
+        f'trajectory: {output}; play it without the load and with it, then identify:\n'
         f'  franka-dynamics node play {file} --lead 5 --record bare\n'
         f'  franka-dynamics node play {file} --lead 5 --record mounted\n'
         '  franka-dynamics identify payload --without bare --with mounted --output payload.yaml '
@@ -168,10 +172,12 @@ def _plan_rest_poses(choice: ArmChoice, limits: ExcitationLimits, options: Optio
     return 0
 
 
-def _identify_payload_from_bags(choice: ArmChoice, reader: BagReader, options: Options) -> int:
+def _identify_payload_from_bags(
+    choice: ArmChoice, reader: BagReader, request: PayloadRequest
+) -> int:
     """Identify a payload from bags; print it with standard deviations, write it; return 0."""
-    arm = reader.arm_in_bag(options.loaded[0], choice).load()
-    scale = effort_scales(options.effort_scale, arm.n)
+    arm = reader.arm_in_bag(request.loaded[0], choice).load()
+    scale = effort_scales(request.effort_scale, arm.n)
 
     def read_motions(bags: Sequence[str]) -> list[Motion]:
         """Return the resampled and filtered motions of bags; print their warnings and remarks."""
@@ -185,14 +191,14 @@ def _identify_payload_from_bags(choice: ArmChoice, reader: BagReader, options: O
         return motions
 
     with ProgressBar() as bar:
-        without = read_motions(options.without)
-        loaded = read_motions(options.loaded)
-        estimate = identify_payload(without, loaded, arm, gravity=options.gravity)
-    write_json(options.json, estimate)
-    comment = f'Identified by franka-dynamics from {", ".join(options.loaded)}'
-    _write_payload_files(estimate.payload, comment, 'identified payload', options)
+        without = read_motions(request.without)
+        loaded = read_motions(request.loaded)
+        estimate = identify_payload(without, loaded, arm, gravity=request.gravity)
+    write_json(request.json, estimate)
+    comment = f'Identified by franka-dynamics from {", ".join(request.loaded)}'
+    _write_payload_files(estimate.payload, comment, 'identified payload', request)
     make_console().print(payload_table(estimate))
-    scale_sentence = effort_scale_sentence(estimate, options.known_mass, options.effort_scale)
+    scale_sentence = effort_scale_sentence(estimate, request.known_mass, request.effort_scale)
     echo_each([*inertia_sentences(estimate), scale_sentence])
     _print_payload(arm, estimate.payload)
     return 0

@@ -11,9 +11,10 @@ import tempfile
 import time
 from typing import Any, Self
 
-from .choices import ArmChoice, forbid_options, Options
+from .choices import ArmChoice, forbid_options
 from .console import echo
 from .end_signals import catch_end_signals
+from .requests import SimRequest
 from ..arm import ArmDescription
 from ..arm.payload import payload_array
 from ..arm_io import save
@@ -41,16 +42,16 @@ class SimError(FrankaDynamicsError):
     status = 1
 
 
-def run(choice: ArmChoice, options: Options) -> int:
+def simulate(choice: ArmChoice, request: SimRequest) -> int:
     """
     Run the simulated arm, its node and the view until --duration or Ctrl-C.
 
     Return 1 if the node has a fault at the end, else 0. Raises SimError if another simulated arm
     runs or the arm is not held within --duration, and NodeEndedError if a node ends early.
     """
-    if options.realistic:
+    if request.realistic:
         forbid_options('--realistic', 'ideal')
-    has_view = not options.no_view
+    has_view = not request.no_view
     if has_view and find_spec('viser') is None:
         has_view = False
         echo(
@@ -63,11 +64,11 @@ def run(choice: ArmChoice, options: Options) -> int:
     os.environ.setdefault(_DISCOVERY_RANGE_VARIABLE, 'LOCALHOST')
     _require_no_simulated_arm()
     with tempfile.TemporaryDirectory(prefix='franka-dynamics-sim-') as scratch:
-        folder = Path(scratch) if options.output is None else options.output
+        folder = Path(scratch) if request.output is None else request.output
         folder.mkdir(parents=True, exist_ok=True)
         model_parameters = choice.node_parameters(folder)
         plant_parameters = model_parameters
-        if options.realistic:
+        if request.realistic:
             plant_parameters = _write_random_plant(arm, folder)
         # The nodes end with this command, so that none goes on commanding a torque.
         with catch_end_signals() as keep_running, NodeGroup(folder) as nodes:
@@ -76,20 +77,20 @@ def run(choice: ArmChoice, options: Options) -> int:
                 nodes.start_arm_and_node(
                     {
                         **plant_parameters,
-                        'gravity_compensation': options.target == 'fci',
-                        'ideal': options.ideal,
+                        'gravity_compensation': request.target == 'fci',
+                        'ideal': request.ideal,
                     },
                     {
                         **model_parameters,
-                        'target': options.target,
-                        **_gain_and_drive_parameters(arm, options),
+                        'target': request.target,
+                        **_gain_and_drive_parameters(arm, request),
                     },
-                    _SIMULATION_RATE_HZ * options.real_time_factor,
-                    clock=options.clock,
+                    _SIMULATION_RATE_HZ * request.real_time_factor,
+                    clock=request.clock,
                 )
                 where = f'{_DISCOVERY_RANGE_VARIABLE}={os.environ[_DISCOVERY_RANGE_VARIABLE]}'
-                echo(f'{choice.arm}, target {options.target}, {where}; Ctrl-C ends it.')
-                with _RunningSimulation(arm, nodes, keep_running, options) as simulation:
+                echo(f'{choice.arm}, target {request.target}, {where}; Ctrl-C ends it.')
+                with _RunningSimulation(arm, nodes, keep_running, request) as simulation:
                     return simulation.run_until_end(has_view=has_view)
             except NodeEndedError:
                 # After Ctrl-C a node that has ended is no error.
@@ -98,16 +99,16 @@ def run(choice: ArmChoice, options: Options) -> int:
     return 0
 
 
-def _gain_and_drive_parameters(arm: ArmDescription, options: Options) -> dict[str, Any]:
+def _gain_and_drive_parameters(arm: ArmDescription, request: SimRequest) -> dict[str, Any]:
     """Return the node's parameters of a weak joint PD, and of what it knows of the drives."""
     parameters: dict[str, Any] = {}
     simulated_arm = arm
-    if not options.ideal and arm.simulated_armature is not None:
+    if not request.ideal and arm.simulated_armature is not None:
         simulated_arm = arm.with_armature()
-    if not options.no_gains:
+    if not request.no_gains:
         parameters['kp'], parameters['kd'] = low_gains(simulated_arm, _MAX_DAMPING_RATE_PER_S)
-    is_like_its_model = not (options.ideal or options.realistic)
-    if options.clock and options.target == 'mujoco' and is_like_its_model:
+    is_like_its_model = not (request.ideal or request.realistic)
+    if request.clock and request.target == 'mujoco' and is_like_its_model:
         friction = simulated_arm.friction or simulated_arm.simulated_friction
         parameters['model_source'] = SIMULATED_MODEL_SOURCE
         parameters['terms.friction'] = friction is not None
@@ -144,14 +145,14 @@ class _RunningSimulation:
         arm: ArmDescription,
         nodes: NodeGroup,
         keep_running: Callable[[], bool],
-        options: Options,
+        request: SimRequest,
     ) -> None:
         """Store the nodes, and begin to listen; --duration begins now."""
         self._arm = arm
         self._nodes = nodes
         self._keep_running = keep_running
-        self._options = options
-        duration = math.inf if options.duration is None else options.duration
+        self._request = request
+        duration = math.inf if request.duration is None else request.duration
         self._end = time.monotonic() + duration
         self._is_slowness_told = False
         self.has_fault = False
@@ -185,7 +186,7 @@ class _RunningSimulation:
             if not self.poll(_POLL_PERIOD_S):
                 if not self._keep_running():
                     return False
-                duration = self._options.duration
+                duration = self._request.duration
                 raise SimError(f'The arm is not held in {duration:g} s; raise --duration.')
 
     def _show_until_end(self) -> None:
@@ -219,10 +220,10 @@ class _RunningSimulation:
         simulator = self._heard_nodes.get(_SIMULATOR_NODE.lstrip('/'))
         if simulator is None or self._is_slowness_told:
             return
-        slowness = simulator.slowness_text(self._options.real_time_factor)
+        slowness = simulator.slowness_text(self._request.real_time_factor)
         if slowness:
             self._is_slowness_told = True
-            advice = '' if self._options.clock else _SLOWNESS_ADVICE
+            advice = '' if self._request.clock else _SLOWNESS_ADVICE
             echo(f'the simulation {slowness}{advice}', 'note')
 
     def _report_fault(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from .choices import ArmChoice, BagReader, forbid_options, forbid_without, Options
+from .choices import ArmChoice, BagReader, forbid_options, forbid_without
 from .console import echo, ProgressBar
 from .end_signals import catch_end_signals
 from ..arm import ArmDescription
@@ -18,26 +18,33 @@ from ..view.meshes import ArmMeshes, MeshesError, urdf_meshes
 from ..view.page import ArmPage, show_positions, show_recording
 
 
-def run(choice: ArmChoice, reader: BagReader, options: Options) -> int:
+def show_arm(
+    choice: ArmChoice,
+    reader: BagReader,
+    bag: str | None,
+    urdf: str | None,
+    host: str,
+    port: int,
+) -> int:
     """Serve a browser page that shows the arm, live or from a bag, until Ctrl-C; return 0."""
     xacro = choice.xacro
-    if options.urdf is not None:
+    if urdf is not None:
         forbid_options('--urdf, whose meshes are shown', 'hand')
-        if _is_xacro_path(options.urdf) and not _is_xacro_path(choice.arm):
+        if _is_xacro_path(urdf) and not _is_xacro_path(choice.arm):
             choice = replace(choice, xacro={})  # NAME:=VALUE is for --urdf alone
-    if options.bag:
-        choice = reader.arm_in_bag(options.bag, choice)
+    if bag:
+        choice = reader.arm_in_bag(bag, choice)
     else:
         forbid_without('a BAG', 'joint_names', 'stamp_kind')
         # Imported here, so that without ROS the command fails before anything starts.
         from ..ros import topic_listener  # noqa: F401
     arm = choice.load()
-    meshes = _meshes(choice, xacro, arm, options)
+    meshes = _meshes(choice, xacro, arm, urdf)
     motion = None
-    if options.bag:
+    if bag:
         with ProgressBar() as bar:
-            motion = to_motion(reader.read_recording(options.bag, arm, bar))
-    with ArmPage(arm, options.host, options.port) as page:
+            motion = to_motion(reader.read_recording(bag, arm, bar))
+    with ArmPage(arm, host, port) as page:
         if meshes is not None:
             page.show_meshes(meshes)
         with catch_end_signals() as keep_running:
@@ -50,7 +57,7 @@ def run(choice: ArmChoice, reader: BagReader, options: Options) -> int:
 
 
 def _meshes(
-    choice: ArmChoice, xacro: Mapping[str, str], arm: ArmDescription, options: Options
+    choice: ArmChoice, xacro: Mapping[str, str], arm: ArmDescription, urdf: str | None
 ) -> ArmMeshes | None:
     """
     Return the meshes of --urdf or of the arm's URDF, or None if simple shapes are to be shown.
@@ -59,17 +66,16 @@ def _meshes(
 
     Raises MeshesError if the meshes of --urdf cannot be shown; those of the arm's URDF need not.
     """
-    is_of_option = options.urdf is not None
-    if not is_of_option and not is_urdf_or_mjcf(choice.arm):
+    if urdf is None and not is_urdf_or_mjcf(choice.arm):
         return None
-    file = options.urdf if is_of_option else choice.arm
+    file = choice.arm if urdf is None else urdf
     text = read_robot_text(Path(file), xacro if _is_xacro_path(file) else None)
     # Only for its error, which names the file, as the error of the meshes' reader does not.
     parse_robot(text, file, Path(file))
     try:
         return urdf_meshes(text, arm.joint_names)
     except MeshesError as error:
-        if is_of_option:
+        if urdf is not None:
             raise
         echo(f'simple shapes are shown: {error}', 'note')
         return None

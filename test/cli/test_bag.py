@@ -17,8 +17,9 @@ import pytest
 import franka_dynamics as fd
 from franka_dynamics.arm.payload import read_payload
 from franka_dynamics.cli import bag_record
-from franka_dynamics.cli.choices import ArmChoice, RecordRequest
+from franka_dynamics.cli.choices import ArmChoice
 from franka_dynamics.cli.main import root_command
+from franka_dynamics.cli.requests import RecordRequest
 from franka_dynamics.recordings.log_file import read_log
 from franka_dynamics.ros.clients import recording_session
 from franka_dynamics.ros.clients.recording_session import RecordingProgress

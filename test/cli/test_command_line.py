@@ -56,12 +56,6 @@ def test_help_and_completion_import_nothing_that_computes():
     assert not re.search(r'None|as_listed|[a-z]\.\.\.\n', said)  # nor a sentence cut short
 
 
-@pytest.mark.parametrize(('words', 'command'), [*commands()])
-def test_every_command_has_a_function_that_does_its_work(words, command):
-    pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-    assert callable(command.import_function(f'franka-dynamics {words}'))
-
-
 def test_commands_do_linear_algebra_on_one_thread(monkeypatch):
     for name in [name for name in os.environ if name.endswith('_NUM_THREADS')]:
         monkeypatch.delenv(name)
