@@ -12,13 +12,15 @@ on its surroundings. Energies and the centre of mass leave out the fixed base.
 
 Every method takes vectors of shape (n,) or stacks of shape (..., n), whose leading axes broadcast,
 returns a new array with these leading axes, which the caller owns, and raises JointVectorError if
-a vector has another shape. Where a value is not finite `PinocchioModel` gives NaN in that state's
-result alone, as batches do; `NewtonEulerModel` and `ExponentialsModel`, with which it is compared,
-raise JointVectorError.
+a vector has another shape. Where a value is not finite every model gives NaN in that state's
+result alone, as batches do, so that one bad sample of a recording costs no other.
 """
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from collections.abc import Callable
+import functools
+import inspect
+from typing import Any, Concatenate, NamedTuple, ParamSpec
 
 import numpy as np
 
@@ -38,6 +40,9 @@ from ..errors import FrameError, InertiaError, JointVectorError
 ALIGNED_FRAME = 'LOCAL_WORLD_ALIGNED'
 REFERENCE_FRAMES = ('LOCAL', 'WORLD', ALIGNED_FRAME)
 
+_Arguments = ParamSpec('_Arguments')
+_Method = Callable[Concatenate[Any, _Arguments], Array]
+
 
 class TorqueDerivatives(NamedTuple):
     """Derivatives of tau = M ddq + C dq + g by q, dq and ddq, each of shape (..., n, n)."""
@@ -53,6 +58,43 @@ class AccelerationDerivatives(NamedTuple):
     by_position: Any
     by_velocity: Any
     by_torque: Any
+
+
+def nan_where_not_finite(*names: str) -> Callable[[_Method[_Arguments]], _Method[_Arguments]]:
+    """
+    Return a decorator for methods on stacks: NaN is the result at states that are not finite.
+
+    `names` are the arguments that are states. The method itself computes with zeros there, because
+    some numbers, such as the inertia that a sliding joint moves, do not depend on the state.
+    """
+
+    def extend_method(method: _Method[_Arguments]) -> _Method[_Arguments]:
+        """Return the method with NaN at states that are not finite."""
+        signature = inspect.signature(method)
+
+        @functools.wraps(method)
+        def checked_method(
+            self: Any, /, *args: _Arguments.args, **kwargs: _Arguments.kwargs
+        ) -> Array:
+            """Return the method's results, NaN at states that are not finite."""
+            given = signature.bind(self, *args, **kwargs)
+            states = {name: given.arguments[name] for name in names if name in given.arguments}
+            if states.get('wrench', ()) is None:
+                del states['wrench']
+            stacks = broadcast_states(self.description, finite=False, **states)
+            finite = np.all([np.isfinite(stack).all(axis=-1) for stack in stacks], axis=0)
+            if finite.all():
+                return method(self, *args, **kwargs)
+            for name, stack in zip(states, stacks):
+                stack[~finite] = 0.0
+                given.arguments[name] = stack
+            results = np.asarray(method(*given.args, **given.kwargs))
+            inner = (1,) * (results.ndim - finite.ndim)
+            return np.where(finite.reshape(finite.shape + inner), results, np.nan)
+
+        return checked_method
+
+    return extend_method
 
 
 class DynamicsFormulation(ABC):
@@ -80,6 +122,7 @@ class DynamicsFormulation(ABC):
     def frames(self, q: ArrayLike) -> Array:
         """Return the poses of frames 1..n and flange in the space frame, (..., n + 1, 4, 4)."""
 
+    @nan_where_not_finite('q')
     def frame_pose(self, q: ArrayLike, frame: Frame = FLANGE) -> Array:
         """Return the pose in {S} of a frame (number, name), (..., 4, 4); FrameError if unknown."""
         joint, offset = frame_placement(frame, self.description)
@@ -102,6 +145,7 @@ class DynamicsFormulation(ABC):
     ) -> Array:
         """Return the torque M ddq + C dq + g - J^T w for a flange wrench w, (..., n) [N m]."""
 
+    @nan_where_not_finite('q', 'dq', 'tau', 'wrench')
     def forward_dynamics(
         self,
         q: ArrayLike,

@@ -18,7 +18,13 @@ from typing import NamedTuple
 import numpy as np
 
 from . import model
-from .model import as_joint_stack, broadcast_states, DynamicsFormulation, symmetrize
+from .model import (
+    as_joint_stack,
+    broadcast_states,
+    DynamicsFormulation,
+    nan_where_not_finite,
+    symmetrize,
+)
 from ..arm import ArmDescription, Convention, DHRow, JointKind, LinkInertia
 from ..arm.frames import FLANGE, Frame, frame_placement
 from ..arrays import Array, ArrayLike
@@ -193,6 +199,7 @@ class NewtonEulerModel(DynamicsFormulation):
     `description` and `gravity` are those of `DynamicsFormulation`.
     """
 
+    @nan_where_not_finite('q')
     def frames(self, q: ArrayLike) -> Array:
         """Return the poses of frames 1..n and of the flange in {S}, shape (..., n + 1, 4, 4)."""
         positions = as_joint_stack(self.description, q, 'q')
@@ -209,6 +216,7 @@ class NewtonEulerModel(DynamicsFormulation):
             poses[..., i, :3, 3] = origin
         return poses
 
+    @nan_where_not_finite('q')
     def jacobian(
         self,
         q: ArrayLike,
@@ -243,12 +251,14 @@ class NewtonEulerModel(DynamicsFormulation):
             jacobian[..., 3:, :] = back @ jacobian[..., 3:, :]
         return jacobian
 
+    @nan_where_not_finite('q')
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Return the mass matrix M(q), rotor inertias included, shape (..., n, n) [kg m^2]."""
         position = as_joint_stack(self.description, q, 'q')[..., None, :]
         units = np.eye(self.description.n)
         return symmetrize(self._torques(position, np.zeros_like(position), units, gravity=False))
 
+    @nan_where_not_finite('q', 'dq')
     def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """
         Return the Coriolis matrix C(q, dq) of Christoffel symbols, (..., n, n) [N m s/rad].
@@ -264,19 +274,23 @@ class NewtonEulerModel(DynamicsFormulation):
         rows = 0.5 * (both - self.coriolis(position, velocity)[..., None, :] - alone)
         return np.swapaxes(rows, -1, -2)
 
+    @nan_where_not_finite('q', 'dq')
     def coriolis(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the Coriolis torques C(q, dq) dq, shape (..., n) [N m]."""
         position, velocity = broadcast_states(self.description, q=q, dq=dq)
         return self._torques(position, velocity, np.zeros_like(velocity), gravity=False)
 
+    @nan_where_not_finite('q')
     def gravity(self, q: ArrayLike) -> Array:
         """Return the gravity torques g(q), shape (..., n) [N m]."""
         return self.nonlinear_effects(q, np.zeros(self.description.n))
 
+    @nan_where_not_finite('q', 'dq')
     def nonlinear_effects(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return Coriolis plus gravity torques C(q, dq) dq + g(q), shape (..., n) [N m]."""
         return self.inverse_dynamics(q, dq, np.zeros(self.description.n))
 
+    @nan_where_not_finite('q', 'dq', 'ddq', 'wrench')
     def inverse_dynamics(
         self,
         q: ArrayLike,
@@ -288,6 +302,7 @@ class NewtonEulerModel(DynamicsFormulation):
         states = broadcast_states(self.description, q=q, dq=dq, ddq=ddq, wrench=wrench)
         return self._torques(*states)
 
+    @nan_where_not_finite('q', 'dq')
     def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """
         Return the links' and the rotors' kinetic energy, shape (...) [J].
@@ -307,12 +322,14 @@ class NewtonEulerModel(DynamicsFormulation):
             energy = energy + 0.5 * joint.rotor_inertia * rates[..., i] ** 2
         return energy
 
+    @nan_where_not_finite('q', 'dq')
     def link_twists(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the twists of frames 1..n, LOCAL_WORLD_ALIGNED, (..., n, 6) [m/s, rad/s]."""
         position, rates = broadcast_states(self.description, q=q, dq=dq)
         twists = [motion[:2] for motion in self._motions(position, rates)]
         return self._in_space_axes(position, twists)
 
+    @nan_where_not_finite('q', 'dq', 'ddq')
     def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """Return link i - 1's wrenches on link i about frame i's origin, {S} axes, (..., n, 6)."""
         states = broadcast_states(self.description, q=q, dq=dq, ddq=ddq)

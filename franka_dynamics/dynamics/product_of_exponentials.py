@@ -23,6 +23,7 @@ from .model import (
     broadcast_states,
     DynamicsFormulation,
     GRAVITY,
+    nan_where_not_finite,
     symmetrize,
 )
 from ..arm import ArmDescription, Convention, DHRow
@@ -72,6 +73,7 @@ class ExponentialsModel(DynamicsFormulation):
         inertias = [link.expressed_in(pose).spatial_inertia() for link, pose in placed]
         self._inertias_at_zero = np.array(inertias)
 
+    @nan_where_not_finite('q')
     def exp_products(self, q: ArrayLike) -> Array:
         """Return the product of the exponentials of joints 1 to i, for each i, (..., n, 4, 4)."""
         position = as_joint_stack(self.description, q, 'q')
@@ -82,12 +84,14 @@ class ExponentialsModel(DynamicsFormulation):
             products.append(product)
         return np.stack(products, axis=-3)
 
+    @nan_where_not_finite('q')
     def frames(self, q: ArrayLike) -> Array:
         """Return the poses of frames 1..n and of the flange in {S}, shape (..., n + 1, 4, 4)."""
         products = self.exp_products(q)
         # The flange (the Panda notebook's frame 8) is fixed to the last link.
         return np.concatenate((products, products[..., -1:, :, :]), axis=-3) @ self.zero_transforms
 
+    @nan_where_not_finite('q')
     def space_jacobian(self, q: ArrayLike) -> Array:
         """
         Return the space (WORLD) Jacobian, joint twists (v, omega) at q in {S}, (..., 6, n).
@@ -99,6 +103,7 @@ class ExponentialsModel(DynamicsFormulation):
         columns = np.einsum('...jkl,jl->...jk', adjoint(self.exp_products(q)), self.space_twists)
         return np.swapaxes(columns, -1, -2)
 
+    @nan_where_not_finite('q')
     def jacobian(
         self,
         q: ArrayLike,
@@ -117,6 +122,7 @@ class ExponentialsModel(DynamicsFormulation):
             return adjoint_inverse(pose) @ jacobian
         return adjoint_inverse(translation(pose[..., :3, 3])) @ jacobian
 
+    @nan_where_not_finite('q')
     def center_of_mass_transforms(self, q: ArrayLike) -> Array:
         """
         Return the translations T_CoM(i) from frame origins to centres of mass, (..., n, 4, 4).
@@ -128,6 +134,7 @@ class ExponentialsModel(DynamicsFormulation):
         centers = np.stack([translation(link.center_of_mass) for link in self.description.links])
         return self.frames(q)[..., :-1, :, :] @ (centers - np.eye(4)) + np.eye(4)
 
+    @nan_where_not_finite('q')
     def center_of_mass_jacobians(self, q: ArrayLike) -> Array:
         """
         Return the Jacobians of all links' centres of mass, (..., n, 6, n).
@@ -141,6 +148,7 @@ class ExponentialsModel(DynamicsFormulation):
         places = translation(self.frames(q)[..., :-1, :3, 3]) @ self.center_of_mass_transforms(q)
         return adjoint_inverse(places) @ (self.space_jacobian(q)[..., None, :, :] * moved)
 
+    @nan_where_not_finite('q', 'dq')
     def link_twists(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the twists of frames 1..n, LOCAL_WORLD_ALIGNED, (..., n, 6) [m/s, rad/s]."""
         q, velocity = broadcast_states(self.description, q=q, dq=dq)
@@ -148,10 +156,12 @@ class ExponentialsModel(DynamicsFormulation):
         origins = self.frames(q)[..., :-1, :3, 3]
         return np.einsum('...ab,...b->...a', adjoint_inverse(translation(origins)), twists)
 
+    @nan_where_not_finite('q', 'dq')
     def spatial_link_twists(self, q: ArrayLike, dq: Array) -> Array:
         """Return the spatial (WORLD) twists of all links, shape (..., n, 6) [m/s, rad/s]."""
         return np.cumsum(dq[..., None] * np.swapaxes(self.space_jacobian(q), -1, -2), axis=-2)
 
+    @nan_where_not_finite('q')
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Return M from the links' centre-of-mass Jacobians, plus rotor inertias, (..., n, n)."""
         jacobians = self.center_of_mass_jacobians(q)
@@ -163,6 +173,7 @@ class ExponentialsModel(DynamicsFormulation):
         momentum[..., 3:, :] = in_space @ jacobians[..., 3:, :]
         return symmetrize(np.einsum('...lki,...lkj->...ij', jacobians, momentum)) + self._rotor_M
 
+    @nan_where_not_finite('q')
     def mass_matrix_derivatives(self, q: ArrayLike) -> Array:
         """
         Return the derivatives dM_ij/dq_k of the mass matrix, (..., n, n, n), by Lie brackets.
@@ -183,6 +194,7 @@ class ExponentialsModel(DynamicsFormulation):
         terms = terms * (joints[None, :] > joints[:, None])[:, None, :]
         return terms + np.swapaxes(terms, -3, -2)
 
+    @nan_where_not_finite('q', 'dq')
     def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the Coriolis matrix C(q, dq) of Christoffel symbols, (..., n, n) [N m s/rad]."""
         q, velocity = broadcast_states(self.description, q=q, dq=dq)
@@ -190,20 +202,24 @@ class ExponentialsModel(DynamicsFormulation):
         symbols = 0.5 * (slopes + np.swapaxes(slopes, -1, -2) - np.moveaxis(slopes, -1, -3))
         return np.einsum('...ijk,...k->...ij', symbols, velocity)
 
+    @nan_where_not_finite('q')
     def gravity(self, q: ArrayLike) -> Array:
         """Return the gravity torques g(q) of the links' weights, shape (..., n) [N m]."""
         linear = self.center_of_mass_jacobians(q)[..., :3, :]
         return -np.einsum('l,a,...laj->...j', self._masses, self._gravity, linear)
 
+    @nan_where_not_finite('q', 'dq')
     def coriolis(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the Coriolis torques C(q, dq) dq, shape (..., n) [N m]."""
         q, dq = broadcast_states(self.description, q=q, dq=dq)
         return np.einsum('...ij,...j->...i', self.coriolis_matrix(q, dq), dq)
 
+    @nan_where_not_finite('q', 'dq')
     def nonlinear_effects(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return Coriolis plus gravity torques C(q, dq) dq + g(q), shape (..., n) [N m]."""
         return self.coriolis(q, dq) + self.gravity(q)
 
+    @nan_where_not_finite('q', 'dq', 'ddq', 'wrench')
     def inverse_dynamics(
         self,
         q: ArrayLike,
@@ -220,6 +236,7 @@ class ExponentialsModel(DynamicsFormulation):
             torque -= np.einsum('...ai,...a->...i', self.jacobian(q), acting)
         return torque
 
+    @nan_where_not_finite('q', 'dq')
     def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the kinetic energy of links (by spatial twists) and rotors, shape (...) [J]."""
         q, velocity = broadcast_states(self.description, q=q, dq=dq)
@@ -227,6 +244,7 @@ class ExponentialsModel(DynamicsFormulation):
         links = np.einsum('...la,...lab,...lb->...', twists, self._space_inertias(q), twists)
         return 0.5 * (links + np.einsum('...i,ij,...j->...', velocity, self._rotor_M, velocity))
 
+    @nan_where_not_finite('q', 'dq', 'ddq')
     def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """
         Return the wrenches of link i - 1 on link i about frame i's origin, {S} axes, (..., n, 6).

@@ -153,12 +153,34 @@ def test_joint_vectors_at_fault_are_refused_with_their_joints(model, q, dq, name
         model.coriolis(q, dq)
 
 
+@each_quantity
 @pytest.mark.parametrize('bad', [np.nan, np.inf])
-def test_a_number_that_is_not_finite_is_refused_with_its_joint(bad):
-    with refuses(JointVectorError, f'dq of joint fer_joint4 is {bad}'):
-        fd.NewtonEulerModel(FER).coriolis(np.zeros((2, 7)), np.where(FOURTH, bad, 0.0))
-    # Pinocchio's is NaN there, also of a quantity that has no value at q = 0.
-    assert np.isnan(fd.Model(FER).operational_space_inertia(np.full(7, bad))).all()
+def test_a_state_that_is_not_finite_gives_nan_alone(model, quantity, bad):
+    method = getattr(model, quantity.name)
+    whole = method(*STATES[: quantity.input_count])
+    for at in range(quantity.input_count):
+        states = [one.copy() for one in STATES[: quantity.input_count]]
+        states[at][1, 2, 3] = bad
+        found = method(*states)
+        assert np.isnan(found[1, 2]).all()
+        assert_near(found[0], whole[0], ATOL)
+        assert_near(found[1, :2], whole[1, :2], ATOL)
+        assert np.isnan(method(*(one[1, 2] for one in states))).all()
+
+
+@pytest.mark.parametrize('name', FORMULATIONS)
+def test_a_wrench_that_is_not_finite_gives_nan_alone(name):
+    states = fd.sample_states(FER, 3, 0)
+    wrenches = np.zeros((3, 6))
+    wrenches[1, 2] = np.nan
+    model = FORMULATIONS[name](FER, GRAVITY)
+    for method in (model.inverse_dynamics, model.forward_dynamics):
+        found = method(*states, wrenches)
+        assert (np.isnan(found) == [[False], [True], [False]]).all()
+
+
+def test_a_quantity_without_a_value_at_zero_is_nan_where_a_state_is_not_finite():
+    assert np.isnan(fd.Model(FER).operational_space_inertia(np.full(7, np.nan))).all()
 
 
 @pytest.mark.parametrize(
