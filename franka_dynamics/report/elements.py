@@ -237,8 +237,13 @@ def heading_html(text: str) -> str:
 
 
 def paragraph_html(text: str, style: str = '') -> str:
-    """Return text as an HTML paragraph; style is '', 'warning', 'good' or 'bad'."""
-    return f'<p class="{style}">{escape(text)}</p>' if style else f'<p>{escape(text)}</p>'
+    """
+    Return text as an HTML paragraph; style is '', 'warning', 'good' or 'bad'.
+
+    What stands between backticks, as commands do in sentences, is set as code.
+    """
+    html = re.sub('`([^`]*)`', r'<code>\1</code>', escape(text))
+    return f'<p class="{style}">{html}</p>' if style else f'<p>{html}</p>'
 
 
 def picture_html(figure: Any, alt_text: str) -> str:

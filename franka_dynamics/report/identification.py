@@ -118,8 +118,17 @@ def conclusion_text(result: Identification) -> str:
         f'{best_published.name}, has {best_published.test.E:.3f} {unit} with friction fitted '
         f'alike: the identified arm is {judgement}.'
     )
-    headline = verdict_headline(result.verdict)
-    return f'{headline} {comparison}' if headline else comparison
+    headlines = (verdict_headline(result.verdict), _contradiction_headline(result), comparison)
+    return ' '.join(filter(None, headlines))
+
+
+def _contradiction_headline(result: Identification) -> str:
+    """Return a sentence on how many recordings contradict the others, '' for none."""
+    count = len(result.recordings.remarks)
+    if not count:
+        return ''
+    verb = 'contradicts' if count == 1 else 'contradict'
+    return f'{count} of {len(result.recordings.names)} recordings {verb} the others.'
 
 
 def _missed_improvement_text(result: Identification) -> str:
@@ -371,11 +380,14 @@ def identification_page(result: Identification, motions: Iterable[tuple[str, Mot
     `motions` are pairs (name, motion); an iterator need not hold all motions in memory.
     """
     something_is_better = result.improvement.better or result.keeps_published_inertias
-    is_good = result.is_trusted and something_is_better
+    mark: elements.Mark = 'good' if result.is_trusted and something_is_better else 'bad'
+    if mark == 'good' and result.recordings.remarks:
+        mark = 'warning'
     parts: list[str | Table] = [
-        elements.paragraph_html(conclusion_text(result), 'good' if is_good else 'bad'),
+        # The only colour of the page: what follows are reasons and remarks, not verdicts.
+        elements.paragraph_html(conclusion_text(result), mark),
         elements.paragraph_html(tracking_error_sentence(result)),
-        *(elements.paragraph_html(line, 'warning') for line in detail_sentences(result)),
+        *(elements.paragraph_html(line) for line in detail_sentences(result)),
         *(elements.paragraph_html(line) for line in open_question_sentences(result)),
         *identification_tables(result),
         elements.heading_html('Torques and friction'),

@@ -5,6 +5,7 @@
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 import os
+import re
 import shutil
 import signal
 
@@ -169,6 +170,10 @@ def test_two_arms_in_one_call_are_said_to_contradict(fer_recording, fer_1khz_rec
     result = fd.identify(both, FER, [FER], SIMPLE)
     assert any('contradicts' in one for one in result.recordings.remarks)
     assert result.recordings.names == ('recording 1', 'recording 2')
+    # The page has one verdict: nothing is good in one colour and doubtful in another.
+    page = identification.identification_page(result)
+    assert re.findall('<p class="(\\w+)">', page) in (['warning'], ['bad'])
+    assert 'contradict' in identification.conclusion_text(result)
 
 
 def test_slow_work_is_predicted_better_than_by_the_published_set():

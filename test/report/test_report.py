@@ -57,6 +57,13 @@ def test_hostile_text_stays_text_on_a_page():
     assert image.get('alt') == HOSTILE
 
 
+def test_commands_in_a_sentence_are_set_as_code():
+    html = elements.paragraph_html('Call `identify plan`, or `bag replay <BAG>`.')
+    tree = ElementTree.fromstring(html)
+    assert [one.text for one in tree.iter('code')] == ['identify plan', 'bag replay <BAG>']
+    assert '`' not in ''.join(tree.itertext())
+
+
 @pytest.mark.parametrize(
     'value, deviation, texts',
     [

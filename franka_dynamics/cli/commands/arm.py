@@ -144,7 +144,8 @@ def export(
 
     The formats urdf, mjcf and controller (a file for the C++ controller) hold the whole arm.
     franky and crisp hold only its friction. desk holds only the hand and the payload, as an end
-    effector for Franka's Desk.
+    effector for Franka's Desk. It puts the tool's tip at the flange, so the robot's Cartesian
+    commands then refer to the flange.
     """
     from ..arm_files import export_arm
 

@@ -75,11 +75,11 @@ def identify_arm(
     """
     Identify an arm's inertias and friction from recordings of it.
 
-    BAGs are rosbag2 folders, .mcap or .db3 files of one arm; of a DATASET, as for `bag replay`,
-    episodes that cannot be used are left out and told. The identified arm must predict
-    motion that the fit has not seen better than the best published set does. If it does, the arm
-    file is written, fitted to all bags. If only its friction does better, the arm file has the
-    published inertias. Import a URDF first (`arm import`). fd.identify has more options.
+    BAGs are rosbag2 folders, .mcap, .db3 or (ROS 1) .bag files of one arm; of a DATASET, as for
+    `bag replay`, episodes that cannot be used are left out and told. The identified arm must
+    predict motion that the fit has not seen better than the best published set does. If it does,
+    the arm file is written, fitted to all bags. If only its friction does better, the arm file has
+    the published inertias. Import a URDF first (`arm import`). fd.identify has more options.
     """
     from ..identify import identify_arm
 
