@@ -254,7 +254,11 @@ def plot_effects(path: Path, outcomes: Sequence[tuple[Case, Outcome]]) -> None:
         axes.loglog(*zip(*both), 'o', markersize=4, label=text)
     axes.axline((1.0, 1.0), (10.0, 10.0), color='black', linewidth=0.5)
     axes.axvspan(LEAST_HARM, MOST_HARM, color='0.9')
-    axes.set(xlabel='true effect', ylabel='stated effect, 1 if none is stated')
+    axes.set(
+        xlabel='true effect: E of the arm identified from the changed log\n'
+        'over E of that from the log as it is, both on the log as it is',
+        ylabel='effect that the verdict states, 1 if it states none',
+    )
     axes.legend()
     figure.savefig(path, dpi=120)
 

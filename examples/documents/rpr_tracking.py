@@ -133,14 +133,17 @@ def draw(desired: Desired, found: dict[str, Followed]) -> None:
 
     figure = Figure(figsize=(10.0, 4.5), layout='constrained')
     path, error = figure.subplots(1, 2)
-    path.plot(desired.position[:, 0], desired.position[:, 2], 'k--', lw=1.0, label='desired')
-    for way in WAYS:
-        path.plot(found[way].position[:, 0], found[way].position[:, 2], lw=1.0, label=way)
+    path.plot(desired.position[:, 0], desired.position[:, 2], color='0.8', lw=9.0, label='desired')
+    # Two of the paths lie on the ellipse within a line's width, so each is drawn thinner than the
+    # one below it.
+    for way, width in zip(WAYS, (5.0, 1.2, 1.8)):
+        line = {'lw': width, 'label': way}
+        path.plot(found[way].position[:, 0], found[way].position[:, 2], **line)
         off = np.linalg.norm(found[way].position - desired.position, axis=1)
-        error.semilogy(desired.times, np.maximum(1e3 * off, 1e-6), label=way)
+        error.semilogy(desired.times, np.maximum(1e3 * off, 1e-6))
     path.set(xlabel='x [m]', ylabel='z [m]', aspect='equal')
     error.set(xlabel='time [s]', ylabel='end effector off its desired position [mm]')
-    path.legend(fontsize=7, loc='center')
+    figure.legend(loc='outside lower center', ncols=4)
     figure.savefig('rpr_tracking.png', dpi=110)
 
 

@@ -181,7 +181,6 @@ def _plot_errors(
         ylabel='rms over the joints [mrad]',
         yscale='log',
     )
-    axes.legend()
     axes.grid(alpha=0.3)
 
 
@@ -195,7 +194,10 @@ def plot_inexact_model_errors(errors: Mapping[str, TrackingErrorSeries], image_p
         '#009e73',
         elements.PREDICTED_COLOR,
     )
-    _plot_errors(figure.subplots(), errors, title, colours)
+    axes = figure.subplots()
+    _plot_errors(axes, errors, title, colours)
+    # Curves fill the axes, so the legend stands below.
+    axes.legend(loc='upper center', bbox_to_anchor=(0.5, -0.14), ncols=2, frameon=False)
     elements.save_figure(figure, image_path)
 
 
@@ -210,6 +212,7 @@ def plot_exact_model_run(metrics: DemoMetrics, recording: Recording, image_path:
     colours = elements.MEASURED_COLOR, elements.PREDICTED_COLOR
     _plot_errors(error, metrics.tracking_errors, title, colours)
     error.set(ylim=(1e-3, None))
+    error.legend()
     *_, (time, _) = metrics.tracking_errors.values()
     lines = motion.plot(time, metrics.desired_q, linewidth=0.8)
     every = slice(None, None, _STEPS_PER_PLOT_POINT)
