@@ -40,6 +40,8 @@ _WORDS_BY_NONREAL_DTYPE = {
     **dict.fromkeys('Mm', 'dates'),
     **{'b': 'truth values', 'c': 'complex', 'O': 'no numbers', 'V': 'a table'},
 }
+# What a wrench is, for errors on it.
+WRENCH_MEANING = 'force [N] then moment [N m]'
 ArrayShape = tuple[int | EllipsisType | None, ...]
 
 
@@ -159,11 +161,23 @@ def as_array(
 def _real_array(array_like: object) -> np.ndarray:
     """Return values as an array; raise TypeError, saying what they are, unless they are real."""
     values = np.asarray(array_like)
-    if isinstance(array_like, np.ma.MaskedArray):
-        raise TypeError('masked; give .filled(nan)')
-    if values.dtype.kind in _WORDS_BY_NONREAL_DTYPE:
-        raise TypeError(_WORDS_BY_NONREAL_DTYPE[values.dtype.kind])
+    require_real(array_like, values.dtype)
     return values
+
+
+def require_real(values: object, dtype: Any) -> None:
+    """
+    Raise TypeError, saying what they are, unless values are neither masked nor of another kind.
+
+    `dtype` is that of the values as an array of any library.
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError('masked; give .filled(nan)')
+    kind = getattr(dtype, 'kind', '')
+    if kind in _WORDS_BY_NONREAL_DTYPE:
+        raise TypeError(_WORDS_BY_NONREAL_DTYPE[kind])
+    if kind not in ('i', 'u', 'f') and 'float' not in str(dtype):
+        raise TypeError(f'of the type {dtype}')
 
 
 def array_text(values: object) -> str:
@@ -213,22 +227,22 @@ def as_joint_values(
         vector = np.asarray(_real_array(values), dtype=float)
         n = len(joint_names)
     except (TypeError, ValueError) as error:
-        raise JointVectorError(
-            f'{name} cannot be read as numbers ({short_text(str(error))}); give one number per '
-            f'joint{arm_name and f" of {arm_name}"}, ordered {", ".join(joint_names)}.'
-        ) from error
+        raise not_numbers_error(name, error, joint_values_text(joint_names, arm_name)) from error
     fits = vector.shape[-1:] == (n,) and (allow_stack or vector.ndim == 1)
     if fits and (not finite or np.isfinite(vector).all()):
         return vector
     if not fits:
         expected = f'(..., {n})' if allow_stack else f'({n},)'
-        raise _shape_error(name, vector.shape, expected, joint_names, arm_name)
+        meaning = joint_values_text(joint_names, arm_name)
+        raise shape_error(name, vector.shape, expected, meaning)
     at = tuple(np.argwhere(~np.isfinite(vector))[0])
     joint = f'{arm_name and "joint "}{joint_names[at[-1]]}'
     raise JointVectorError(f'{name} of {joint} is {vector[at]}; each must be finite.')
 
 
-def batch_shape(shapes: Mapping[str, tuple[int, ...]], joints: Sequence[str]) -> tuple[int, ...]:
+def batch_shape(
+    shapes: Mapping[str, tuple[int, ...]], joints: Sequence[str], arm_name: str
+) -> tuple[int, ...]:
     """
     Return the broadcast shape of the leading axes of joint-state arrays, each (..., n).
 
@@ -238,6 +252,8 @@ def batch_shape(shapes: Mapping[str, tuple[int, ...]], joints: Sequence[str]) ->
         The arrays' shapes, by their names.
     joints : sequence of str, length n
         The joints in order.
+    arm_name : str
+        Name of the arm in error messages.
 
     Raises
     ------
@@ -248,7 +264,8 @@ def batch_shape(shapes: Mapping[str, tuple[int, ...]], joints: Sequence[str]) ->
     """
     for name, shape in shapes.items():
         if shape[-1:] != (len(joints),):
-            raise _shape_error(name, shape, f'(..., {len(joints)})', joints)
+            meaning = joint_values_text(joints, arm_name)
+            raise shape_error(name, shape, f'(..., {len(joints)})', meaning)
     return broadcast_leading_shape(shapes)
 
 
@@ -263,18 +280,41 @@ def broadcast_leading_shape(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int,
         ) from None
 
 
-def _shape_error(
-    name: str,
-    shape: tuple[int, ...],
-    expected_shape: str,
-    joints: Sequence[str],
-    arm: str = '',
+def joint_values_text(joints: Sequence[str], arm_name: str) -> str:
+    """Return what joint values are, for errors on them; no arm is named if `arm_name` is empty."""
+    return f'one value per joint{arm_name and f" of {arm_name}"}, ordered {", ".join(joints)}'
+
+
+def shape_error(
+    name: str, shape: tuple[int, ...], expected_shape: str, meaning: str
 ) -> JointVectorError:
-    """Return the JointVectorError to raise for an array whose shape is not `expected_shape`."""
-    return JointVectorError(
-        f'{name} has shape {shape}, expected {expected_shape}: one value per joint'
-        f'{arm and f" of {arm}"}, ordered {", ".join(joints)}.'
-    )
+    """Return the error on an array whose shape is not `expected_shape`, and what it should be."""
+    return JointVectorError(f'{name} has shape {shape}, expected {expected_shape}: {meaning}.')
+
+
+def not_numbers_error(name: str, reason: object, meaning: str) -> JointVectorError:
+    """Return the error on an array of no real numbers, with the reason and what it should be."""
+    found = short_text(str(reason).rstrip('.'))
+    return JointVectorError(f'{name} cannot be read as numbers ({found}); give {meaning}.')
+
+
+def as_wrenches(values: ArrayLike) -> Array:
+    """
+    Return wrenches as new floats (..., 6), NaN and inf among them as they are.
+
+    Raises
+    ------
+    JointVectorError
+        If they are no numbers, or their shape does not fit.
+
+    """
+    try:
+        wrenches = np.array(_real_array(values), dtype=float)
+    except (TypeError, ValueError) as error:
+        raise not_numbers_error('wrench', error, WRENCH_MEANING) from error
+    if wrenches.shape[-1:] != (6,):
+        raise shape_error('wrench', wrenches.shape, '(..., 6)', WRENCH_MEANING)
+    return wrenches
 
 
 def as_seconds(name: str, value: Any, *, finite: bool = True) -> float:

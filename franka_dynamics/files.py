@@ -4,7 +4,7 @@
 
 import codecs
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 import errno
 import os
 from pathlib import Path
@@ -57,6 +57,24 @@ def name_file_in_errors(target: Path, *error_numbers: int) -> Iterator[None]:
 
 
 @contextmanager
+def created_folder(folder: Path) -> Iterator[None]:
+    """
+    Create a folder with its parents; if the block raises, remove those of them that are empty.
+
+    Folders that existed before stay.
+    """
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):  # one that holds something stays, and so do its parents
+            for place in missing:
+                place.rmdir()
+        raise
+
+
+@contextmanager
 def atomic_write(path: str | Path) -> Iterator[Path]:
     """
     Yield a temporary file's path, renamed to `path` unless an error is raised (a device: itself).
@@ -79,13 +97,13 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
         return
     file = target.resolve()
     scratch = file.with_name(f'.{file.stem}-{secrets.token_hex(4)}{file.suffix}')
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with name_file_in_errors(target):
-            yield scratch
-            scratch.replace(file)
-    finally:
-        scratch.unlink(missing_ok=True)
+    with created_folder(file.parent):
+        try:
+            with name_file_in_errors(target):
+                yield scratch
+                scratch.replace(file)
+        finally:
+            scratch.unlink(missing_ok=True)
 
 
 def write_text(path: str | Path, text: str) -> None:

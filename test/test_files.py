@@ -41,6 +41,19 @@ def test_a_writer_failing_halfway_leaves_the_older_file(tmp_path, monkeypatch):
     assert target.read_text() == 'older'
 
 
+def test_a_writer_that_fails_leaves_no_folder_that_it_made(tmp_path):
+    kept = tmp_path / 'kept'
+    kept.mkdir()
+    target = kept / 'a' / 'b' / 'arm.yaml'
+    for made in (lambda: None, lambda: (kept / 'a' / 'other').touch()):
+        with pytest.raises(ZeroDivisionError), atomic_write(target):
+            made()
+            raise ZeroDivisionError
+        left = [path.name for path in kept.rglob('*')]
+        assert left == ([] if not (kept / 'a').exists() else ['a', 'other'])
+    assert left == ['a', 'other']
+
+
 def test_a_link_stays_and_what_it_points_to_is_written(tmp_path):
     (tmp_path / 'real').mkdir()
     link = tmp_path / 'arm.yaml'

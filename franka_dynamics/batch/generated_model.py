@@ -8,12 +8,19 @@ import math
 import sys
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame
 from ..arm_io import as_description
-from ..arrays import ArrayLike, batch_shape, broadcast_leading_shape
+from ..arrays import (
+    ArrayLike,
+    batch_shape,
+    broadcast_leading_shape,
+    joint_values_text,
+    not_numbers_error,
+    require_real,
+    shape_error,
+    WRENCH_MEANING,
+)
 from ..codegen.chain import tree_and_frame
 from ..codegen.equations import customised_equations, Equations
 from ..codegen.python_code import python_callable
@@ -118,17 +125,17 @@ class GeneratedModel(ABC):
     def _real_arrays(self, args: Mapping[str, Any], adapt: Callable[[Any], Any]) -> dict[str, Any]:
         """Return arguments by name as arrays of real numbers, or raise JointVectorError."""
         found = {}
+        arm = self.description
         for name, values in args.items():
-            if isinstance(values, np.ma.MaskedArray):
-                raise JointVectorError(f'{name} is a masked array; give its .filled(nan).')
             try:
                 found[name] = adapt(values)
+                require_real(values, found[name].dtype)
             except (TypeError, ValueError, RuntimeError, BufferError) as error:
                 # Also rows of different lengths, tensors on another device or with a gradient.
-                raise JointVectorError(f'{name} is not an array of numbers: {error}') from error
-            dtype = found[name].dtype
-            if getattr(dtype, 'kind', '') not in ('i', 'u', 'f') and 'float' not in str(dtype):
-                raise JointVectorError(f'{name} has the type {dtype}; it must hold real numbers.')
+                is_wrench = name == 'wrench'
+                joint_values = joint_values_text(arm.joint_names, getattr(arm, 'name', ''))
+                meaning = WRENCH_MEANING if is_wrench else joint_values
+                raise not_numbers_error(name, error, meaning) from error
         return found
 
     def _real_states(
@@ -146,7 +153,9 @@ class GeneratedModel(ABC):
         """
         found = self._real_arrays(dict(zip(INPUT_NAMES[quantity], arguments)), adapt)
         shapes = {name: tuple(array.shape) for name, array in found.items()}
-        return list(found.values()), batch_shape(shapes, self.description.joint_names)
+        return list(found.values()), batch_shape(
+            shapes, self.description.joint_names, getattr(self.description, 'name', '')
+        )
 
     def inverse_dynamics(self, q: Any, dq: Any, ddq: Any, wrench: Any = None) -> Any:
         """Return the torque M ddq + C dq + g - J^T w for a flange wrench w, (..., n) [N m]."""
@@ -290,10 +299,7 @@ class GeneratedModel(ABC):
         (forces,) = self._real_arrays({'wrench': wrench}, library.as_array).values()
         shape = tuple(forces.shape)
         if shape[-1:] != (6,):
-            raise JointVectorError(
-                f'wrench has shape {shape}, expected (..., 6): force [N] then moment [N m] on the '
-                'flange, in the axes of the space frame.'
-            )
+            raise shape_error('wrench', shape, '(..., 6)', WRENCH_MEANING)
         broadcast_leading_shape({'q': tuple(q.shape), 'wrench': shape})
         q, forces = _masked_to_common_type(library.xp, q, forces)
         return q, (self.jacobian(q) * forces[..., None]).sum(-2)
@@ -385,5 +391,5 @@ class TracedModel(GeneratedModel):
     def as_array(self, values: Any) -> Any:
         """Return an array of floating-point numbers as it is; TypeError for anything else."""
         if 'float' not in str(getattr(values, 'dtype', '')):
-            raise TypeError(f'give one of a floating-point type of {self.xp.__name__}.')
+            raise TypeError(f'no array of a floating-point type of {self.xp.__name__}')
         return values

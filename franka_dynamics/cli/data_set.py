@@ -22,7 +22,7 @@ from .choices import (
 from .console import echo, echo_each, print_rich, ProgressBar, write_json
 from .requests import ReplayRequest
 from ..errors import FrankaDynamicsError, OutputError, RecordingError
-from ..files import expanded_path, writable_folder
+from ..files import created_folder, expanded_path, writable_folder
 from ..fit.options import IdentificationOptions
 from ..recordings.episodes import Episode
 from ..recordings.lerobot import INFO_PATH, LeRobotDataset
@@ -203,11 +203,11 @@ class _External:
         from ..report.replay import save_columns
 
         writable_folder(self.target)
-        self.target.mkdir(parents=True)
         read = [row['episode'] for row in rows if row['status'] == READ]
-        for name in read:
-            with np.load(self._parts / f'{_file_name(name)}.npz') as part:
-                save_columns(self.target / f'{_file_name(name)}.csv', dict(part))
+        with created_folder(self.target):
+            for name in read:
+                with np.load(self._parts / f'{_file_name(name)}.npz') as part:
+                    save_columns(self.target / f'{_file_name(name)}.csv', dict(part))
         return f'{self.target}: external torques and wrenches of {len(read)} episodes'
 
     def _write_data_set(self, rows: Sequence[Row]) -> str:

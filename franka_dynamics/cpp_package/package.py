@@ -17,7 +17,7 @@ from ..arm.friction import grows_with_load, LinearFriction, SigmoidFriction
 from ..arrays import Array, ArrayLike
 from ..control.terms import stiction_torque
 from ..errors import DescriptionError, FrictionError, OutputError
-from ..files import share_directory
+from ..files import created_folder, share_directory
 from ..spatial import JointKind
 
 CONTROLLER_PACKAGE_NAME = 'franka_dynamics_controllers'
@@ -44,8 +44,10 @@ def copy_controller_package(output_folder: Path) -> Path:
     if folder.exists():
         raise OutputError(f'{folder} exists already; remove it first, or choose another --output.')
     try:
-        output_folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=output_folder) as beside:
+        with (
+            created_folder(output_folder),
+            tempfile.TemporaryDirectory(dir=output_folder) as beside,
+        ):
             # A build in the source tree is no part of the package.
             ignored = shutil.ignore_patterns('build', 'install', 'log')
             whole = Path(beside, CONTROLLER_PACKAGE_NAME)

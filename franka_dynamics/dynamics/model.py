@@ -32,7 +32,9 @@ from ..arrays import (
     ArrayLike,
     as_array,
     as_joint_values,
+    as_wrenches,
     broadcast_leading_shape,
+    WRENCH_MEANING,
 )
 from ..constants import GRAVITY
 from ..errors import FrameError, InertiaError, JointVectorError
@@ -239,8 +241,9 @@ def broadcast_states(
     for name, value in values.items():
         arrays[name] = as_joint_stack(description, value, name, finite=finite)
     if wrench is not None:
-        words = 'A wrench, force [N] then moment [N m],'
-        arrays['wrench'] = as_array(wrench, (..., 6), words, JointVectorError, finite=finite)
+        arrays['wrench'] = as_wrenches(wrench)
+        if finite and not np.isfinite(arrays['wrench']).all():
+            raise JointVectorError(f'wrench must be finite numbers: {WRENCH_MEANING}.')
     shape = broadcast_leading_shape({name: array.shape for name, array in arrays.items()})
     return [
         np.array(np.broadcast_to(array, (*shape, array.shape[-1]))) for array in arrays.values()

@@ -16,7 +16,7 @@ from .lerobot import EPISODE_COLUMN, INFO_PATH, LeRobotDataset, TIME_COLUMN
 from .log_file import import_library
 from ..arrays import Array
 from ..errors import OutputError
-from ..files import name_file_in_errors
+from ..files import created_folder, name_file_in_errors
 
 # Columns by their names, (rows, k) float32, of an episode's number and the times of its rows [s];
 # None of an episode without.
@@ -61,10 +61,10 @@ def write_with_columns(
     for name in entry_names:
         if name in data_set.info['features']:
             raise OutputError(f'{data_set.root} has a column {name} already; remove it first.')
-    target.parent.mkdir(parents=True, exist_ok=True)
     files = sorted({file for _, file in data_set.episode_files()})
     stats = _Statistics(entry_names)
     with (
+        created_folder(target.parent),
         name_file_in_errors(target),
         tempfile.TemporaryDirectory(dir=target.parent, prefix='.writing-') as scratch,
     ):

@@ -17,7 +17,7 @@ from ..arm import ArmDescription
 from ..arm_io import ArmLike, as_description
 from ..arrays import Array, ArrayLike, as_array, NDArray
 from ..errors import RecordingError, require_extra
-from ..files import expanded_path, name_file_in_errors
+from ..files import created_folder, expanded_path, name_file_in_errors
 
 STATE_FIELDS = ('position', 'velocity', 'effort')
 # Delayed messages may be as old as this before the first that came in time [ns].
@@ -357,9 +357,9 @@ def write_recording(recording: Recording, path: str | Path) -> None:
         from rosbags.typesys import get_typestore, Stores
     types = get_typestore(Stores.ROS2_JAZZY)
     kinds = {name.rpartition('/')[2]: kind for name, kind in types.types.items()}
-    bag.parent.mkdir(parents=True, exist_ok=True)
     # rosbags names the bag's files after its folder, so the scratch folder has the bag's name too.
     with (
+        created_folder(bag.parent),
         name_file_in_errors(bag),
         tempfile.TemporaryDirectory(dir=bag.parent, prefix='.writing-') as scratch,
     ):

@@ -264,7 +264,7 @@ TAU = 'inverse_dynamics'
     [
         (TAU, (np.zeros((5, 6)), ROWS, ROWS), ('q', '(5, 6)', '(..., 7)')),
         (TAU, (ROWS, np.zeros((4, 7)), ROWS), ('q (5, 7), dq (4, 7)',)),
-        (TAU, (ROWS, ROWS, ROWS + 0j), ('ddq', 'complex128')),
+        (TAU, (ROWS, ROWS, ROWS + 0j), ('ddq', 'complex')),
         (TAU, ([[0.0] * 7, [0.0] * 6], ROWS, ROWS), ('q ', 'array')),
         (TAU, (np.ma.masked_equal(ROWS, 0.0), ROWS, ROWS), ('q ', 'mask')),
         (TAU, (ROWS, ROWS, ROWS, RAGGED), ('wrench ',)),

@@ -189,10 +189,10 @@ def test_jax_second_derivatives_are_refused_unless_traced():
     check_grads(gravity, (library.tensor(q),), order=2, eps=1e-4, rtol=1e-3)
 
 
-@pytest.mark.parametrize('kind', ['complex128', 'bool'])
-def test_jax_arrays_of_no_real_numbers_are_refused(kind):
+@pytest.mark.parametrize(('kind', 'words'), [('complex128', 'complex'), ('bool', 'truth values')])
+def test_jax_arrays_of_no_real_numbers_are_refused(kind, words):
     library = Jax()
-    with refuses(JointVectorError, 'q ', kind):
+    with refuses(JointVectorError, 'q ', words):
         library.model.gravity(library.tensor(np.zeros((3, 7), kind)))
     with refuses(JointVectorError, 'dq ', 'mask'):
         library.model.coriolis(library.tensor(np.zeros(7)), np.ma.zeros(7))

@@ -184,6 +184,31 @@ def test_a_quantity_without_a_value_at_zero_is_nan_where_a_state_is_not_finite()
 
 
 @pytest.mark.parametrize(
+    'states',
+    [
+        (np.zeros(6),),
+        (np.zeros((7, 2)),),
+        (['a'] * 7,),
+        (None,),
+        (np.zeros(7, complex),),
+        ([[0.0] * 7, [0.0] * 6],),
+        (np.ma.masked_less(np.zeros(7), 1.0),),
+        (np.zeros((2, 7)), np.zeros((3, 7)), np.zeros(7)),
+        (np.zeros(7), np.zeros(7), np.zeros(7), np.zeros(5)),
+        (np.zeros(7), np.zeros(7), np.zeros(7), ['a'] * 6),
+    ],
+)
+def test_every_model_refuses_in_the_same_words(states):
+    said = set()
+    for kind in (*FORMULATIONS.values(), fd.BatchModel):
+        one = kind(FER, GRAVITY)
+        with pytest.raises(JointVectorError) as refusal:
+            (one.inverse_dynamics if len(states) > 1 else one.gravity)(*states)
+        said.add(str(refusal.value))
+    assert len(said) == 1, said
+
+
+@pytest.mark.parametrize(
     ('frame', 'choices'),
     [
         *(((one,), '1..7 (joints) and 8 (flange)') for one in (0, True, 'hand')),
