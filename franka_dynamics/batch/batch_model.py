@@ -14,13 +14,15 @@ import functools
 from numbers import Integral
 from typing import Any
 
+import numpy as np
+
 from . import numpy_arrays
 from .generated_model import EquationsKey, GeneratedModel
 from .kernel import available_thread_count, cpu_backend, GpuKernel, Kernel
 from .libraries import adapter_of, are_kernel_inputs
 from ..arm import ArmDescription
 from ..arrays import ArrayLike
-from ..codegen.quantities import output_shape
+from ..codegen.quantities import INPUT_NAMES, output_shape
 from ..constants import Quantity
 from ..dynamics.body_tree import BodyTree, RobotLike
 from ..dynamics.model import GRAVITY
@@ -102,17 +104,61 @@ class BatchModel(GeneratedModel):
         """Return the module of this package for the array library that the arguments belong to."""
         return adapter_of(arguments)
 
-    def evaluate(self, quantity: Quantity, *arguments: Any, **options: Any) -> Any:
-        """Return a quantity at states (..., n); `options` are those of `customised_equations`."""
+    def evaluate(
+        self, quantity: Quantity, *arguments: Any, out: np.ndarray | None = None, **options: Any
+    ) -> Any:
+        """
+        Return a quantity at states (..., n); `options` are those of `customised_equations`.
+
+        Parameters
+        ----------
+        quantity : Quantity or str
+            The quantity.
+        *arguments : array_like, shape (..., n)
+            What it takes, such as q, dq and ddq.
+        out : ndarray, shape (N, ...), optional
+            Where to write the result of NumPy arrays (N, n), which is then returned: a C-ordered
+            array of their number type. In a loop over large batches it saves the time in which
+            the system hands out new memory.
+        **options
+            Those of `customised_equations`.
+
+        Raises
+        ------
+        SettingsError
+            If there is no such quantity.
+        JointVectorError
+            If the quantity takes another number of arrays, one is no array of shape (..., n), or
+            the result does not fit `out`.
+
+        """
         key = self._make_key(quantity, len(arguments), options)
         n = self.description.n
         if are_kernel_inputs(arguments, n, numpy_arrays.KERNEL_INPUT_TYPES):
-            return self.kernel(key, arguments[0].dtype)(arguments, self.threads)
+            if out is not None:
+                self._require_fitting(out, arguments[0], key)
+            return self.kernel(key, arguments[0].dtype)(arguments, self.threads, out)
+        if out is not None:
+            names = ', '.join(INPUT_NAMES[key.quantity])
+            raise JointVectorError(
+                f'out is for {names} as NumPy arrays of one shape (N, {n}), all float64 or all '
+                'float32; give such arrays, or leave out= away.'
+            )
         library = adapter_of(arguments)
         if are_kernel_inputs(arguments, n, library.KERNEL_INPUT_TYPES):
             return library.evaluate(self, key, arguments, arguments[0].shape[:-1])
         states = self._real_states(key.quantity, arguments, library.as_array)
         return library.evaluate(self, key, *states)
+
+    def _require_fitting(self, out: Any, states: np.ndarray, key: EquationsKey) -> None:
+        """Raise JointVectorError unless a kernel can write the result at `states` to `out`."""
+        shape = (len(states), *self.shape(key))
+        fits = isinstance(out, np.ndarray) and out.shape == shape and out.dtype == states.dtype
+        if not (fits and out.flags.c_contiguous and out.flags.writeable):
+            raise JointVectorError(
+                f'out must be a writeable C-ordered array of {states.dtype} of shape {shape}; '
+                f'np.empty({shape}, np.{states.dtype}) is one.'
+            )
 
     def kernel(self, key: EquationsKey, dtype: Any, gpu: int | None = None) -> Any:
         """Return the `Kernel` of a quantity for the CPU, or its `GpuKernel` for a GPU."""

@@ -290,6 +290,33 @@ def test_what_cannot_be_traced_is_refused():
         fd.TracedModel(fd.load('fer'), __import__('math'))
 
 
+def test_a_result_is_written_where_the_caller_says():
+    states = fd.sample_states(fd.load('fer'), 5, seed=3)
+    model = fd.BatchModel('fer')
+    for quantity, takes in (('mass_matrix', 1), ('inverse_dynamics', 3), ('regressor', 3)):
+        expected = model.evaluate(quantity, *states[:takes])
+        out = np.full_like(expected, np.nan)
+        assert model.evaluate(quantity, *states[:takes], out=out) is out
+        np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize(
+    ('q', 'out', 'names'),
+    [
+        (ROWS, np.empty((4, 7)), ('out', '(5, 7)', 'float64')),
+        (ROWS, np.empty((5, 7), np.float32), ('out', 'float64')),
+        (ROWS, np.empty((5, 7), order='F'), ('out', 'C-ordered')),
+        (ROWS, np.broadcast_to(np.empty(7), (5, 7)), ('out', 'writeable')),
+        (ROWS, [[0.0] * 7] * 5, ('out', '(5, 7)')),
+        (ROWS.tolist(), np.empty((5, 7)), ('out', 'NumPy', 'q')),
+        (ROWS[0], np.empty(7), ('out', '(N, 7)')),
+    ],
+)
+def test_a_result_that_cannot_be_written_there_is_refused(q, out, names):
+    with refuses(errors.JointVectorError, *names):
+        fd.BatchModel('fer').evaluate('gravity', q, out=out)
+
+
 @pytest.mark.parametrize('kind', [fd.BatchModel, *FORMULATIONS.values()])
 def test_impossible_gravity_and_threads_are_refused_when_built(kind):
     given = [{'gravity': (0.0, 0.0)}, {'gravity': (0.0, 0.0, np.nan)}]
