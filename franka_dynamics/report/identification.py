@@ -125,10 +125,13 @@ def conclusion_text(result: Identification) -> str:
 def _contradiction_headline(result: Identification) -> str:
     """Return a sentence on how many recordings contradict the others, '' for none."""
     count = len(result.recordings.remarks)
+    total = len(result.recordings.names)
     if not count:
         return ''
+    if count == total:
+        return 'The recordings contradict each other.'
     verb = 'contradicts' if count == 1 else 'contradict'
-    return f'{count} of {len(result.recordings.names)} recordings {verb} the others.'
+    return f'{count} of {total} recordings {verb} the others.'
 
 
 def _missed_improvement_text(result: Identification) -> str:
@@ -380,8 +383,8 @@ def identification_page(result: Identification, motions: Iterable[tuple[str, Mot
     `motions` are pairs (name, motion); an iterator need not hold all motions in memory.
     """
     something_is_better = result.improvement.better or result.keeps_published_inertias
-    mark: elements.Mark = 'good' if result.is_trusted and something_is_better else 'bad'
-    if mark == 'good' and result.recordings.remarks:
+    mark: elements.Mark = 'good' if result.verdict.sound and something_is_better else 'bad'
+    if mark == 'good' and (result.open_questions or result.recordings.remarks):
         mark = 'warning'
     parts: list[str | Table] = [
         # The only colour of the page: what follows are reasons and remarks, not verdicts.
