@@ -15,7 +15,7 @@ from franka_dynamics.arm.payload import payload_from_array
 from franka_dynamics.cpp_package.package import controller_arm_text
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 
-from .test_own_controller import built
+from .test_my_controller import built
 from ..cpp_package.cpp_core import needs_compiler, PACKAGE
 
 pytestmark = needs_compiler
