@@ -47,7 +47,8 @@ _CONSTANTS = {
     'MAX_REORDERING_TIME_S',
     disturbance: 'MAX_DISTURBANCE_RATIO MAX_START_DISTURBANCE_RATIO MAX_WRIST_DISTURBANCE_RATIO '
     'MAX_WRIST_TORQUE_LIMIT_NM MAX_PICK_UP_TIME_S MAX_DISTURBANCE_TIME_S MAX_COUNTED_PERIOD_S '
-    'MAX_BRAKE_RELEASE_TIME_S MAX_EFFORT_ECHO_DELAY_STEPS MIN_EXCESS_TO_GRAVITY',
+    'MAX_BRAKE_RELEASE_TIME_S MAX_EFFORT_ECHO_DELAY_STEPS MIN_EXCESS_TO_GRAVITY '
+    'MAX_UNEXPLAINED_BY_LOAD MIN_ABSENT_WEIGHTS MAX_ABSENT_WEIGHTS MIN_NAMED_LOAD_KG',
     speed_watcher: 'MAX_SPEED_TO_LIMIT MAX_FOLLOW_SPEED_TO_LIMIT MAX_OVERSPEED_TIME_S',
     external_torque: 'OBSERVER_BANDWIDTH_RAD_S OBSERVER_DAMPING_RATIO',
     receiver: 'COMMAND_TIMEOUT_S',
@@ -195,6 +196,10 @@ def _excess() -> Iterator[str]:
     yield _texts('kCausesOfExcess', texts)
     own = json.dumps(disturbance.CAUSE_OF_OWN_TORQUE)
     yield f'constexpr const char * kCauseOfOwnTorque =\n  {own};'
+    yield '/// A load [kg] that alone explains an external torque.'
+    for name in ('ABSENT_LOAD', 'UNDECLARED_LOAD'):
+        text = json.dumps(getattr(disturbance, name))
+        yield f'constexpr const char * k{_camel(name.lower())} = {text};'
 
 
 def _camel(name: str) -> str:

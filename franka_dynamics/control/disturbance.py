@@ -30,7 +30,7 @@ from .terms import (
     stiction_torque,
     TermModel,
 )
-from ..arm import ArmDescription
+from ..arm import ArmDescription, LinkInertia
 from ..arm.friction_state import FrictionState
 from ..arrays import Array, NDArray
 from ..dynamics.external_torque import LoadEstimator, MomentumObserver
@@ -58,6 +58,14 @@ MAX_BRAKE_RELEASE_TIME_S = 1.0
 MAX_EFFORT_ECHO_DELAY_STEPS = 3
 # An excess is along or against g(q) if it is so by this share at all joints that bear weight.
 MIN_EXCESS_TO_GRAVITY = 0.3
+# A load explains an external torque if its weight leaves at most this share of the torque.
+MAX_UNEXPLAINED_BY_LOAD = 0.5
+# A declared payload is not there if the torque lacks so many times its weight: the observer is
+# late, and an arm that falls lacks the inertia torque, too.
+MIN_ABSENT_WEIGHTS = 0.5
+MAX_ABSENT_WEIGHTS = 2.5
+# The least load that is named [kg]: of less, friction and errors of the model may be the cause.
+MIN_NAMED_LOAD_KG = 0.1
 
 _CAUSES_UNLIKE_GRAVITY = (
     'target {target} (who adds g(q)?), payload, gravity_vector or the order of joints are wrong, '
@@ -113,6 +121,9 @@ CAUSES_OF_EXCESS = {
 }
 # The first cause where the caller's own law gives the torque.
 CAUSE_OF_OWN_TORQUE = 'the torque of your own law presses a joint against its stop or an obstacle'
+# What is said of a load [kg] that alone explains the external torque.
+ABSENT_LOAD = '{mass:.2g} kg are declared that the motion does not show'
+UNDECLARED_LOAD = 'about {mass:.1f} kg at the flange that nobody declared'
 
 
 class _Differences(NamedTuple):
@@ -417,9 +428,47 @@ class DisturbanceMonitor:
         return f'what its motion needs (known to {deviation:.2g} {unit})'
 
     def causes_of_excess(self) -> str:
-        """Return the probable causes of a torque beyond `start_bound` as text, '' if none is."""
+        """
+        Return as text what may drive a joint, '' if nothing is known.
+
+        These are the probable causes of a torque beyond `start_bound`, or a load within it: gains
+        may be so low that it moves the arm.
+        """
         reason = self.violation(self.start_bound)
-        return f': {reason.text_values["causes"]}' if reason else ''
+        causes = reason.text_values['causes'] if reason else self._load_text(self._terms)
+        return f': {causes}' if causes else ''
+
+    def _load_text(self, terms: TermModel) -> str:
+        """Return text on a load that alone explains the external torque, '' if none does."""
+        load = self._load_beyond_declared(terms)
+        text = ABSENT_LOAD if load < 0.0 else UNDECLARED_LOAD
+        return text.format(mass=abs(load)) if load else ''
+
+    def _load_beyond_declared(self, terms: TermModel) -> float:
+        """
+        Return the load whose weight alone explains the external torque [kg], 0.0 if none does.
+
+        It is below zero if a declared payload is not there, else that of a point at the flange.
+        Torques count by their share of `start_bound`.
+        """
+        assert self._state is not None, 'a state has come'
+        external = self._differences(terms).from_motion / self.start_bound
+        payload = terms.loaded_arm.payload
+        is_declared = payload.mass > 0.0
+        body = payload if is_declared else LinkInertia(1.0, np.zeros(3), np.zeros((3, 3)))
+        carried = body.expressed_in(terms.loaded_arm.flange_transform())
+        weight = terms.weight(self._state.q, carried) / self.start_bound
+        square = float(weight @ weight)
+        if square == 0.0:
+            return 0.0
+        share = float(external @ weight) / square  # [kg] without a payload
+        rest = external - share * weight
+        if rest @ rest > MAX_UNEXPLAINED_BY_LOAD**2 * (external @ external):
+            return 0.0
+        if is_declared:
+            is_absent = MIN_ABSENT_WEIGHTS <= -share <= MAX_ABSENT_WEIGHTS
+            return -payload.mass if is_absent else 0.0
+        return share if share >= MIN_NAMED_LOAD_KG else 0.0
 
     def _probable_causes(self, terms: TermModel, excess: Array, *, by_motion: bool) -> str:
         """Return the probable causes of an excess torque, (n,) [N m], by what was compared."""
@@ -431,6 +480,8 @@ class DisturbanceMonitor:
         along = direction_of_excess(excess, gravity, is_heavy=np.abs(gravity) > self.start_bound)
         texts = [CAUSES_OF_EXCESS[compared, along].format(target=terms.profile.name)]
         load = self.load_estimator.load_mass_text()
+        if by_motion and not load:
+            load = self._load_text(terms)
         if load:
             texts.insert(0, load)
         if self.has_own_torque:

@@ -13,6 +13,7 @@ import franka_dynamics as fd
 from franka_dynamics.arm import MaxwellSlipFriction, ViscousCoulombFriction
 from franka_dynamics.arm.friction_state import FrictionState
 from franka_dynamics.control import settings as options
+from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.control.disturbance import DisturbanceMonitor
 from franka_dynamics.control.feedforward import State, StateLimits
 from franka_dynamics.control.limits import MIN_GOOD_STATE_COUNT
@@ -400,6 +401,36 @@ def test_rotors_that_sensors_do_not_feel_are_no_load(kg):
     else:
         mass, deviation = map(float, SAID.match(said).groups())
         assert abs(mass - kg) < 3.0 * deviation < 0.3
+
+
+def falls_by(name, declared, carried, *, measures):
+    """Return the sentence that stops an arm with gentle gains and another load than declared."""
+    arm = fd.load(name)
+    kp, kd = default_gains(arm)
+    gentle = {'kp': tuple(kp), 'kd': tuple(kd)}
+    loads = [payload(mass) if mass else (0.0,) * 10 for mass in (declared, carried)]
+    settings = Settings(target='mujoco', payload=loads[0], **gentle)
+    loop = Loop(settings, description=arm, measures=measures)
+    loop.arm.set_payload(Settings(payload=loads[1]).payload_inertia())
+    loop.until(State.BRAKING, 3.0)
+    return loop.controller.why
+
+
+@pytest.mark.parametrize('measures', [True, False])
+@pytest.mark.parametrize('declared', [0.5, 1.0])
+def test_a_payload_that_is_not_there_is_named_where_it_moves_the_arm(declared, measures):
+    # At 0.5 kg all torques are within their bounds.
+    said = falls_by('fr3', declared, 0.0, measures=measures)
+    assert ' moves at ' in said
+    assert f': {declared:g} kg are declared that the motion does not show' in said
+
+
+@pytest.mark.parametrize('measures', [True, False])
+def test_a_load_that_nobody_declared_is_named_where_it_moves_the_arm(measures):
+    said = falls_by('fer', 0.0, 1.0, measures=measures)
+    found = re.search(r' moves at .*: about ([\d.]+) kg at the flange that nobody declared', said)
+    # Within half of it: the arm has fallen for a moment only.
+    assert abs(float(found[1]) - 1.0) <= 0.5
 
 
 @pytest.mark.parametrize(('target', 'measures'), [('fci', True), ('mujoco', False)])

@@ -10,6 +10,7 @@ import pytest
 import franka_dynamics as fd
 from franka_dynamics.arm.payload import payload_from_array
 from franka_dynamics.control.core_table import Stop
+from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.control.settings import StateLimits
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 
@@ -168,6 +169,22 @@ def test_a_load_that_nobody_declared(cores, effort):
     drive.run(600)
     assert 'holding' in drive.pair.states
     assert any('nobody declared' in words for words in drive.pair.words)
+
+
+@pytest.mark.parametrize('effort', [False, True])
+@pytest.mark.parametrize('declared', [None, 0.5, 1.0])
+def test_a_load_that_moves_an_arm_with_gentle_gains(cores, effort, declared):
+    arm = cores['fer']
+    kp, kd = default_gains(fd.load('fer'))
+    gains = {'kp': tuple(kp), 'kd': tuple(kd)}
+    load = declared and (declared, 0.0, 0.0, 0.1)
+    drive = Drive(arm, 'mujoco', effort=effort, **gains, payload=load)
+    drive.run(100)
+    if not declared:
+        drive.arm.set_payload(payload_from_array(np.array((2.0, 0, 0, 0.1, *[0.0] * 6))))
+    drive.run(900)
+    word = 'the motion does not show' if declared else 'kg at the flange that nobody declared'
+    assert any(' moves at ' in words and word in words for words in drive.pair.words)
 
 
 def test_wrong_joint_states_are_named(cores):

@@ -213,7 +213,54 @@ public:
       (is_by_motion ? Compared::measured_and_needed : Compared::measured_and_commanded);
     reason.along = direction_of_excess(arm.n(), excess, gravity_at_state(acting, terms));
     reason.has_own_torque = has_own_torque_;
+    reason.load = is_by_motion ? load_beyond_declared(arm, acting, terms) : 0.0;
     return reason;
+  }
+
+  /// The load whose weight alone explains the external torque [kg], 0 if none does. It is below zero
+  /// if a declared payload is not there, else that of a point at the flange. Torques count by their
+  /// share of start_bound().
+  double load_beyond_declared(
+    const Arm & arm, const TermModel & acting, const TermModel & terms) const noexcept
+  {
+    const Body & payload = terms.payload();
+    const bool is_declared = payload.mass > 0.0;
+    Model carried;
+    carried.chain = terms.chain;
+    carried.weight = terms.weight;
+    for (std::size_t i = 0; i < arm.n(); ++i) {
+      carried.chain.links[i].body = {};
+    }
+    carried.chain.links[arm.n() - 1].body = arm.flange * (is_declared ? payload : Body{1.0, {}, {}});
+    Vector weight{};
+    carried.gravity(state_.q, weight);
+    Vector external = differences(acting, terms).from_motion;
+    double square = 0.0;
+    double product = 0.0;
+    double whole = 0.0;
+    for (std::size_t i = 0; i < arm.n(); ++i) {
+      weight[i] /= start_bound_[i];
+      external[i] /= start_bound_[i];
+      square += weight[i] * weight[i];
+      product += external[i] * weight[i];
+      whole += external[i] * external[i];
+    }
+    if (square == 0.0) {
+      return 0.0;
+    }
+    const double share = product / square;  // [kg] without a payload
+    double rest = 0.0;
+    for (std::size_t i = 0; i < arm.n(); ++i) {
+      rest += std::pow(external[i] - share * weight[i], 2);
+    }
+    if (rest > kMaxUnexplainedByLoad * kMaxUnexplainedByLoad * whole) {
+      return 0.0;
+    }
+    if (is_declared) {
+      const bool is_absent = kMinAbsentWeights <= -share && -share <= kMaxAbsentWeights;
+      return is_absent ? -payload.mass : 0.0;
+    }
+    return share >= kMinNamedLoadKg ? share : 0.0;
   }
 
   /// Why a held arm contradicts the terms by which it is to start. It may carry any load between

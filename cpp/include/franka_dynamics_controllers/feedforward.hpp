@@ -678,6 +678,9 @@ private:
       too_fast.compared = excess.compared;
       too_fast.along = excess.along;
       too_fast.has_own_torque = excess.has_own_torque;
+      // Gains may be so low that a load within all bounds moves the arm.
+      too_fast.load =
+        excess ? excess.load : disturbances_.load_beyond_declared(arm_, terms, terms);
       too_fast.target = target;
       end(Ending::by(Cause::joint_too_fast, too_fast), states_.arrival_time());
     } else if (disturbed) {

@@ -30,6 +30,7 @@ struct Reason
   Compared compared = Compared::sent_and_needed;
   Along along = Along::neither;
   bool has_own_torque = false;
+  double load = 0.0;  ///< that alone explains them [kg]; below zero: one that is absent; 0: none
 
   explicit operator bool() const noexcept {return code != ReasonCode::none;}
 
@@ -124,15 +125,36 @@ inline std::array<std::string, 2> distinct_texts(double value, double bound)
   return texts;
 }
 
+/// What is said of a load that alone explains an external torque, '' without one.
+inline std::string load_text(double load)
+{
+  if (load == 0.0) {
+    return "";
+  }
+  std::string text = load < 0.0 ? kAbsentLoad : kUndeclaredLoad;
+  const std::size_t begin = text.find('{');
+  const std::size_t end = text.find('}');
+  std::array<char, 40> mass{};
+  std::snprintf(mass.data(), mass.size(), load < 0.0 ? "%.2g" : "%.1f", std::abs(load));
+  return text.replace(begin, end + 1 - begin, mass.data());
+}
+
 /// Probable causes of a torque that the model does not explain.
 inline std::string causes_text(const Reason & reason)
 {
+  const std::string load = load_text(reason.load);
+  if (!reason.has_causes) {
+    return load;
+  }
   constexpr std::size_t kDirections = 3;
   const std::size_t row = kDirections * static_cast<std::size_t>(reason.compared);
   std::string text = kCausesOfExcess[row + static_cast<std::size_t>(reason.along)];
   const std::string place = "{target}";
   if (const std::size_t at = text.find(place); at != std::string::npos) {
     text.replace(at, place.size(), reason.target);
+  }
+  if (!load.empty()) {
+    text = load + ", or " + text;
   }
   return reason.has_own_torque ? std::string(kCauseOfOwnTorque) + ", or " + text : text;
 }
@@ -170,7 +192,8 @@ inline std::string named_text(const Reason & reason, const Arm & arm, const std:
            "what its motion needs";
   }
   if (name == "causes" && reason.code == ReasonCode::joint_too_fast) {
-    return reason.has_causes ? ": " + causes_text(reason) : "";
+    const std::string causes = causes_text(reason);
+    return causes.empty() ? "" : ": " + causes;
   }
   if (name == "causes") {
     return causes_text(reason);

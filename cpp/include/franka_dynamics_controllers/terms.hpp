@@ -71,8 +71,11 @@ public:
     const Body at_centre{mass, {}, symmetric({xx, xy, xz, yy, yz, zz})};
     Body & last = chain.links[arm.n() - 1].body;
     Body & robots_last = robot_.chain.links[arm.n() - 1].body;
+    payload_ = arm.payload;
     if (mass != 0.0) {
-      last = last + arm.flange * Pose{kIdentity, {x, y, z}} * at_centre;
+      const Body added = Pose{kIdentity, {x, y, z}} * at_centre;
+      payload_ = payload_ + added;
+      last = last + arm.flange * added;
     }
     if (settings.payload_known_to_robot) {
       robots_last = last;
@@ -87,6 +90,8 @@ public:
   /// the gravity that it assumes.
   const Model & of_robot() const noexcept {return robot_;}
 
+  /// The payload of the settings and the arm, in the frame of the flange.
+  const Body & payload() const noexcept {return payload_;}
   /// Whether the target adds gravity.
   bool adds_gravity() const noexcept {return adds_gravity_;}
   /// Whether the target's measured torques contain joint friction.
@@ -133,6 +138,7 @@ public:
 
 private:
   Model robot_{};
+  Body payload_{};
   bool adds_gravity_ = true;
   bool efforts_contain_friction_ = true;
   bool robot_has_same_model_ = true;
