@@ -87,7 +87,7 @@ def loaded_controller(
     status 1 if it fails. It has `sigkill_timeout_s` [s] to unload the controller.
     """
     manager = full_node_name(namespace, 'controller_manager')
-    words = [sys.executable, '-m', f'{__package__}.loaded_controller', manager, controller_name]
+    words = [sys.executable, '-m', f'{__package__}.clients.loaded_controller', manager, controller_name]
     process_name = f'the spawner of {controller_name}'
     return controller_spawner(
         namespace,
@@ -268,7 +268,7 @@ def _activation(namespace: str, controller_name: str) -> Any:
     node, manager = (
         full_node_name(namespace, name) for name in ('feedforward', 'controller_manager')
     )
-    module = f'{__package__}.awaited_controller'
+    module = f'{__package__}.clients.awaited_controller'
     return actions.ExecuteProcess(
         cmd=[sys.executable, '-m', module, node, manager, controller_name],
         output='screen',
