@@ -87,7 +87,8 @@ def loaded_controller(
     status 1 if it fails. It has `sigkill_timeout_s` [s] to unload the controller.
     """
     manager = full_node_name(namespace, 'controller_manager')
-    words = [sys.executable, '-m', f'{__package__}.clients.loaded_controller', manager, controller_name]
+    module = f'{__package__}.clients.loaded_controller'
+    words = [sys.executable, '-m', module, manager, controller_name]
     process_name = f'the spawner of {controller_name}'
     return controller_spawner(
         namespace,
