@@ -40,7 +40,7 @@ make PIP_ONLY=1 installs by pip instead.' >&2; exit 2; })
 endef
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help release-check test-kilted test-public-rclpy broken-logs demo docs foreign-files fuzz generated gazebo-check ament receivers recordings rosdoc2 soak test tutorials test-kernels test-libraries test-long test-numpy1 test-real test-ros guard-false-alarms guard-misconfiguration streams lint promises figures package constraints setup clean
+.PHONY: help release-check test-kilted test-public-rclpy broken-logs demo docs foreign-files fuzz generated gazebo-check ament receivers recordings rosdoc2 soak test mutants tutorials test-kernels test-libraries test-long test-numpy1 test-real test-ros guard-false-alarms guard-misconfiguration streams lint promises figures package constraints setup clean
 .DEFAULT_GOAL := help
 
 # What stands behind two hashes above a target is what `make help` prints of it.
@@ -227,6 +227,16 @@ ament: $(VENV)/packagers-ready
 ## (minutes)
 fuzz: setup
 	@FRANKA_DYNAMICS_FUZZ=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest -q test/properties test/cpp_package/test_core.py -k 'properties or whatever or whole'
+
+$(VENV)-mutants/ready:
+	@$(VENV)/bin/python -m venv $(VENV)-mutants
+	@$(VENV)-mutants/bin/python -m pip install -q --disable-pip-version-check cosmic-ray
+	@touch $@
+
+## which tests notice one changed operator, constant or condition,
+## 100 times over all rooms (an hour); MUTANT_ARGS='--rooms arm'
+mutants: setup $(VENV)-mutants/ready
+	@$(CLEAN) $(VENV)-mutants/bin/python -m test.mutants $(MUTANT_ARGS)
 
 ## what identify says of two real logs with faults put in;
 ## FRANKA_DYNAMICS_RECORDINGS names their folder
