@@ -54,7 +54,7 @@ help:
 	@echo 'is there keeps its Python, and is updated (make clean removes it);'
 	@echo 'TEST_ARGS are for pytest, DEMO_ARGS for franka-dynamics demo.'
 
-setup: $(VENV)/ready
+setup: $(VENV)/typed
 
 REQUIREMENTS := requirements/ros-jazzy.txt requirements/test.txt
 # The version of every package, so that a clone sets up the same in a year; `make constraints`
@@ -90,6 +90,13 @@ $(VENV)/demo-ready: requirements/ros-jazzy.txt $(CONSTRAINTS)/jazzy.txt setup.py
 $(VENV)/ready: $(VENV)/demo-ready $(REQUIREMENTS)
 	@$(call INSTALL,$(VENV)) -c $(CONSTRAINTS)/jazzy.txt $(addprefix -r ,$(REQUIREMENTS)) \
 		-e '.[all]' $(BRIEF)
+	@touch $@
+
+# Python finds the clone's package by a hook of setuptools, which mypy does not know; a folder of
+# stubs it knows.
+$(VENV)/typed: $(VENV)/ready
+	@ln -sfn '$(CURDIR)/franka_dynamics' "$$($(BIN)/python -c \
+		'import sysconfig; print(sysconfig.get_path("purelib"))')/franka_dynamics-stubs"
 	@touch $@
 
 # With the versions of Pinocchio and numpy that apt has. uv alone can set aside that a library
@@ -340,6 +347,9 @@ package: $(VENV)/packagers-ready
 	@$(BIN)/check-wheel-contents $(PACKAGED)/*.whl
 	@$(CLEAN) $(VENV)/bin/uvx -q --isolated --from "$$(echo $(PACKAGED)/*.whl)[replay]" \
 		franka-dynamics bag replay examples/recording --gains franka_ros2 --no-plots
+	@wheel="$$(realpath $(PACKAGED)/*.whl)" && cd test/typed_client && \
+		$(CLEAN) '$(abspath $(VENV))/bin/uv' run -q --isolated --no-project --with mypy \
+		--with "$$wheel" mypy --strict --config-file= -m client
 
 ## what a maintainer has to fill in before a release; fails on any other
 ## placeholder, and on versions that differ
@@ -363,6 +373,7 @@ lint: setup
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet . || { echo "Not formatted as ruff does: run ruff format ." >&2; exit 1; }
 	@$(BIN)/mypy
+	@cd test/typed_client && $(CLEAN) '$(abspath $(VENV))/bin/mypy' --strict --config-file= -m client
 
 ## remove the environments, built files and outputs of demo and replay
 clean:

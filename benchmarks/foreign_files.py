@@ -42,8 +42,7 @@ from timing import new_parser
 import franka_dynamics as fd
 from franka_dynamics.arm import ArmDescription
 from franka_dynamics.arrays import Array
-from franka_dynamics.codegen.equations import Quantity
-from franka_dynamics.constants import GRAVITY
+from franka_dynamics.constants import GRAVITY, Quantity
 from franka_dynamics.dynamics.sampling import JointStates
 from franka_dynamics.errors import (
     AmbiguousUrdfError,

@@ -29,7 +29,8 @@ from franka_dynamics.arrays import Array
 from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.demo.random_plant import random_plant
 from franka_dynamics.excitation.excitation import random_trajectory
-from franka_dynamics.excitation.excitation_problem import ExcitationLimits, ExcitationProblem
+from franka_dynamics.excitation.excitation_problem import ExcitationProblem
+from franka_dynamics.excitation.limits import ExcitationLimits
 from franka_dynamics.simulation.arm_simulation import Push
 
 BEGIN = 800  # step at which a situation begins: the arm is held at home before

@@ -26,7 +26,7 @@ import numpy as np
 from timing import machine, new_parser
 
 from franka_dynamics.ros.clients.node_group import use_isolated_network
-from franka_dynamics.ros.node_process import request_realtime
+from franka_dynamics.ros.realtime import request_realtime
 
 DEVICES = ('node', 'relay')
 NODES_COMMAND = 'feedforward/command'

@@ -27,7 +27,7 @@ from trajectory_msgs.msg import JointTrajectory
 from franka_dynamics.arm import load
 from franka_dynamics.ros.clients.node_client import NodeClient
 from franka_dynamics.ros.clients.node_group import use_isolated_network
-from franka_dynamics.ros.node_process import request_realtime
+from franka_dynamics.ros.realtime import request_realtime
 from franka_dynamics.ros.topics import REFERENCE_QOS
 from franka_dynamics.ros.trajectory_messages import trajectory_message
 

@@ -28,7 +28,7 @@ os.environ['COLUMNS'] = '80'  # of the commands' help
 import click
 
 import franka_dynamics
-from franka_dynamics.cli import main as command_line
+from franka_dynamics.cli.commands.root import root_command
 from franka_dynamics.errors import MissingDependencyError
 
 project = 'franka_dynamics'
@@ -176,7 +176,7 @@ def commands(command, words=''):
 def write_command_line_page(app):
     """Write what --help says of every word and action."""
     lines = title('The command line in full')
-    for words, command in commands(command_line.root_command):
+    for words, command in commands(root_command):
         context = click.Context(command, info_name=f'franka-dynamics {words}'.strip())
         context.show_default = True
         said = command.get_help(context)

@@ -12,6 +12,7 @@ import json
 from pathlib import Path
 
 from franka_dynamics.arm import frames, friction_state, payload
+from franka_dynamics.constants import GRAVITY
 from franka_dynamics.control import (
     acting_law,
     control_law,
@@ -26,7 +27,6 @@ from franka_dynamics.control import (
     terms,
 )
 from franka_dynamics.dynamics import external_torque
-from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.files import write_text
 from franka_dynamics.motion import planning
 from franka_dynamics.parameter_schema import specs_in_files

@@ -36,7 +36,7 @@ from franka_dynamics.judge import decision, fits, published_masses, table
 from franka_dynamics.motion import planning, trajectory
 from franka_dynamics.parameter_schema import ParameterSpec, specs_in_files
 from franka_dynamics.recordings import preprocessing
-from franka_dynamics.recordings.preprocessing import SignalOptions
+from franka_dynamics.recordings.options import SignalOptions
 from franka_dynamics.ros.parameter_tables import parameter_specs
 from franka_dynamics.simulation import receiver
 

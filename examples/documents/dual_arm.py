@@ -13,8 +13,9 @@ import pinocchio as pin
 from franka_dynamics.arm import load
 from franka_dynamics.arm.bodies import Box
 from franka_dynamics.batch.batch_model import BatchModel
-from franka_dynamics.codegen.equations import customised_equations, Quantity
+from franka_dynamics.codegen.equations import customised_equations
 from franka_dynamics.codegen.file_comments import operation_count
+from franka_dynamics.constants import Quantity
 from franka_dynamics.dynamics.body_tree import BASE_BODY, BodyTree
 from franka_dynamics.dynamics.derivatives import dynamics_derivatives, tree_motion
 from franka_dynamics.files import share_directory

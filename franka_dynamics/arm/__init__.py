@@ -7,7 +7,6 @@ from .arm_fields import JointLimits as JointLimits
 from .arm_file import available_arms as available_arms
 from .arm_file import available_sets as available_sets
 from .arm_file import load as load
-from .denavit_hartenberg import Convention as Convention
 from .denavit_hartenberg import DHRow as DHRow
 from .description import ArmDescription as ArmDescription
 from .friction import FrictionModel as FrictionModel
@@ -17,4 +16,5 @@ from .friction import ViscousCoulombFriction as ViscousCoulombFriction
 from .hands import available_hands as available_hands
 from .hands import load_hand as load_hand
 from .inertia import LinkInertia as LinkInertia
+from ..constants import Convention as Convention
 from ..spatial import JointKind as JointKind

@@ -9,7 +9,7 @@ import re
 from typing import Any, NamedTuple
 
 from .bodies import FixedFrame
-from .denavit_hartenberg import Convention, DHRow
+from .denavit_hartenberg import DHRow
 from .friction import Friction
 from .inertia import LinkInertia
 from .typed_file import (
@@ -20,6 +20,7 @@ from .typed_file import (
     PositiveFloat,
 )
 from ..arrays import Array, freeze_arrays, ValueEquality
+from ..constants import Convention
 from ..errors import as_enum, DescriptionError
 from ..spatial import JointKind
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, KW_ONLY, replace
 import numpy as np
 
 from .arm_fields import ArmFields, link_names, UrdfProvenance
-from .denavit_hartenberg import Convention
 from .friction import friction_torque
 from .hands import hand_name
 from .inertia import LinkInertia
 from .payload import as_payload
 from ..arguments import with_argument_checks
 from ..arrays import Array, ArrayLike, as_joint_values, freeze_arrays
+from ..constants import Convention
 from ..errors import as_enum, DescriptionError, InertiaError, JointVectorError
 from ..spatial import as_rigid_transform, JointKind
 

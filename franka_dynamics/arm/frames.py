@@ -17,10 +17,11 @@ from typing import NamedTuple
 import numpy as np
 
 from .arm_fields import link_names
-from .denavit_hartenberg import Convention, to_modified_rows
+from .denavit_hartenberg import to_modified_rows
 from .description import ArmDescription
 from .hands import available_hands, hand_frames
 from ..arrays import Array
+from ..constants import Convention
 from ..errors import FrameError, list_text, short_repr
 from ..spatial import inverse_transform
 

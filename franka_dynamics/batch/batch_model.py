@@ -23,9 +23,8 @@ from .libraries import adapter_of, are_kernel_inputs
 from ..arm import ArmDescription
 from ..arrays import ArrayLike
 from ..codegen.quantities import INPUT_NAMES, output_shape
-from ..constants import Quantity
+from ..constants import GRAVITY, Quantity
 from ..dynamics.body_tree import BodyTree, RobotLike
-from ..dynamics.model import GRAVITY
 from ..errors import JointVectorError, short_repr
 
 

@@ -25,15 +25,10 @@ from ..codegen.chain import tree_and_frame
 from ..codegen.equations import customised_equations, Equations
 from ..codegen.python_code import python_callable
 from ..codegen.quantities import INPUT_NAMES
-from ..constants import Quantity
+from ..constants import GRAVITY, Quantity
 from ..dynamics import model
 from ..dynamics.body_tree import BodyTree, RobotLike
-from ..dynamics.model import (
-    AccelerationDerivatives,
-    as_gravity_vector,
-    GRAVITY,
-    TorqueDerivatives,
-)
+from ..dynamics.model import AccelerationDerivatives, as_gravity_vector, TorqueDerivatives
 from ..dynamics.regressor import as_column_indices, N_LINK_PARAMETERS
 from ..errors import as_enum, JointVectorError, SettingsError
 

@@ -17,7 +17,7 @@ from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame
 from ..arm_io import as_description
 from ..arrays import ArrayLike
-from ..constants import ParameterMode, Quantity
+from ..constants import GRAVITY, ParameterMode, Quantity
 from ..dynamics import model
 from ..dynamics.body_tree import BodyTree, RobotLike
 from ..dynamics.derivatives import dynamics_derivatives
@@ -88,7 +88,7 @@ class Equations:
 def customised_equations(
     description: RobotLike,
     quantity: Quantity | str = Quantity.INVERSE_DYNAMICS,
-    gravity: ArrayLike = model.GRAVITY,
+    gravity: ArrayLike = GRAVITY,
     *,
     parameters: ParameterMode | str = ParameterMode.BAKED,
     wrench: bool = False,

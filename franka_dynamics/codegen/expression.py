@@ -12,7 +12,7 @@ counts as constant too (`Node.is_const`): it is computed once, when the paramete
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 import math
-from typing import Union
+from typing import Any, Union
 
 Scalar = Union['Expression', float, int]
 
@@ -98,7 +98,7 @@ class Graph:
 
     def __init__(self, *, parameters_vary: bool = False) -> None:
         self._parameters_vary = parameters_vary
-        self._nodes: dict[tuple, Node] = {}
+        self._nodes: dict[tuple[Any, ...], Node] = {}
         self._names: dict[int, str] = {}
         self._used_names: set[str] = set()
         self.zero = self.expression(0.0)

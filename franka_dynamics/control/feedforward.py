@@ -64,7 +64,9 @@ from .acting_law import ActingLaw
 from .control_law import ControlLaw
 from .core_table import Acting as Acting
 from .core_table import ACTIVE_STATES as ACTIVE_STATES
-from .core_table import Cause, Event, Reaction, Remedy, row_of, State, Stop, Torque
+from .core_table import Cause, Event, Reaction, Remedy, row_of, Torque
+from .core_table import State as State
+from .core_table import Stop as Stop
 from .default_gains import low_gains
 from .disturbance import DisturbanceMonitor
 from .ending import (
@@ -78,7 +80,8 @@ from .ending import (
 )
 from .limits import MAX_STEP_S, MIN_GOOD_STATE_COUNT
 from .repeated_positions import Repetition
-from .settings import Settings, StateLimits
+from .settings import Settings
+from .settings import StateLimits as StateLimits
 from .speed_watcher import SpeedWatcher
 from .state_check import Reception, StampOrder, StateCheck
 from .state_input import is_finite, make_own_torque, make_sample, StateSample

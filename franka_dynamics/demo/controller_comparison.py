@@ -16,12 +16,14 @@ from .multisine import multisine
 from .random_plant import Plant, random_plant
 from .results import OnProgress, TrackingErrorSeries
 from ..arm import ArmDescription
+from ..control.core_table import State
 from ..control.default_gains import low_gains
-from ..control.feedforward import Feedforward, State
+from ..control.feedforward import Feedforward
 from ..control.settings import Terms
 from ..errors import SettingsError
 from ..excitation.excitation import random_trajectory
-from ..excitation.excitation_problem import ExcitationLimits, ExcitationProblem
+from ..excitation.excitation_problem import ExcitationProblem
+from ..excitation.limits import ExcitationLimits
 from ..identification.identify import identify
 from ..motion.planning import TrajectoryRequest
 from ..motion.trajectory import Trajectory

@@ -18,7 +18,7 @@ import numpy as np
 
 from .body_tree import as_body_tree, RobotLike
 from .derivatives import dynamics_derivatives, tree_motion, TreeMotion
-from .model import as_gravity_vector, as_joint_stack, GRAVITY, solve_acceleration
+from .model import as_gravity_vector, as_joint_stack, solve_acceleration
 from .sampling import JointStates
 from ..arguments import with_argument_checks
 from ..arrays import (
@@ -29,6 +29,7 @@ from ..arrays import (
     broadcast_leading_shape,
     freeze_arrays,
 )
+from ..constants import GRAVITY
 from ..errors import JointVectorError, LoopError, short_repr, TreeError
 from ..spatial import adjoint, as_rigid_transform, inverse_transform, log3, matvec
 

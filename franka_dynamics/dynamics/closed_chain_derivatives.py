@@ -14,10 +14,10 @@ from .derivatives import (
     StateDerivative,
     tree_motion,
 )
-from .model import GRAVITY
 from .regressor import torque_regressor, wrench_regressor
 from .sampling import JointStates
 from ..arrays import Array, ArrayLike
+from ..constants import GRAVITY
 from ..spatial import ad, adjoint, adjoint_inverse
 
 

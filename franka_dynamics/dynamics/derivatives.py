@@ -25,8 +25,9 @@ from functools import cached_property
 import numpy as np
 
 from .body_tree import as_body_tree, BASE_BODY, BodyTree, RobotLike
-from .model import as_gravity_vector, broadcast_states, GRAVITY, solve_acceleration
+from .model import as_gravity_vector, broadcast_states, solve_acceleration
 from ..arrays import Array, ArrayLike, as_array, as_joint_values
+from ..constants import GRAVITY
 from ..errors import JointVectorError
 from ..spatial import ad, ad_dual, adjoint_inverse, exp6, matvec
 

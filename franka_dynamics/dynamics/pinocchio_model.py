@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import pinocchio as pin
 
 from . import model
-from .model import broadcast_states, GRAVITY, total_mass
+from .model import broadcast_states, total_mass
 from .pinocchio_builder import (
     build_pinocchio_model,
     has_regular_mass_matrix,
@@ -26,6 +26,7 @@ from ..arm import Convention
 from ..arm.frames import FLANGE, Frame, frame_placement, frame_table
 from ..arm_io import ArmLike
 from ..arrays import Array, ArrayLike
+from ..constants import GRAVITY
 
 _FRAME_TYPES = {int, str, type(FLANGE)}
 _REFERENCE_FRAMES = {name: getattr(pin.ReferenceFrame, name) for name in model.REFERENCE_FRAMES}

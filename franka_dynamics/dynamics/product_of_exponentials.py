@@ -22,7 +22,6 @@ from .model import (
     as_joint_stack,
     broadcast_states,
     DynamicsFormulation,
-    GRAVITY,
     nan_where_not_finite,
     symmetrize,
 )
@@ -30,6 +29,7 @@ from ..arm import ArmDescription, Convention, DHRow
 from ..arm.frames import FLANGE, Frame, frame_placement
 from ..arm_io import ArmLike
 from ..arrays import Array, ArrayLike
+from ..constants import GRAVITY
 from ..spatial import (
     ad,
     adjoint,

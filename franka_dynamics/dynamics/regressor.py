@@ -17,10 +17,11 @@ import numpy as np
 
 from .body_tree import as_body_tree, RobotLike
 from .derivatives import TreeKinematics
-from .model import as_gravity_vector, broadcast_states, GRAVITY
+from .model import as_gravity_vector, broadcast_states
 from ..arm import ArmDescription, LinkInertia
 from ..arm.inertia import PARAMETER_SYMBOLS
 from ..arrays import Array, ArrayLike, as_array
+from ..constants import GRAVITY
 from ..errors import BaseParameterError, InertiaError, short_repr
 from ..spatial import cross, hat
 

@@ -19,7 +19,7 @@ import numpy as np
 from .limits import ExcitationLimits
 from ..arm import ArmDescription, JointKind
 from ..arrays import Array, ArrayLike, NDArray
-from ..dynamics.model import GRAVITY
+from ..constants import GRAVITY
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.sampling import sample_states
 from ..errors import IdentificationError

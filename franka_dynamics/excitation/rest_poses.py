@@ -18,7 +18,7 @@ from .excitation_problem import ExcitationProblem, start_advice
 from .limits import DEFAULT_REST_POSES, ExcitationLimits, MAX_REST_POSES, MIN_REST_POSES
 from ..arm import ArmDescription, LinkInertia
 from ..arrays import Array, ArrayLike
-from ..dynamics.model import GRAVITY
+from ..constants import GRAVITY
 from ..errors import IdentificationError
 from ..motion.trajectory import rest_states, Trajectory
 

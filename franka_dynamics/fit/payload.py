@@ -21,7 +21,7 @@ from ..arm import LinkInertia
 from ..arm.payload import payload_array
 from ..arm_io import ArmLike, as_description
 from ..arrays import Array, ArrayLike, NDArray
-from ..dynamics.model import GRAVITY
+from ..constants import GRAVITY
 from ..dynamics.regressor import N_LINK_PARAMETERS
 from ..errors import IdentificationError
 from ..recordings.preprocessing import Motion

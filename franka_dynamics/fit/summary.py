@@ -10,11 +10,12 @@ from typing import Any
 
 from .least_squares import GramStack, repetition_period
 from .options import IdentificationOptions
-from .sources import AnyRecording, as_recording, Episode
+from .sources import AnyRecording, as_recording
 from .torque_model import TorqueModel
 from ..arrays import Array
 from ..errors import FrankaDynamicsError, IdentificationError, RecordingError
 from ..recordings import preprocessing
+from ..recordings.episodes import Episode
 from ..recordings.options import SignalOptions
 from ..recordings.plausibility import fatal_faults, minor_faults, require_plausible_units
 from ..recordings.preprocessing import Motion

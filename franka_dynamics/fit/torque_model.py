@@ -11,7 +11,7 @@ from .prior_widths import PriorWidths
 from ..arm import ArmDescription, MaxwellSlipFriction, ViscousCoulombFriction
 from ..arm.friction import COULOMB_TANH_WIDTH_RAD_S, sliding_friction_terms, slip_state_bounds
 from ..arrays import Array, ArrayLike, NDArray
-from ..dynamics.model import GRAVITY
+from ..constants import GRAVITY
 from ..dynamics.regressor import N_LINK_PARAMETERS, parameter_transform
 from ..parameters.base_parameters import base_parameters, BaseParameters
 from ..recordings.preprocessing import Motion

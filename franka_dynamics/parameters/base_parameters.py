@@ -30,9 +30,10 @@ from ..arm import ArmDescription, JointKind
 from ..arm.inertia import PARAMETER_SYMBOLS
 from ..arm_io import as_description
 from ..arrays import Array, array_text, ArrayLike, as_array, NDArray
+from ..constants import GRAVITY
 from ..dynamics import regressor
 from ..dynamics.body_tree import as_body_tree, BASE_BODY, BodyTree
-from ..dynamics.model import as_gravity_vector, GRAVITY
+from ..dynamics.model import as_gravity_vector
 from ..dynamics.regressor import N_LINK_PARAMETERS, torque_regressor
 from ..errors import BaseParameterError
 

@@ -29,9 +29,10 @@ from ..arm import ArmDescription, Convention, JointKind
 from ..arm.frames import to_modified_convention
 from ..arm_io import ArmLike, as_description
 from ..arrays import Array, ArrayLike
+from ..constants import GRAVITY
 from ..dynamics.body_tree import as_body_tree, BodyTree
 from ..dynamics.derivatives import TreeKinematics
-from ..dynamics.model import as_gravity_vector, broadcast_states, GRAVITY
+from ..dynamics.model import as_gravity_vector, broadcast_states
 from ..dynamics.regressor import momentum_regressor, N_LINK_PARAMETERS, parameter_transform
 from ..errors import BaseParameterError
 from ..spatial import cos_sin

@@ -24,7 +24,7 @@ from . import direct_method
 from .direct_method import KhalilDH
 from .relations import grouped_terms, sum_text
 from ..arm_io import ArmLike, as_description
-from ..dynamics.model import GRAVITY
+from ..constants import GRAVITY
 from ..errors import require_extra
 
 with require_extra('Base parameters in symbols need sympy', 'symbolic'):

@@ -18,8 +18,7 @@ from ..arm.friction import (
 )
 from ..arm.hands import hand_name
 from ..arrays import Array, ArrayLike
-from ..constants import NO_HAND
-from ..dynamics.model import GRAVITY
+from ..constants import GRAVITY, NO_HAND
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import RecordingError
 

@@ -25,7 +25,6 @@ from .launch_actions import (
 )
 from .launch_controllers import (
     BRAKING_CONTROLLER_NAME,
-    BRAKING_PACKAGE,
     controller_parameters_text,
     controller_spawner,
     EFFORT_CONTROLLER_NAME,
@@ -36,6 +35,7 @@ from .launch_controllers import (
     torque_controller,
     TorqueController,
 )
+from ..cpp_package.package import CONTROLLER_PACKAGE_NAME as BRAKING_PACKAGE
 
 __all__ = [
     'BRAKING_CONTROLLER_NAME',

@@ -61,7 +61,7 @@ def serialized_exactly(message: Any) -> bytes:
     return data
 
 
-def float64_array(values: Array) -> array:
+def float64_array(values: Array) -> 'array[float]':
     """Return values as array.array, for a message field of type float64[]."""
     return array('d', np.ascontiguousarray(values, dtype=float).tobytes())
 

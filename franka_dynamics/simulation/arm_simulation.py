@@ -16,7 +16,7 @@ from ..arm import ArmDescription, LinkInertia
 from ..arm.friction import LinearFriction, SigmoidFriction
 from ..arm.friction_state import FrictionState
 from ..arrays import Array, as_array
-from ..dynamics.model import GRAVITY
+from ..constants import GRAVITY
 from ..errors import RecordingError, SettingsError, short_repr, unreadable_file_message
 from ..recordings.recording import Recording
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription
-from ..dynamics.model import GRAVITY
+from ..constants import GRAVITY
 from ..errors import require_extra
 from ..urdf.mjcf_writer import mjcf_text
 

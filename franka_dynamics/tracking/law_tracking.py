@@ -27,7 +27,7 @@ from ..arm.friction import friction_torque, grows_with_load
 from ..arm.robot_arm import robot_arm
 from ..arm_io import ArmLike, as_description
 from ..arrays import Array, ArrayLike
-from ..dynamics.model import GRAVITY
+from ..constants import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import RecordingError, require_extra, SettingsError
 from ..recordings.options import SignalOptions

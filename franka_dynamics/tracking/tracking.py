@@ -24,9 +24,9 @@ from ..arm.friction import LinearFriction
 from ..arm.robot_arm import published_arm, robot_arm
 from ..arm_io import ArmLike, as_description
 from ..arrays import Array, ArrayLike
+from ..constants import GRAVITY
 from ..control.settings import values_per_joint
 from ..control.terms import FrictionFeedforward
-from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import SettingsError
 from ..recordings.options import SignalOptions

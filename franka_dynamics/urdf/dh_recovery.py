@@ -21,14 +21,10 @@ from .arm_choice import find_flange
 from .serial_chain import SerialChain
 from ..arm.arm_fields import Joint, JointLimits, UrdfProvenance
 from ..arm.bodies import FixedFrame
-from ..arm.denavit_hartenberg import (
-    Convention,
-    DHRow,
-    to_modified_rows,
-    to_standard_rows,
-)
+from ..arm.denavit_hartenberg import DHRow, to_modified_rows, to_standard_rows
 from ..arm.description import ArmDescription
 from ..arrays import Array
+from ..constants import Convention
 from ..spatial import inverse_transform, JointKind, rpy_from_rotation, snapped_angle
 
 # [rad] Axes with a smaller angle between them get Hayati's parameters, because their common normal

@@ -17,11 +17,11 @@ from .reading import read_document
 from .serial_chain import read_chain, require_moving_joints, SerialChain
 from ..arm.arm_fields import Joint, JointLimits
 from ..arm.arm_file import ARM_NAME_ALIASES, available_arms, load
-from ..arm.denavit_hartenberg import Convention
 from ..arm.description import ArmDescription
 from ..arm.friction import ViscousCoulombFriction
 from ..arm.judgements import judge, Judgement, Severity, signs_of_unknown_masses
 from ..arrays import Array
+from ..constants import Convention
 from ..errors import as_enum, DescriptionError, list_text
 
 IMPORTED_SET_NAME = 'imported'

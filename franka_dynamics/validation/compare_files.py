@@ -15,14 +15,13 @@ from typing import NamedTuple
 import numpy as np
 
 from .comparison import compare_descriptions, Comparison
-from .torque_effect import SpaceFrameArm
+from .space_frame_arm import SpaceFrameArm
 from ..arm import ArmDescription, available_hands, available_sets, LinkInertia, load
 from ..arm.arm_file import is_urdf_or_mjcf
 from ..arm.hands import is_file_path
 from ..arm_io import ArmLike, as_description, load_arm
 from ..arrays import Array, ArrayLike
-from ..constants import AS_LISTED, NO_HAND
-from ..dynamics.model import GRAVITY
+from ..constants import AS_LISTED, GRAVITY, NO_HAND
 from ..errors import DescriptionError, list_text
 from ..spatial import inverse_transform
 from ..urdf.dh_recovery import description_from_chain

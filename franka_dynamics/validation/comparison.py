@@ -26,7 +26,7 @@ from .space_frame_arm import SpaceFrameArm
 from .torque_effect import ParameterDifference, TorqueEffect, TorqueSensitivity
 from ..arm import ArmDescription
 from ..arrays import Array, ArrayLike
-from ..dynamics.model import GRAVITY
+from ..constants import GRAVITY
 from ..errors import DescriptionError
 from ..spatial import JointKind, log3
 

@@ -19,7 +19,7 @@ from .source_models import compare_with_urdf, FileDifference
 from ..arm import ArmDescription
 from ..arm_io import ArmLike, as_description
 from ..arrays import Array, ArrayLike
-from ..dynamics.model import GRAVITY
+from ..constants import GRAVITY
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..dynamics.product_of_exponentials import ExponentialsModel

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..arm import ArmDescription, LinkInertia
 from ..arrays import Array
-from ..dynamics.model import GRAVITY
+from ..constants import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..dynamics.sampling import sample_states
 from ..errors import require_extra, RobotInterfaceError

@@ -18,7 +18,8 @@ import pinocchio as pin
 
 from ..arm import ArmDescription, Joint, LinkInertia
 from ..arrays import Array, ArrayLike
-from ..dynamics.model import as_gravity_vector, GRAVITY
+from ..constants import GRAVITY
+from ..dynamics.model import as_gravity_vector
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.pinocchio_builder import pinocchio_inertia
 from ..dynamics.sampling import JointStates, sample_states

@@ -16,7 +16,7 @@ import sys
 from controller_manager_msgs.srv import SwitchController
 
 from .node_client import NodeClient, NodeClientError
-from ...control.feedforward import State
+from ...control.core_table import State
 from ...errors import FrankaDynamicsError
 
 _TIMEOUT_S = 30.0  # in which the manager must answer

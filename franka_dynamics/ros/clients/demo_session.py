@@ -24,7 +24,7 @@ from trajectory_msgs.msg import JointTrajectory
 from .node_client import NodeClient, NodeClientError
 from .node_group import NodeGroup, use_isolated_network
 from .. import SIMULATION_NAMESPACE
-from ..node_process import REALTIME_ON, REALTIME_VARIABLE
+from ..realtime import REALTIME_ON, REALTIME_VARIABLE
 from ..status import (
     DiagnosticSubject,
     fault_sentences,

@@ -16,7 +16,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from .node_client import NodeClient, NodeClientError
 from ..topics import DESCRIPTION_QOS
-from ...control.feedforward import State
+from ...control.core_table import State
 from ...errors import FrankaDynamicsError
 
 _TIMEOUT_S = 120.0  # in which the node must begin to command

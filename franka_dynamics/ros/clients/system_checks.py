@@ -25,7 +25,8 @@ from ..receivers.receiver_kinds import DECLARATION_SERVICES
 from ..status import NodeStatus
 from ..topic_listener import TopicListener
 from ..topics import publisher_names
-from ...control.feedforward import State, StateLimits
+from ...control.core_table import State
+from ...control.settings import StateLimits
 
 _CLEAR_FAULT_SERVICE = '/clear_fault'  # of feedforward nodes; other nodes may have one, too
 JOINT_STATE_TYPE = 'sensor_msgs/msg/JointState'

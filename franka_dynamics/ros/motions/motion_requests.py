@@ -26,8 +26,9 @@ from .. import trajectory_messages as conversion
 from ..messages import parse_message, seconds_to_stamp, stamp_to_seconds
 from ..rclpy_private import mark_goal_executing
 from ..topics import PUBLISHER_QOS, REFERENCE_QOS, TRAJECTORY_TOPIC
+from ...control.core_table import State
 from ...control.ending import ReasonCode, Status
-from ...control.feedforward import Feedforward, State
+from ...control.feedforward import Feedforward
 from ...control.terms import StateTerms
 from ...errors import NotActiveError, ReferenceRefusedError
 from ...motion.planning import MAX_START_DISTANCE_RAD, TrajectoryRequest

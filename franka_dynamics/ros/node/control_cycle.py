@@ -18,7 +18,8 @@ from ..joint_states import JointReading, JointStateReader, NoArmJointsError
 from ..messages import float64_message_prefix
 from ..receivers.receivers import ReceiverCheck
 from ...arrays import Array
-from ...control.feedforward import ACTIVE_STATES, Feedforward, State
+from ...control.core_table import State
+from ...control.feedforward import ACTIVE_STATES, Feedforward
 from ...errors import JointStateError
 
 INACTIVE_POLL_PERIOD_S = 0.1  # between two calls while the node is not active [s]

@@ -16,10 +16,12 @@ from rclpy.parameter import Parameter
 from .robot_description import wait_for_robot_description
 from .. import parameter_tables as tables
 from ...arm import ArmDescription
-from ...arm.arm_file import AS_LISTED
 from ...arrays import Array
+from ...constants import AS_LISTED
+from ...control.core_table import Stop
 from ...control.default_gains import default_gains, gains_against_friction
-from ...control.feedforward import Feedforward, StateLimits, Stop
+from ...control.feedforward import Feedforward
+from ...control.settings import StateLimits
 from ...errors import SettingsError
 from ...files import expanded_path
 from ...simulation.receiver import COMMAND_TIMEOUT_S

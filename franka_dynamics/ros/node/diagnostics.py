@@ -20,8 +20,9 @@ from ..status import (
     StatusRow,
 )
 from ..topics import DESCRIPTION_QOS, publisher_names
+from ...control.core_table import State
 from ...control.ending import Status
-from ...control.feedforward import Feedforward, State
+from ...control.feedforward import Feedforward
 from ...motion.planning import MAX_START_DISTANCE_RAD
 from ...motion.reference import ReferenceEvent, ReferenceState, REPLACED_REASON
 

@@ -46,7 +46,8 @@ from ..topics import (
     STATE_QOS,
     subscribe_numbered,
 )
-from ...control.feedforward import ACTIVE_STATES, Feedforward, State, Stop
+from ...control.core_table import State, Stop
+from ...control.feedforward import ACTIVE_STATES, Feedforward
 from ...control.stopping import MAX_BRAKING_TIME_S
 from ...errors import FrankaDynamicsError, short_text, StartRefusedError
 from ...parameter_schema import LIVE_PARAMETER_FILES, specs_in_files

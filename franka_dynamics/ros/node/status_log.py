@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from ..messages import FIRST_WALL_TIME_S
 from ..receivers.receivers import ReceiverCheck
 from ..topics import publisher_names
+from ...control.core_table import Cause, Remedy, State
 from ...control.ending import (
-    Cause,
     CAUSE_OF_STATE_PROBLEM,
     Ending,
     PYTHON_LOOP_ADVICE,
@@ -19,7 +19,7 @@ from ...control.ending import (
     ReasonCode,
     Status,
 )
-from ...control.feedforward import Feedforward, Remedy, State
+from ...control.feedforward import Feedforward
 
 MIN_REASON_DURATION_S = 1.0  # of a reason for silence, until another one is published
 # How long a node waits until it says why [s]: a launch file starts one thing after the other.

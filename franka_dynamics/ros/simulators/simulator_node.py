@@ -23,9 +23,10 @@ from .command_receiver import CommandReceiver
 from .. import parameter_tables as tables
 from .. import SIMULATION_NAMESPACE
 from ..messages import joint_state_template, seconds_to_stamp
-from ..node_process import REALTIME_OFF, run_node, StopRequest
+from ..node_process import run_node, StopRequest
 from ..parameters import CheckedParameters, declare_parameters
 from ..rclpy_private import Executor
+from ..realtime import REALTIME_OFF
 from ..status import DiagnosticSubject, DurationWindow, StatusKey, StatusPublisher
 from ..topics import PUBLISHER_QOS, QOS_OVERRIDES
 from ...arm import ArmDescription
