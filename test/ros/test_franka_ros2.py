@@ -107,6 +107,8 @@ class World:
         if not is_running:
             words = 'receiver:=effort_controller', f'params_file:={self._parameters}'
             self.launch, self.log = self._launch_file('franka_ros2', *words)
+        # The node runs before its controller is loaded.
+        self.probe.until(lambda: self.controllers == ACTIVE, 'both controllers, active')
         self.probe.until_status('feedforward', state='running')
 
     def stop_robot(self):

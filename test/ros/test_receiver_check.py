@@ -5,6 +5,7 @@
 from contextlib import closing, ExitStack
 from functools import partial
 from itertools import cycle
+import re
 from types import SimpleNamespace
 
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -110,6 +111,21 @@ def test_a_receiver_that_carries_its_arm_follows_the_next_node(probe, arm, start
         probe.until(comes, 'torques')
         np.testing.assert_allclose(commands[-1].data, FER_GRAVITY, rtol=0, atol=1e-9)
         node.kill()
+
+
+def test_a_receiver_that_is_found_late_clears_no_fault(probe, arm, start_node):
+    start_node(target='fci', **INCLINED)
+    arm.until_says(COMMANDS, 'running')  # nobody gets its torques
+    for _ in range(300):
+        arm.q[6] += 2e-3
+        arm.send(velocity=[0.0] * 6 + [2.0])
+    arm.until_says('feedforward', 'fer_joint7 moves at')
+    held = lambda: probe.told('feedforward', 'state') == 'holding'  # noqa: E731
+    arm.until(held, 'the arm is held, and the fault latched')
+    commands = probe.collect(Float64MultiArray, COMMAND)
+    arm.until_says(COMMANDS, '/probe')
+    arm.send(100)
+    assert held() and not commands
 
 
 @pytest.mark.parametrize('kind', [JointState, Float64MultiArray])
@@ -303,8 +319,14 @@ def test_a_declared_arm_is_taken_unless_its_name_is_anothers(probe):
         assert judged(probe, 'light').permission is REFUSED
 
 
+def logged_at(node, words):
+    """Return the time [s] at which a node logged some words first."""
+    line = next(one for one in node.text.splitlines() if words in one)
+    return float(re.search(r'\[(\d+\.\d+)\]', line)[1])
+
+
 def test_torques_that_nobody_gets_are_a_warning_that_says_why(probe, arm, start_node):
-    start_node(target='fci', **INCLINED)
+    node = start_node(target='fci', **INCLINED)
 
     def until_told(level, words):
         def told():
@@ -315,6 +337,10 @@ def test_torques_that_nobody_gets_are_a_warning_that_says_why(probe, arm, start_
         arm.until(told, f'{level}: {words}')
 
     until_told('WARN', 'nobody receives')
+    # It is logged later, because a launch file may start the receiver after the node.
+    arm.until(lambda: 'nobody receives' in node.text, 'the log')
+    began, told = (logged_at(node, words) for words in ('commanding', 'nobody receives'))
+    assert told - began > 2.5
     with probe.neighbour('planner') as other:  # one node cannot have both types on a topic
         other.create_subscription(JointTrajectory, COMMAND, print, 1)
         until_told('WARN', '/planner takes trajectory_msgs/msg/JointTrajectory')

@@ -170,7 +170,8 @@ class StatusLog:
 
         - Each end of torques is logged with its reason; a fault with the change of status.
         - A change of state, of the fault or of `node_waits` is logged once.
-        - While torques flow, a problem of their delivery is repeated every 10 s.
+        - While torques flow, a problem of their delivery is repeated every 10 s; that nobody
+          receives them is said first after 3 s.
         - While the node waits, the reason is repeated every 10 s, first after 3 s.
         """
         controller = self.controller
@@ -186,9 +187,11 @@ class StatusLog:
             self._phase = phase
             self._phase_begin = now
             self._log_change(status, node_waits=node_waits)
-        if status.state is State.RUNNING and self._receivers.delivery_problem:
-            self.log_if_due(self._receivers.delivery_problem, _REPEATED_LOG_PERIOD_S)
-        if node_waits and now >= self._phase_begin + _WAITING_LOG_DELAY_S:
+        has_waited = now >= self._phase_begin + _WAITING_LOG_DELAY_S
+        problem = self._receivers.delivery_problem if status.state is State.RUNNING else ''
+        if problem and (has_waited or self._receivers.has_receiver):
+            self.log_if_due(problem, _REPEATED_LOG_PERIOD_S)
+        if node_waits and has_waited:
             yet = '' if self._has_run else ' yet'
             self.log_if_due(f'no torque{yet}: {status.why}', _REPEATED_LOG_PERIOD_S)
 
