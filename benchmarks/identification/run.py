@@ -31,6 +31,7 @@ from timing import new_parser
 import yaml
 
 import franka_dynamics as fd
+from franka_dynamics.constants import AS_LISTED
 from franka_dynamics.errors import FrankaDynamicsError
 from franka_dynamics.recordings.options import ColumnMap
 from franka_dynamics.recordings.preprocessing import Motion, to_motion
@@ -59,39 +60,49 @@ class Log:
     effort_scale: tuple[float, ...] = (1.0,)
     rotor_inertia: bool = False
     period: float | None = None
+    rate: float | None = None
+    hand: str = AS_LISTED
+    arm_repository: str = ''
+    arm_commit: str = ''
+    arm_files: dict[str, str] | None = None
+    xacro: dict[str, str] | None = None
 
     def clone(self, folder: Path) -> Path:
         """Return where the clone of the repository is expected."""
         return folder / self.repository.rpartition('/')[2]
 
+    def arm_clone(self, folder: Path) -> Path:
+        """Return where the clone of the repository with the arm is expected."""
+        return folder / (self.arm_repository or self.repository).rpartition('/')[2]
+
     def require_files(self, folder: Path) -> None:
         """Raise SystemExit for a file that is missing, or not the one that was used here."""
-        for name, expected in self.files.items():
-            path = self.clone(folder) / name
-            if not path.is_file():
-                raise SystemExit(f'{path} is missing; clone {self.repository} at {self.commit}.')
-            found = hashlib.sha256(path.read_bytes()).hexdigest()
-            if found != expected:
-                raise SystemExit(f'{path} is not that of commit {self.commit}: {found}.')
+        _require(self.clone(folder), self.files, self.repository, self.commit)
+        if self.arm_files:
+            _require(self.arm_clone(folder), self.arm_files, self.arm_repository, self.arm_commit)
 
     def read(self, folder: Path | None) -> tuple[fd.ArmDescription, list[Recording]] | None:
         """Return the arm and its recordings, or None if they are not here."""
         if folder is not None and self.clone(folder).is_dir():
             self.require_files(folder)
-            return self._from_clone(self.clone(folder))
+            return self._from_clones(folder)
         here = os.environ.get('FRANKA_DYNAMICS_RECORDINGS')
         if here and self.recording and (Path(here) / self.recording).exists():
-            arm = fd.load(self.arm)
+            arm = fd.load(self.arm, hand=self.hand)
             return arm, [fd.read_recording(Path(here) / self.recording, arm)]
         return None
 
-    def _from_clone(self, clone: Path) -> tuple[fd.ArmDescription, list[Recording]]:
-        own = clone / self.arm
-        arm = fd.load(str(own) if own.is_file() else self.arm)
+    def _from_clones(self, folder: Path) -> tuple[fd.ArmDescription, list[Recording]]:
+        clone = self.clone(folder)
+        own = self.arm_clone(folder) / self.arm
+        name = str(own) if own.is_file() else self.arm
+        arm = fd.load(name, hand=self.hand, xacro=self.xacro)
         recordings = [fd.read_recording(clone / name, arm) for name in self.bags]
         if self.values is not None:
             arrays = {name: np.loadtxt(clone / file) for name, file in self.values.items()}
             rows = {name: arrays[name].reshape(-1, arm.n) for name in arrays if name != 'stamp'}
+            if self.rate is not None:
+                arrays['stamp'] = np.arange(len(rows['position'])) / self.rate
             recordings.append(
                 fd.recording_from_arrays(
                     rows['position'],
@@ -107,6 +118,17 @@ class Log:
             paths = [clone / file for file in files]
             recordings.append(fd.import_log(paths, columns, arm.joint_names))
         return arm, recordings
+
+
+def _require(clone: Path, files: dict[str, str], repository: str, commit: str) -> None:
+    """Raise SystemExit for a file of a clone that is missing, or not the one that was used."""
+    for name, expected in files.items():
+        path = clone / name
+        if not path.is_file():
+            raise SystemExit(f'{path} is missing; clone {repository} at {commit}.')
+        found = hashlib.sha256(path.read_bytes()).hexdigest()
+        if found != expected:
+            raise SystemExit(f'{path} is not that of commit {commit}: {found}.')
 
 
 def logs() -> list[Log]:

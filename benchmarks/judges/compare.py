@@ -6,7 +6,7 @@ Print how well judges of recordings find faults that were put into public logs.
     python benchmarks/judges/compare.py FOLDER [--cases 40] [--seed 0] [--log UR10e]
 
 FOLDER holds clones of the repositories in benchmarks/identification/logs.yaml. Of each log's first
-recording a number of cases is drawn by the seed: faults, and what does no harm
+recording there are changes that do no harm, and a number of faults is drawn by the seed
 (benchmarks/log_faults.py). A case's true effect is E of the arm identified from the changed log
 over E of the one identified from the log as it is, both on the log as it is. README.md has the
 scores and a way to enter a judge.
@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / 'identification'))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from broken_logs import error_of, identified, LEAST_HARM, MOST_HARM, sums_of
-from judges import Judgement, JUDGES
+from judges import Judgement, JUDGES, Question
 from log_faults import Case, cases
 import numpy as np
 from run import logs  # of the benchmark of identification
@@ -78,16 +78,17 @@ def _is_right(kind: str, joints: tuple[int, ...], case: Case) -> bool:
 
 
 def drawn_cases(arm: ArmDescription, count: int, seed: int) -> list[Case]:
-    """Return cases drawn by a seed, first the log as it is."""
-    every = [*cases(arm, DOWN)]
-    chosen = np.random.default_rng(seed).permutation(np.arange(1, len(every)))[: count - 1]
-    return [every[0], *(every[k] for k in sorted(chosen))]
+    """Return all cases without a fault, first the log as it is, and others drawn by a seed."""
+    harmless = [case for case in cases(arm, DOWN) if not case.kind]
+    faults = [case for case in cases(arm, DOWN) if case.kind]
+    chosen = np.random.default_rng(seed).permutation(len(faults))[: count - len(harmless)]
+    return [*harmless, *(faults[k] for k in sorted(chosen))]
 
 
 def scores_of(
     arm: ArmDescription, log: Recording, has_rotors: bool, chosen: Sequence[Case]
 ) -> dict[str, list[Score]]:
-    """Return each judge's scores on a log; a case that cannot be prepared counts as refused."""
+    """Return each judge's scores on a log, without cases that cannot be prepared."""
     options = IdentificationOptions(DOWN, rotor_inertia=has_rotors)
     model = options.torque_model(arm)
     sums = sums_of(model, to_motion(log))
@@ -96,7 +97,8 @@ def scores_of(
     for case in chosen:
         declared = replace(options, gravity=case.gravity).torque_model(arm)
         try:
-            motion = to_motion(case.change(log))
+            changed = case.change(log)
+            motion = to_motion(changed)
             theta = identified(declared, arm, sums_of(declared, motion))
         except FrankaDynamicsError:
             continue
@@ -105,7 +107,7 @@ def scores_of(
             used = sums_of(declared, to_motion(log))
         effect = error_of(used, theta) / error
         for name, judge in JUDGES.items():
-            score = Score(case, effect, judge(motion, declared, arm))
+            score = Score(case, effect, judge(Question(changed, motion, declared, arm)))
             scores[name].append(score)
             print(f'{case.name:34s} {effect:7.2f} {name:32s} {score.outcome}', file=sys.stderr)
     return scores

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Judges of recordings: each says whether an arm may be identified from a prepared motion."""
+"""Judges of recordings: each says whether an arm may be identified from a recording."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -11,15 +11,30 @@ from franka_dynamics.arm import ArmDescription
 from franka_dynamics.fit.least_squares import GramStack
 from franka_dynamics.fit.torque_model import TorqueModel
 from franka_dynamics.judge.recordings import judge_motion
+from franka_dynamics.recordings.plausibility import fatal_faults
 from franka_dynamics.recordings.preprocessing import Motion, without_rest
+from franka_dynamics.recordings.recording import Recording
 
 MAX_RESIDUAL = 0.1  # of the rms effort, which texts on identification call a good fit
 PART_COUNT = 5
 
 
+class Question(NamedTuple):
+    """
+    What a judge is asked about: a recording and its prepared motion, the torque model and arm.
+
+    The model has the declared gravity. The arm is that of the maker's file, or the shipped one.
+    """
+
+    recording: Recording
+    motion: Motion
+    model: TorqueModel
+    arm: ArmDescription
+
+
 class Judgement(NamedTuple):
     """
-    What a judge says of a motion.
+    What a judge says of a recording.
 
     `refused` is whether an arm must not be identified from it, `asked` whether the user must
     answer first. `named` are kinds of faults and their joints (from 0), in the words of the cases;
@@ -33,9 +48,11 @@ class Judgement(NamedTuple):
     effect: float = 1.0
 
 
-def this_judge(motion: Motion, model: TorqueModel, arm: ArmDescription) -> Judgement:
-    """Judge by the table of this package."""
-    found = judge_motion(motion, model, [arm], 'log')
+def this_judge(asked: Question) -> Judgement:
+    """Judge by the values and the table of this package."""
+    if fatal_faults(asked.recording, asked.arm):
+        return Judgement(refused=True)
+    found = judge_motion(asked.motion, asked.model, [asked.arm], 'log')
     told = (*found.causes, *found.questions)
     effects = [1.0, *(one.effect for one in told if np.isfinite(one.effect))]
     return Judgement(
@@ -46,9 +63,9 @@ def this_judge(motion: Motion, model: TorqueModel, arm: ArmDescription) -> Judge
     )
 
 
-def residual_test(motion: Motion, model: TorqueModel, arm: ArmDescription) -> Judgement:
+def residual_test(asked: Question) -> Judgement:
     """Refuse if plain least squares leaves more than a tenth of the efforts of left-out fifths."""
-    moving = without_rest(motion)
+    model, moving = asked.model, without_rest(asked.motion)
     sums = GramStack.from_motion(model, moving, fold_count=PART_COUNT)
     p = len(model.parameter_names)
     left = total = 0.0
@@ -62,7 +79,7 @@ def residual_test(motion: Motion, model: TorqueModel, arm: ArmDescription) -> Ju
     return Judgement(left > MAX_RESIDUAL**2 * total)
 
 
-JUDGES: dict[str, Callable[[Motion, TorqueModel, ArmDescription], Judgement]] = {
+JUDGES: dict[str, Callable[[Question], Judgement]] = {
     'this package': this_judge,
     'residual of plain least squares': residual_test,
 }
