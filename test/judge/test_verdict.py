@@ -678,6 +678,38 @@ def test_a_base_that_moves_is_named_and_a_push_is_not_taken_for_it(fer_recording
     assert cause.kind == 'base' and cause.values[0] == pytest.approx(0.8, abs=0.4)
 
 
+def behind_gears(motion, share=0.3):
+    """Return a motion whose efforts also turn rotors that nobody declared."""
+    inertia = share * np.abs(motion.effort).max(axis=0) / np.abs(motion.ddq).max(axis=0)
+    return replace(motion, effort=motion.effort + motion.ddq * inertia)
+
+
+@pytest.mark.parametrize(
+    ('change', 'kind', 'joints', 'words'),
+    [
+        (lambda log: by_position(log, 3), 'position', (3,), 'a spring, a counterbalance'),
+        (lambda log: by_position(log, 1), 'position', (1,), 'a spring, a counterbalance'),
+        (lambda log: without_gravity_at(log, 1), 'gravity', (1,), 'leaves gravity out'),
+        (lambda log: without_gravity_at(log, 3), 'gravity', (3,), 'leaves gravity out'),
+        (behind_gears, 'rotors', (), '--rotor-inertia'),
+    ],
+)
+def test_what_an_owner_forgets_is_told_in_its_words(usual, change, kind, joints, words):
+    found = judged(change(usual))
+    told = (*found.causes, *found.questions)
+    assert [(one.kind, one.joints) for one in told] == [(kind, joints)]
+    assert not found.sound or found.open_questions()
+    lines = ' '.join(verdict_lines(found, FER.joint_names, np.ones(7)))
+    assert words in lines and '--effort-scale' not in lines
+
+
+def test_no_real_arm_is_asked_about_a_spring(fer_recording, fer_1khz_recording):
+    arm = load('fer', hand='none')
+    for log in (fer_recording, fer_1khz_recording):
+        found = judge_motion(to_motion(log), IdentificationOptions().torque_model(arm), [arm], 'l')
+        assert found.sound and not found.open_questions()
+
+
 def test_sums_over_a_motion_do_not_depend_on_its_blocks(sound, monkeypatch):
     model = OPTIONS.torque_model(FER)
     whole = Sums.from_motion(model, sound)
