@@ -397,7 +397,9 @@ def table_of_faults() -> str:
     count_words = {0: 'all', 1: 'a joint', 2: 'two joints'}
     rows = []
     for row in table.TABLE:
-        marks = f'{" *" if row.changes else ""}{" !" if row.whole else ""}'
+        marks = (
+            f'{" *" if row.changes else ""}{" +" if row.passes else ""}{" !" if row.whole else ""}'
+        )
         of = 'an inner joint' if row.inner else count_words[row.of]
         rows.append((f'{row.kind}{marks}', of, row.adds, row.must_be))
     return _rows(*rows)

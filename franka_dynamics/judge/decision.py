@@ -22,7 +22,7 @@ import numpy as np
 
 from .fits import CRITICAL_T_VALUE, Fits, Found, HARM, TORQUE
 from .sums import Sums
-from .table import are_related, Fault, is_change, row_of
+from .table import are_related, Fault, is_change, passes, row_of
 from .values import is_possible, values_of
 from .verdict import Diagnosis, RecordingVerdict
 from ..arrays import Array
@@ -124,12 +124,15 @@ class Evidence:
     def diagnosis(self, found: Found, rival: Found | None = None) -> Diagnosis:
         """Return a fault as what the user is told."""
         changes = is_change(found.fault)
+        kind = 'changed' if changes else found.fault.kind
+        if passes(found.fault):
+            kind = 'contact'
         if found.fault.kind == 'time':  # a part of which fitted masses would explain
             found = found._replace(size=self.fits.held.sizes(found.columns)[1][-1])
         without = self.fits.without.error
         gravity = self.fits.prior.model.gravity
         return Diagnosis(
-            'changed' if changes else found.fault.kind,
+            kind,
             found.fault.joints,
             values_of(found, gravity, self.sums.within),
             error_before=without,

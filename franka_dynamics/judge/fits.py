@@ -8,12 +8,12 @@ the efforts, a load and offsets are free, because other masses explain these as 
 weighted by their own residuals. Each fold is predicted by a fit to the others.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .sums import PART_COUNT, Sums
-from .table import Fault, GROWS, is_change, row_of
+from .table import Fault, GROWS, is_change, passes, row_of
 from ..arrays import Array
 from ..fit.least_squares import SAMPLES_PER_INDEPENDENT_SAMPLE
 from ..fit.prior import Prior
@@ -235,7 +235,10 @@ def _right_share(fault: Fault) -> float:
     Return the share of a change that counts as right: that of the longer part, or the begin.
 
     Of an offset that changes the mean is right, because an offset is part of the arm's friction.
+    What passes is no part of the arm.
     """
+    if passes(fault):
+        return 0.0
     late = 0.5 if fault.form == GROWS else 1.0 - fault.form / PART_COUNT
     if fault.kind == 'offset':
         return late
@@ -257,31 +260,42 @@ def with_changes(sums: Sums) -> tuple[dict[Fault, list[int]], Array]:
     Return all faults with their columns, also those that change, and sums (folds, n, c, c).
 
     A change begins with one of the third to ninth tenths of the recording, or grows in proportion
-    to time. Beside it is the constant fault of which it is a change. Recordings together have no
-    changes: these are found in each.
+    to time. Beside it is the constant fault of which it is a change. What passes lasts two tenths.
+    Recordings together have no changes: these are found in each.
     """
     if sums.within is None:
         return dict(sums.faults), sums.folds
     within = sums.within
     parts = np.arange(PART_COUNT)
-    shares = {begin: 1.0 * (parts >= begin) for begin in range(2, PART_COUNT - 1)}
-    all_shares = np.array([(parts + 0.5) / PART_COUNT, *shares.values()])  # (forms, parts)
+    shares: dict[Any, Array] = {GROWS: (parts + 0.5) / PART_COUNT}
+    for begin in range(2, PART_COUNT - 1):
+        shares[begin] = np.asarray(parts >= begin, dtype=float)
+    for begin in range(PART_COUNT - 1):
+        inside = (parts >= begin) & (parts < begin + 2)
+        shares[begin, begin + 2] = np.asarray(inside, dtype=float)
+    all_shares = np.array([*shares.values()])  # (forms, parts)
     faults = dict(sums.faults)
     constant_count = sums.folds.shape[-1] - 1
     position = {column: k for k, column in enumerate(within.changing_columns)}
     s = len(position)
-    for k, form in enumerate((GROWS, *shares)):
+    used = list[int]()  # of all forms of all columns that change
+    for k, form in enumerate(shares):
         for fault, own in sums.faults.items():
-            if row_of(fault).changes:
-                beside = [] if fault in GIVEN or fault.kind == 'offset' else own
-                columns = [constant_count + s * k + position[column] for column in own]
-                faults[fault._replace(form=form)] = [*beside, *columns]
+            changed = fault._replace(form=form)
+            if row_of(fault).changes and (passes(changed) or not isinstance(form, tuple)):
+                is_beside = not passes(changed) and fault not in GIVEN and fault.kind != 'offset'
+                first = constant_count + len(used)
+                columns = range(first, first + len(own))
+                faults[changed] = [*(own if is_beside else []), *columns]
+                used += [s * k + position[column] for column in own]
     across = np.einsum('ap,pfnsc->fnasc', all_shares, within.changing)
     own_rows = within.changing[..., within.changing_columns]
     own = np.einsum('ap,bp,pfnst->fnasbt', all_shares, all_shares, own_rows, optimize=True)
     fold_count, n = sums.folds.shape[:2]
-    m = s * len(all_shares)
-    across = across.reshape(fold_count, n, m, constant_count + 1)
+    m = len(used)
+    across = across.reshape(fold_count, n, -1, constant_count + 1)[:, :, used]
+    every = s * len(all_shares)
+    own = own.reshape(fold_count, n, every, every)[:, :, used][..., used]
     size = constant_count + m + 1
     folds = np.empty((fold_count, n, size, size))
     old = [*range(constant_count), size - 1]
@@ -290,7 +304,7 @@ def with_changes(sums: Sums) -> tuple[dict[Fault, list[int]], Array]:
     folds[:, :, :constant_count, -1] = sums.folds[..., :-1, -1]
     folds[:, :, -1, :constant_count] = sums.folds[..., -1, :-1]
     folds[:, :, -1, -1] = sums.folds[..., -1, -1]
-    folds[:, :, new, new] = own.reshape(fold_count, n, m, m)
+    folds[:, :, new, new] = own
     folds[:, :, new, old] = across
     folds[:, :, :constant_count, new] = across[..., :-1].swapaxes(2, 3)
     folds[:, :, -1, new] = across[..., -1]

@@ -24,8 +24,8 @@ class Fault(NamedTuple):
     """
     A fault: its kind, its joints (from 0, none of all together), and its form.
 
-    The form of a change is GROWS, or the tenth of the recording with which it begins; that of
-    other faults is one of `Row.forms`.
+    The form of a change is GROWS, or the tenth of the recording with which it begins; that of what
+    passes are the tenths with which it begins and ends. Other faults have one of `Row.forms`.
     """
 
     kind: str
@@ -40,8 +40,9 @@ class Row(NamedTuple):
     `of` is the number of joints (0: all together), `adds` the columns in words, `must_be` how
     large the fault must be, `sentence` what the user is told, for `str.format`. A fault comes in
     `forms`. Those that are `whole` are tried as a whole and have a size of about 1; those that
-    `change` may also begin in the middle of a recording, or grow. `extends` is the kind of which
-    it is a wider form. `inner` ones are of no first or last joint.
+    `change` may also begin in the middle of a recording, or grow, and those that `pass` may last
+    two tenths of it. `extends` is the kind of which it is a wider form. `inner` ones are of no
+    first or last joint.
     """
 
     kind: str
@@ -52,6 +53,7 @@ class Row(NamedTuple):
     forms: tuple[Any, ...] = ('',)
     whole: bool = False
     changes: bool = False
+    passes: bool = False
     inner: bool = False
     extends: str = ''
 
@@ -88,6 +90,7 @@ TABLE = (
         'a cable, a spring, or a contact. Remove it, and record again.',
         must_be='above 1 N',
         changes=True,
+        passes=True,
     ),
     Row(
         'offset',
@@ -277,6 +280,11 @@ def row_of(fault: Fault) -> Row:
 def is_change(fault: Fault) -> bool:
     """Return whether a fault begins in the middle of a recording, or grows."""
     return row_of(fault).changes and fault.form != ''
+
+
+def passes(fault: Fault) -> bool:
+    """Return whether a fault lasts a part of a recording: somebody touches the arm."""
+    return row_of(fault).passes and isinstance(fault.form, tuple)
 
 
 def family(fault: Fault) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 from .columns import gravity_axes
 from .fits import Found
 from .sums import PART_COUNT, WithinRecording
-from .table import GROWS, is_change, MAX_WHOLE, MIN_WHOLE, row_of
+from .table import GROWS, is_change, MAX_WHOLE, MIN_WHOLE, passes, row_of
 from ..arrays import Array
 
 # Torque sensors are as exact as this; a real FER's log shows 0.99, an xMate3 Pro's 1.04.
@@ -76,6 +76,9 @@ def values_of(found: Found, gravity: Array, within: WithinRecording | None) -> t
     fault, size = found.fault, found.size
     if is_change(fault):
         assert within is not None
+        if passes(fault):
+            middle = sum(fault.form) / (2.0 * PART_COUNT)
+            return (within.begin + middle * within.duration,)
         begin, end = (0.0, 1.0) if fault.form == GROWS else (fault.form / PART_COUNT,) * 2
         return tuple(within.begin + share * within.duration for share in (begin, end))
     if fault.kind == 'gravity' and not fault.joints:

@@ -678,6 +678,30 @@ def test_a_base_that_moves_is_named_and_a_push_is_not_taken_for_it(fer_recording
     assert cause.kind == 'base' and cause.values[0] == pytest.approx(0.8, abs=0.4)
 
 
+def test_slow_waves_at_three_joints_are_no_base_that_moves(fer_recording):
+    # Three columns a sample explain much of what is left at three joints, whatever they are.
+    arm = load('fer', hand='none')
+    motion = loose(fer_recording)
+    effort = motion.effort.copy()
+    effort[:, [0, 1, 3]] += 8.0 * np.sin(np.outer(motion.time, (0.9, 1.7, 1.3)) + (0.3, 2.0, 1.0))
+    model = IdentificationOptions().torque_model(arm)
+    (cause,) = judge_motion(replace(motion, effort=effort), model, [arm], 'log').causes
+    assert cause.kind == 'unexplained'
+
+
+def test_four_seconds_of_ten_newtons_are_a_touch(fer_recording):
+    # The identified arm has 3.7 times E of the one by the log as it is.
+    arm = load('fer', hand='none')
+    log = fer_recording
+    since = log.time - 0.2 * log.duration
+    touched = (since > 0.0) & (since < 4.0)
+    down = np.array([0.0, 0.0, -10.0]) @ NewtonEulerModel(arm).jacobian(log.q)[:, :3]
+    motion = to_motion(replace(log, effort=log.effort - touched[:, None] * down))
+    model = IdentificationOptions().torque_model(arm)
+    (cause,) = judge_motion(motion, model, [arm], 'log').causes
+    assert cause.kind == 'contact' and cause.values[0] == pytest.approx(6.8, abs=2.0)
+
+
 def behind_gears(motion, share=0.3):
     """Return a motion whose efforts also turn rotors that nobody declared."""
     inertia = share * np.abs(motion.effort).max(axis=0) / np.abs(motion.ddq).max(axis=0)
