@@ -121,6 +121,8 @@ def follow(stiffness, slowness, arm, known_load=False):
             friction.update(step * STEP_S, q)
             torque += model.coriolis(q, dq) + model.mass_matrix(q) @ ddq_d
             torque += friction.torque(dq_d, dq, model.inverse_dynamics(q, dq, ddq_d))
+            if arm.friction:
+                torque += arm.friction.offset
         simulated.step(torque)
         rows.append((q_d, simulated.position))
     return np.array(rows[-steps:]).swapaxes(0, 1)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from franka_dynamics.arm import load
+from franka_dynamics.arm.friction import LinearFriction
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.ros import COMMAND_TOPIC
 from franka_dynamics.ros.launching import (
@@ -90,8 +91,12 @@ def simulation(arguments):
         # The node knows the drives of the arm that is simulated beside it: with its friction
         # unknown the arm would rest up to 0.07 rad beside a motion's end.
         arm = load(arguments.robot_type)
-        has_friction = (arm.friction or arm.simulated_friction) is not None
-        defaults = {'model_source': SIMULATED_MODEL_SOURCE, 'terms.friction': has_friction}
+        friction = arm.friction or arm.simulated_friction
+        defaults = {
+            'model_source': SIMULATED_MODEL_SOURCE,
+            'terms.friction': friction is not None,
+            'terms.offset': isinstance(friction, LinearFriction),
+        }
     return [
         package_node(
             'simulator',

@@ -58,6 +58,7 @@ Settings settings_of(const feedforward_controller::Params & given, const Arm & a
   settings.command = command_of(given);
   settings.mount_tilt_compensated_by = choice<Tilt>(kTilts, given.mount_tilt_compensated_by);
   settings.friction = given.terms.friction;
+  settings.offset = given.terms.offset;
   settings.guard = given.guard;
   std::array<double, 3> gravity{};
   fill("gravity_vector", given.gravity_vector, 3, 3, gravity);
@@ -84,6 +85,9 @@ feedforward_controller::Params with_changes(
     const std::string & name = parameter.get_name();
     if (name == "terms.friction") {
       given.terms.friction = parameter.as_bool();
+    }
+    if (name == "terms.offset") {
+      given.terms.offset = parameter.as_bool();
     }
     if (name == "gravity_vector") {
       given.gravity_vector = parameter.as_double_array();

@@ -16,6 +16,7 @@ from .console import echo
 from .end_signals import catch_end_signals
 from .requests import SimRequest
 from ..arm import ArmDescription
+from ..arm.friction import LinearFriction
 from ..arm.payload import payload_array
 from ..arm_io import save
 from ..control.default_gains import low_gains
@@ -112,6 +113,7 @@ def _gain_and_drive_parameters(arm: ArmDescription, request: SimRequest) -> dict
         friction = simulated_arm.friction or simulated_arm.simulated_friction
         parameters['model_source'] = SIMULATED_MODEL_SOURCE
         parameters['terms.friction'] = friction is not None
+        parameters['terms.offset'] = isinstance(friction, LinearFriction)
     return parameters
 
 

@@ -3,10 +3,10 @@
 """
 Says which settings are requested, which act, and since when; a change acts by one ramp.
 
-Settings change which torque is sent in four ways: the law begins, another law acts, a law of one's
-own begins or ends, and a loop's resting torque becomes another. Each brings a difference from the
-torque before, which fades in RAMP_DURATION_S. A change within this time adds its difference to
-what is left.
+The torque that is sent changes in five ways: the law begins, another law acts, a law of one's own
+begins or ends, the offset comes or goes with a motion, and a loop's resting torque becomes
+another. Each brings a difference from the torque before, which fades in RAMP_DURATION_S. A change
+within this time adds its difference to what is left.
 """
 
 import math
@@ -83,6 +83,9 @@ class ActingLaw:
             before = reference if is_same_kind else last_reference
             terms = law.terms.terms_at(state.stamp, state.q, state.dq, before)
             self.add_to_ramp(law.torque(terms, before) - desired, now)
+        has_begun_or_ended = (reference is None) is not (last_reference is None)
+        if is_same_kind and has_begun_or_ended and law.terms.offset.any():
+            self.add_to_ramp(law.offset(last_reference) - law.offset(reference), now)
         return desired + self.ramp(now)
 
     def add_to_ramp(self, difference: Array, now: float) -> None:

@@ -16,8 +16,8 @@ text has what is no row. Some words have a meaning of their own:
   if the target adds g(q), after ZERO, before any state (also after `reset`), and until a state has
   agreed with settings.
 - The *ramp* lets a difference of torques fade in 0.2 s; another one adds to what is left of it. It
-  is for the law's begin, for settings that act, for a loop's resting torque, and for the begin and
-  the end of a law of one's own.
+  is for the law's begin, for settings that act, for a loop's resting torque, for the begin and the
+  end of a law of one's own, and for the offset (terms.offset), which comes and goes with a motion.
 - *Blocked* means that the caller has said why no torque may begin, as when nobody applies it.
 
 Each torque is within its limit, and within 1000 N m/s of the last one, by the stamps of states and

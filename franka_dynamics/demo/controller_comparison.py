@@ -68,7 +68,7 @@ def compare_controllers(
             Terms(friction=published.friction is not None),
         ),
         '+ identified model, without friction': (identified, Terms()),
-        '+ its friction': (identified, Terms(friction=True)),
+        '+ its friction': (identified, Terms(friction=True, offset=True)),
     }
     errors = {}
     for share, (name, (arm, terms)) in enumerate(controllers.items()):

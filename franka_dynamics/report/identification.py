@@ -176,8 +176,8 @@ def tracking_error_sentence(result: Identification) -> str:
     return (
         f"{_test_data_phrase(result)} a PD with franka_ros2's gains and a velocity reference "
         f'would keep {1e3 * rigid_error_rad:.2g} mrad with this C dq + M ddq, and '
-        f'{1e3 * error_rad:.2g} mrad with this friction, too (terms.friction, before its margin), '
-        'a prediction. Other gains: bag replay --gains.'
+        f'{1e3 * error_rad:.2g} mrad with this friction and its offset, too (terms.friction and '
+        'terms.offset, before the margin), a prediction. Other gains: bag replay --gains.'
     )
 
 

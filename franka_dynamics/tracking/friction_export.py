@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..arm import ArmDescription, SigmoidFriction
-from ..arm.friction import grows_with_load
+from ..arm.friction import grows_with_load, LinearFriction
 from ..arrays import Array
 from ..control.terms import FrictionFeedforward
 from ..dynamics.pinocchio_model import PinocchioModel
@@ -121,9 +121,11 @@ def _friction_samples(arm: ArmDescription) -> tuple[Array, Array]:
         load = PinocchioModel(arm).inverse_dynamics(
             arm.home_position + positions, velocities, np.outer(ddq, every_joint)
         )
-    # Both send torques to a robot that adds its own g(q).
-    feedforward = FrictionFeedforward(arm.friction, receiver_adds_gravity=True)
-    return np.asarray(dq), feedforward.torque_along(positions, velocities, load)
+    torque = FrictionFeedforward(arm.friction).torque_along(positions, velocities, load)
+    if isinstance(arm.friction, LinearFriction):
+        # Both send torques to a robot that adds its own g(q).
+        torque = torque + arm.friction.offset_to_command(receiver_adds_gravity=True)
+    return np.asarray(dq), torque
 
 
 def _fit_comment(arm: ArmDescription, name: str, error: Array, torque: Array) -> str:

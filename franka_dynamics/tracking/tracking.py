@@ -80,8 +80,8 @@ def predict_tracking(
     Predict a PD controller's tracking error along a motion for several feedforward torques.
 
     The terms are those of `arm` and, if it is not the published set of its name, of that as well.
-    Friction is commanded with its margin (`FrictionFeedforward`), and without it where the arm
-    knows one.
+    Friction is commanded with its offset (terms.friction and terms.offset) and with its margin
+    (`FrictionFeedforward`), and without the margin where the arm knows one.
 
     Parameters
     ----------
@@ -168,13 +168,16 @@ def _torques_left_to_gains(
         left_torque = left_torques[name]
         rigid_torque = rigid_torques[name]
         adds_other_gravity = (known_arm is arm) != (robot is arm)
+        offset: Array | float = 0.0
+        if isinstance(friction, LinearFriction):
+            offset = friction.offset_to_command(adds_other_gravity)
         if isinstance(friction, LinearFriction) and friction.covariance is not None:
             friction_torque = filtered_friction(friction, motion, rigid_torque)
-            offset_change = friction.offset_to_command(adds_other_gravity) - friction.offset
+            offset_change = offset - friction.offset
             without_margin = left_torque - friction_torque - offset_change
             yield f'+ friction, {name}, without margin', without_margin
-        feedforward = FrictionFeedforward(friction, receiver_adds_gravity=adds_other_gravity)
-        commanded_torque = _commanded_friction(feedforward, motion, rigid_torque)
+        feedforward = FrictionFeedforward(friction)
+        commanded_torque = _commanded_friction(feedforward, motion, rigid_torque) + offset
         yield f'+ friction, {name}', left_torque - commanded_torque
 
 

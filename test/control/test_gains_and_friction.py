@@ -15,7 +15,7 @@ from scipy.linalg import expm
 import yaml
 
 from franka_dynamics.arm import LinkInertia, load, MaxwellSlipFriction, ViscousCoulombFriction
-from franka_dynamics.arm.friction import friction_torque, LinearFriction, slip_state_bounds
+from franka_dynamics.arm.friction import friction_torque, slip_state_bounds
 from franka_dynamics.arm_io import load_arm, write_urdf
 from franka_dynamics.control import terms
 from franka_dynamics.control.control_law import ControlLaw
@@ -56,9 +56,9 @@ def path(rng, count=400):
     return 0.004 * rng.uniform(0.1, 5.0, N) * rng.normal(0.0, 1.0, (count, N)).cumsum(axis=0)
 
 
-def commanded(known, q, dq, held=True):
+def commanded(known, q, dq):
     """Return the friction feedforward at each state of a motion, (k, n)."""
-    feedforward = terms.FrictionFeedforward(known, held)
+    feedforward = terms.FrictionFeedforward(known)
     torques = []
     for step, (position, velocity) in enumerate(zip(q, dq)):
         feedforward.update(1e-3 * step, position)
@@ -81,8 +81,8 @@ def test_no_arm_within_two_deviations_is_overcompensated(seed, uncertain):
     dq = rng.uniform(-1.0, 1.0, (400, N))
     z = slip_states(q, REACH, rng.uniform(-1.0, 1.0, (2, N)))
     found = commanded(known if uncertain else true, q, dq)
-    # Then the command but for the offset acts along the motion, and never exceeds the friction.
-    along = np.sign(dq) * (found - known.offset)
+    # Then the command acts along the motion, and never exceeds the friction without its offset.
+    along = np.sign(dq) * found
     taken = np.sign(dq) * ([true.torque(*state) for state in zip(dq, z)] - true.offset)
     # The margin is that of a state of the elements that is known.
     lower, upper = slip_state_bounds(q, REACH)
@@ -101,7 +101,7 @@ def test_all_but_two_deviations_of_the_sum_is_commanded():
     known = maxwell([[0.0], [0.3], [0.05], [0.2], [0.1]], spread)
     q = 1e-3 * np.arange(1000)[:, None]  # all elements slip forwards
     found = commanded(known, q, np.full_like(q, 0.5))[-1, 0]  # tanh is 1 to the last bit
-    assert found == pytest.approx(0.6 - 2.0 * 0.1 + 0.05, abs=ROUNDING_NM)
+    assert found == pytest.approx(0.6 - 2.0 * 0.1, abs=ROUNDING_NM)
 
 
 FRICTION_MODELS = [
@@ -112,15 +112,14 @@ FRICTION_MODELS = [
 
 
 @pytest.mark.parametrize('friction', FRICTION_MODELS)
-@pytest.mark.parametrize('held', [False, True])
-def test_at_rest_nothing_is_pushed_by_noise(friction, held):
+def test_at_rest_nothing_is_pushed_by_noise(friction):
     rng = np.random.default_rng(0)
     q = rng.normal(0.0, 1e-4, (500, 7))  # ten times a resting arm's encoder noise
     dq = rng.uniform(-terms.MIN_FRICTION_SPEED_RAD_S, terms.MIN_FRICTION_SPEED_RAD_S, (500, 7))
+    q[-1] += 1.0  # all elements slip forwards
     dq[-1] = terms.MAX_REST_SPEED_RAD_S
-    found = commanded(friction, q, dq, held)
-    rests = isinstance(friction, LinearFriction) and held
-    np.testing.assert_array_equal(found[:-1], np.broadcast_to(rests * friction.offset, (499, 7)))
+    found = commanded(friction, q, dq)
+    np.testing.assert_array_equal(found[:-1], 0.0)
     assert (found[-1] > 0.0).any()
 
 

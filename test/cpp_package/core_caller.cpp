@@ -50,8 +50,9 @@ Settings unpacked(const double * s, int command, const Arm & arm)
   r.inertia = s[19] != 0.0;
   r.guard = s[20] != 0.0;
   r.friction_scale = s[21];
-  r.kp = vector(s + 22, arm);
-  r.kd = vector(s + 22 + arm.n(), arm);
+  r.offset = s[22] != 0.0;
+  r.kp = vector(s + 23, arm);
+  r.kd = vector(s + 23 + arm.n(), arm);
   return r;
 }
 
@@ -112,8 +113,7 @@ void terms(
 
 void friction(
   const Arm * arm, int n, const double * t, const double * q, const double * dq,
-  const double * measured, const double * kp, int target_adds_gravity, const double * load,
-  double * tau)
+  const double * measured, const double * load, double * tau)
 {
   Friction f;
   for (int i = 0; i < n; ++i) {
@@ -122,8 +122,7 @@ void friction(
     f.follow(*arm, t[i], vector(q + k, *arm));
     const JointState state{{}, vector(measured + k, *arm)};
     f.feedforward(
-      *arm, {{}, vector(dq + k, *arm), {}}, state, vector(kp, *arm), target_adds_gravity != 0,
-      vector(load + k, *arm), x);
+      *arm, {{}, vector(dq + k, *arm), {}}, state, vector(load + k, *arm), x);
     out(x, tau + k, *arm);
   }
 }

@@ -73,7 +73,7 @@ def compiled(folder):
         'read_arm': [ctypes.c_char_p],
         'drop_arm': [made],
         'refusal': [made, DOUBLES, number],
-        'friction': [made, number, *[DOUBLES] * 5, number, *[DOUBLES] * 2],
+        'friction': [made, number, *[DOUBLES] * 6],
         'terms': [made, number, *[DOUBLES] * 9],
         'momenta': [made, *[DOUBLES] * 4],
         'feedforward': [made, DOUBLES, number, DOUBLES],
@@ -129,11 +129,9 @@ class Core:
         self.library.momenta(self.made, q, dq, *found)
         return found
 
-    def friction(self, times, q, dq, measured, kp, load, *, target_adds_gravity):
+    def friction(self, times, q, dq, measured, load):
         found = np.full(q.shape, np.nan)
-        states = times, q, dq, measured, kp
-        adds = int(target_adds_gravity)
-        self.library.friction(self.made, len(q), *states, adds, load, found)
+        self.library.friction(self.made, len(q), times, q, dq, measured, load, found)
         return found
 
     def refusal(self, settings, command='motion'):
@@ -166,6 +164,7 @@ def packed(settings, joints, guard=True):
             float(settings.terms.inertia),
             float(guard),
             settings.friction_scale,
+            float(settings.terms.offset),
             *np.resize(settings.kp, joints),
             *np.resize(settings.kd, joints),
         ]

@@ -259,6 +259,8 @@ DOWN_IN_BASE = {'gravity_vector': tuple(OTHERS['inclined'].base[:3, :3].T @ (0.0
             )
         ),
         ('bare', {'terms': fd.Terms(friction=True)}, 'no friction model'),
+        ('fer', {'terms': fd.Terms(offset=True)}, 'no friction model with an offset'),
+        ('fr3', {'terms': fd.Terms(offset=True)}, None),
         ('hand', {'payload': (2.5, *[0.0] * 9)}, 'rated load'),
         ('inclined', {}, 'mount_tilt_compensated_by'),
         ('inclined', ROBOT, None),
@@ -457,9 +459,7 @@ def test_an_arms_name_with_a_quotation_mark_can_be_read(library, tmp_path):
 
 
 @pytest.mark.parametrize('name', [name for name, arm in ARMS.items() if arm.friction])
-@pytest.mark.parametrize('held', [True, False])
-@pytest.mark.parametrize('adds', [True, False], ids=['fci', 'mujoco'])
-def test_friction_is_the_nodes_and_forgets_an_unseen_motion(core, name, held, adds):
+def test_friction_is_the_nodes_and_forgets_an_unseen_motion(core, name):
     arm = ARMS[name]
     rng = np.random.default_rng(5)
     count = 1000
@@ -469,21 +469,20 @@ def test_friction_is_the_nodes_and_forgets_an_unseen_motion(core, name, held, ad
     # Gaps just below and above the longest allowed one, and steps back in time.
     steps = rng.choice([1e-3, 0.049, 0.051, -1e-3, 0.0], count, p=[0.96, 0.01, 0.01, 0.01, 0.01])
     times = steps.cumsum()
-    kp = held * np.resize((1.0, 0.0), arm.n)
     measured = dq + rng.normal(0.0, 0.05, dq.shape)
     load = rng.normal(0.0, 20.0, dq.shape)
-    model = FrictionFeedforward(arm.friction, kp > 0.0, receiver_adds_gravity=adds)
+    model = FrictionFeedforward(arm.friction)
     expected = []
     for stamp, position, *states in zip(times.tolist(), q, dq, measured, load):
         model.update(stamp, position)
         expected.append(model.torque(*states))
-    friction = functools.partial(core(name).friction, target_adds_gravity=adds)
-    found = friction(times, q, dq, measured, kp, load)
+    friction = core(name).friction
+    found = friction(times, q, dq, measured, load)
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL)
     if isinstance(arm.friction, MaxwellSlipFriction):
-        never = friction(1e-3 * np.arange(count), q, dq, measured, kp, load)
+        never = friction(1e-3 * np.arange(count), q, dq, measured, load)
         assert np.abs(never - found).max() > 0.1  # the gaps matter
-    light = friction(times, q, dq, measured, kp, 0.0 * load)
+    light = friction(times, q, dq, measured, 0.0 * load)
     assert (np.abs(light - found).max() > 0.1) == name.startswith('loaded')
 
 
@@ -529,6 +528,28 @@ def test_a_part_of_the_friction_leaves_the_other_terms_whole(core):
     model = fd.Model(arm)
     terms = model.coriolis(q, dq) + model.mass_matrix(q) @ ddq
     np.testing.assert_allclose(torques[0.0], terms, rtol=0.0, atol=ATOL)
+
+
+@pytest.mark.parametrize('target', ['fci', 'mujoco'])
+def test_the_offset_beside_a_law_is_the_same_at_every_speed(core, target):
+    arm = ARMS['fr3']
+    friction = arm.friction
+    expected = friction.receiver_offset if target == 'fci' else friction.offset
+    own = np.zeros(arm.n)
+    for speed in (0.0, 0.003, 0.01, 0.02, 0.05):
+        dq = np.full(arm.n, speed)
+        torques = []
+        for has_offset in (False, True):
+            settings = Settings(target=target, terms=fd.Terms(offset=has_offset), scale=0.0)
+            controller = Feedforward(core('fr3'), settings, 'law', guard=False)
+            cycles = []
+            for k in range(400):
+                q = arm.home + 1e-3 * k * dq
+                cycles.append(controller.cycle(q, dq, given=[q, dq, own, own])[0])
+            torques.append(cycles)
+        found = np.subtract(torques[1], torques[0])
+        np.testing.assert_allclose(found[-1], expected, rtol=0.0, atol=ATOL)
+        assert np.abs(np.diff(found, axis=0)).max() < 0.006  # by the ramp of 0.2 s
 
 
 # The receiver -----------------------------------------------------------------------------------

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The core has the same torques, states and reasons in Python and C++, scripted and at random."""
 
+from dataclasses import replace
 import logging
 
 import numpy as np
 import pytest
 
 import franka_dynamics as fd
+from franka_dynamics.arm.friction import ViscousCoulombFriction
 from franka_dynamics.arm.payload import payload_from_array
 from franka_dynamics.control.core_table import Stop
 from franka_dynamics.control.default_gains import default_gains
@@ -32,7 +34,13 @@ def library(tmp_path_factory):
 @pytest.fixture(scope='module')
 def cores(library, tmp_path_factory):
     folder = tmp_path_factory.mktemp('arms')
-    return {name: Core(library, fd.load(name), folder) for name in ('fr3', 'fer')}
+    arms = {name: fd.load(name) for name in ('fr3', 'fer')}
+    offsets = np.linspace(-0.4, 0.3, 7)
+    friction = ViscousCoulombFriction(
+        np.full(7, 0.3), np.full(7, 0.6), offsets, receiver_offset=offsets[::-1].copy()
+    )
+    arms['offset'] = replace(arms['fr3'], friction=friction)
+    return {name: Core(library, arm, folder) for name, arm in arms.items()}
 
 
 @pytest.fixture(autouse=True)
@@ -131,6 +139,38 @@ def test_changes_within_a_ramp(cores, target):
         assert drive.pair.change(**change)
         drive.run(37)
     drive.run(300)
+
+
+@pytest.mark.parametrize('target', ['mujoco', 'fci'])
+@pytest.mark.parametrize('gains', [{}, GAINS], ids=['none', 'firm'])
+def test_the_offset_comes_and_goes(cores, target, gains):
+    both = fd.Terms(friction=True, offset=True)
+    drive = Drive(cores['offset'], target, **gains, terms=both)
+    drive.run(100)
+    assert drive.goes(0.1, 0.3)
+    drive.run(200)
+    assert drive.pair.change(terms=fd.Terms(friction=True))
+    drive.run(100)
+    assert drive.pair.change(terms=both, payload=LOAD)
+    drive.run(20)
+    drive.pair.stop(Stop.HOLD)
+    drive.run(400)
+    assert drive.pair.start()
+    drive.run(300)
+
+
+@pytest.mark.parametrize('target', ['mujoco', 'fci'])
+def test_the_offset_beside_a_law_that_ceases_at_rest(cores, target):
+    drive = Drive(cores['offset'], target, 'law', terms=fd.Terms(offset=True))
+    rest = drive.arm.position
+
+    def law(time):
+        return 60.0 * (rest - drive.arm.position)
+
+    drive.run(400, own=law)
+    assert drive.pair.state == 'running'
+    drive.run(100)
+    drive.run(300, own=law)
 
 
 def test_a_motion_within_the_first_ramp(cores):

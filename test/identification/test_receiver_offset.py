@@ -59,8 +59,7 @@ def test_the_offset_of_the_target_is_commanded(result, target, tmp_path):
     path = tmp_path / 'own.yaml'
     result.save(path)
     arm = fd.load(path)
-    settings = Settings(target=target, terms=fd.Terms(friction=True), kp=(50.0,), kd=(5.0,))
-    commanded = TermModel(arm, settings).friction.torque(np.zeros(3))
+    commanded = TermModel(arm, Settings(target=target, terms=fd.Terms(offset=True))).offset
     friction = result.accepted_arm.friction
     expected = friction.receiver_offset if target == 'fci' else friction.offset
     np.testing.assert_allclose(commanded, expected, rtol=1e-9)

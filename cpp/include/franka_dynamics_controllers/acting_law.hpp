@@ -21,8 +21,8 @@ namespace franka_dynamics_controllers
 /// ActingLaw of franka_dynamics/control/acting_law.py does.
 ///
 /// A torque changes in five ways: the law begins, another law acts, a law of one's own begins or
-/// ends, a motion begins or ends, and a loop's resting torque becomes another. Each brings a
-/// difference from the torque before, which fades in kRampDurationS. A change within this time adds
+/// ends, a motion begins or ends and the offset with it, and a loop's resting torque becomes another.
+/// Each brings a difference from the torque before, which fades in kRampDurationS. A change within this time adds
 /// its difference to what is left.
 class ActingLaw
 {
@@ -110,6 +110,14 @@ public:
         const Vector change = difference(n, law.torque(arm, terms, followed), torque);
         // A motion that begins where the arm is held makes no step.
         if (is_other_law || is_own(reference) != is_own(last_) || largest_size(change, n) > 1e-9) {
+          add_to_ramp(n, change, now);
+        }
+      }
+      if (is_same_kind && reference.has_value() != last_.has_value()) {
+        const ControlLaw & law = is_other_law && former_ ? *former_ : acting_;
+        const Vector change =
+          last_ ? law.offset : difference(n, Vector{}, law.offset);
+        if (largest_size(change, n) > 0.0) {
           add_to_ramp(n, change, now);
         }
       }

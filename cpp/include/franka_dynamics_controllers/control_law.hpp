@@ -29,11 +29,20 @@ public:
     terms.configure(arm, given);
     friction.restart();
     gain_delay.configure(arm, terms, given, is_exact);
+    offset.fill(0.0);
+    const FrictionModel & model = arm.friction;
+    if (given.offset && model.kind == FrictionModel::Kind::linear) {
+      for (std::size_t i = 0; i < arm.n(); ++i) {
+        offset[i] = given.target.adds_gravity ? model.receiver_offset[i] :
+          model.coefficients[i][FrictionModel::kOffset];
+      }
+    }
   }
 
   /// Sum the gravity that the target does not add, `scale` times Coriolis, inertia and
-  /// `friction_scale` times friction torque, and the PD torque or that of the caller's law [N m]. Without a `reference`
-  /// inertia and friction torque are zero, and the PD torque only damps.
+  /// `friction_scale` times friction torque, the offset, and the PD torque or that of the caller's
+  /// law [N m]. Without a `reference` inertia, friction and offset are zero, and the PD torque only
+  /// damps.
   Vector torque(const Arm & arm, const StateTerms & state, const Desired * reference) const noexcept
   {
     const std::size_t n = arm.n();
@@ -44,8 +53,7 @@ public:
         load[i] = state.gravity[i] + state.coriolis[i] + state.inertia[i];
       }
       const JointState measured{state.q, state.dq};
-      const bool adds = settings.target.adds_gravity;
-      friction.feedforward(arm, *reference, measured, settings.kp, adds, load, total);
+      friction.feedforward(arm, *reference, measured, load, total);
     }
     Vector gravity{};
     terms.gravity_to_command(state.q, state.gravity, gravity);
@@ -53,7 +61,7 @@ public:
       total[i] *= settings.friction_scale;
       total[i] += settings.coriolis ? state.coriolis[i] : 0.0;
       total[i] += settings.inertia ? state.inertia[i] : 0.0;
-      total[i] = settings.scale * total[i] + gravity[i];
+      total[i] = settings.scale * total[i] + gravity[i] + (reference ? offset[i] : 0.0);
       if (!reference) {
         total[i] -= settings.kd[i] * state.dq[i];
       } else if (reference->is_own_torque) {
@@ -77,6 +85,8 @@ public:
   TermModel terms{};
   Friction friction{};
   GainDelay gain_delay{};
+  /// What the arm needs beside the gravity torque that it gets; zero without `Settings::offset` [N m].
+  Vector offset{};
   bool has_kp = false;
 };
 

@@ -38,7 +38,7 @@ namespace franka_dynamics_controllers
 enum class Stop {let_go, hold, to_zero, pause, final_stop};
 
 /// Computes each control cycle's torque, as Feedforward of franka_dynamics/control does; the page
-/// docs/explanation/the-core.md says when torques begin and end. One object per arm. One thread
+/// docs/reference/what-stops-the-arm.md says when torques begin and end. One object per arm. One thread
 /// calls it; one thread, perhaps another one, may call status(), and any thread state().
 ///
 /// Other than in Python, commands come beside each joint state. A motion that ceases is held where

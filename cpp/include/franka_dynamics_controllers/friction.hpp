@@ -58,13 +58,12 @@ public:
   }
 
   /// Compute the friction torque tau to command [N m] at a reference velocity [rad/s], with less of
-  /// it at a joint that is faster than that. The offset of a joint with a stiffness kp > 0 is
-  /// commanded at rest, too; it is the `receiver_offset` of a target that adds gravity. `load` is
-  /// the torque of the rigid bodies along the reference [N m], which counts where friction grows
-  /// with it.
+  /// it at a joint that is faster than that, and without the model's offset, which is a term of its
+  /// own. `load` is the torque of the rigid bodies along the reference [N m], which counts where
+  /// friction grows with it.
   void feedforward(
-    const Arm & arm, const Motion & reference, const JointState & measured, const Vector & kp,
-    bool target_adds_gravity, const Vector & load, Vector & tau) const noexcept
+    const Arm & arm, const Motion & reference, const JointState & measured, const Vector & load,
+    Vector & tau) const noexcept
   {
     constexpr double kFullExcessSpeed = kMaxRestSpeedRadS - kMinFrictionSpeedRadS;
     constexpr double kFullRemainingLead = kMaxFrictionLeadRadS - kMaxRestSpeedRadS;
@@ -84,13 +83,6 @@ public:
         least_linear_torque(i, model, dq, load[i]) :
         direction * sigmoid_torque(model.coefficients[i], dq);
       tau[i] = direction * speed_share * lead_share * std::max(least_torque, 0.0);
-      if (is_linear) {
-        const double offset_share = kp[i] > 0.0 ? 1.0 : speed_share;
-        const double offset =
-          target_adds_gravity ? model.receiver_offset[i] :
-          model.coefficients[i][FrictionModel::kOffset];
-        tau[i] += offset_share * offset;
-      }
     }
   }
 

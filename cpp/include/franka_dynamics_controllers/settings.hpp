@@ -59,6 +59,9 @@ struct Settings
   bool coriolis = true;
   bool inertia = true;
   bool friction = false;  ///< at the command's velocity, less its uncertainty (friction.hpp)
+  /// The friction model's offset, `receiver_offset` for a target that adds gravity: constant while
+  /// a motion or a law is commanded, and no part of `scale`.
+  bool offset = false;
 
   Three gravity_vector = kGravity;  ///< in the base frame [m/s^2]
   Tilt mount_tilt_compensated_by = Tilt::unsaid;
@@ -132,6 +135,9 @@ inline std::string refuse_terms(const Arm & arm, const Settings & settings)
   if (settings.friction && arm.friction.kind == FrictionModel::Kind::none) {
     return "terms.friction is on, but " + arm.name + " has no friction model";
   }
+  if (settings.offset && arm.friction.kind != FrictionModel::Kind::linear) {
+    return "terms.offset is on, but " + arm.name + " has no friction model with an offset";
+  }
   const bool is_total = settings.command == Command::total_torque;
   const bool has_velocity = !is_total && settings.command != Command::torque;
   if (settings.friction && !has_velocity) {
@@ -139,7 +145,8 @@ inline std::string refuse_terms(const Arm & arm, const Settings & settings)
            "velocities and accelerations (reference: law) or a motion (reference: motion), or "
            "leave terms.friction out";
   }
-  const bool has_all_terms = settings.scale == 1.0 && settings.coriolis && settings.inertia;
+  const bool has_all_terms = settings.scale == 1.0 && settings.coriolis && settings.inertia &&
+    !settings.offset;
   if (is_total && !has_all_terms) {
     return "nothing is added to total torques: leave scale and terms out, or take another "
            "reference than total_torque";

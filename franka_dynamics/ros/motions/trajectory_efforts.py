@@ -28,7 +28,7 @@ def trajectory_efforts(law: ControlLaw, trajectory: Trajectory) -> Array:
     terms = [law.terms.terms_at(0.0, point.q, point.dq, point) for point in points]
     loads = np.array([state_terms.rigid_torque for state_terms in terms])
     frictions = law.terms.friction.torque_along(q, dq, loads)
-    efforts = [law.feedforward_torque(*pair) for pair in zip(terms, frictions)]
+    efforts = [law.feedforward_torque(*pair) + law.terms.offset for pair in zip(terms, frictions)]
     limit = law.arm.limit('effort')
     return np.clip(np.array(efforts), -limit, limit)
 
