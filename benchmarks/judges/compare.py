@@ -3,9 +3,10 @@
 """
 Print how well judges of recordings find faults that were put into public logs.
 
-    python benchmarks/judges/compare.py FOLDER [--cases 40] [--seed 0] [--log UR10e]
+    python benchmarks/judges/compare.py [FOLDER] [--cases 30] [--seed 0] [--log UR10e]
 
-FOLDER holds clones of the repositories in benchmarks/identification/logs.yaml. Of each log's first
+FOLDER holds clones of the repositories in benchmarks/identification/logs.yaml; what it lacks is
+looked for in the folder FRANKA_DYNAMICS_RECORDINGS, or said and left out. Of each log's first
 recording there are changes that do no harm, and a number of faults is drawn by the seed
 (benchmarks/log_faults.py). A case's true effect is E of the arm identified from the changed log
 over E of the one identified from the log as it is, both on the log as it is. README.md has the
@@ -143,8 +144,10 @@ def row(log: str, judge: str, scores: Sequence[Score]) -> str:
 def main() -> None:
     """Print the table of the logs that are here."""
     parser = new_parser(__doc__)
-    parser.add_argument('folder', type=Path, help='clones of the repositories in logs.yaml')
-    parser.add_argument('--cases', type=int, default=40, help='of each log (default: 40)')
+    parser.add_argument(
+        'folder', type=Path, nargs='?', help='clones of the repositories in logs.yaml'
+    )
+    parser.add_argument('--cases', type=int, default=30, help='of each log (default: 30)')
     parser.add_argument('--seed', type=int, default=0, help='by which they are drawn')
     parser.add_argument('--log', default='', help='logs whose name contains this')
     arguments = parser.parse_args()

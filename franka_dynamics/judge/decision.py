@@ -52,8 +52,8 @@ MAX_EFFORT_FACTOR = 2.0
 MIN_TOUCHED_TO_USUAL = 3.0  # residual of a second in which somebody may touch the arm
 MAX_TOUCHED_SHARE = 0.25  # of all seconds: if there are more, they are no contacts
 # Accelerations of the base take at least so many times more of the residuals than in other poses:
-# 0.9 to 1.6 of sound logs of six arms, but 3.4 of a Med7, whose effect is 1.5; 4 and more of
-# carts, where the effect is 2 and more.
+# 0.9 to 1.6 of sound logs of four arms, 4 and more of carts where the effect is 2 and more. Of
+# efforts with the wrong sign it was 3.4, with an effect of 1.5.
 MIN_EXPLAINED_BY_BASE = 3.0
 MIN_SHOWN_SHARE = 0.5  # of the largest gain in log-likelihood, at a joint where a fault shows
 _TOUCH_SEARCH_COUNT = 3  # each by the arm fitted to what the last one left untouched
