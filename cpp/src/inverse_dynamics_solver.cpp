@@ -128,6 +128,10 @@ void add_friction(
       for (std::size_t e = 0; e < model.elements; ++e) {
         torque[i] += coefficients[FrictionModel::kSliding + e] * sliding;
       }
+      if (model.falls_with_speed) {
+        const double coefficient = coefficients[FrictionModel::kSliding + model.elements];
+        torque[i] += model.falling(coefficient, sliding, dq[i]);
+      }
       if (model.grows_with_load) {
         torque[i] += coefficients[model.count() - 1] * sliding * std::abs(load[i]);
       }

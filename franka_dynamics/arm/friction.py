@@ -66,6 +66,10 @@ class SigmoidFriction(ValueEquality):
 
 # Width of the tanh that replaces the sign in Coulomb friction, in all fits to recordings [rad/s].
 COULOMB_TANH_WIDTH_RAD_S = 0.01
+# Speed at which 63 % of the Stribeck friction has gone, in all fits to recordings. On two FERs, a
+# UR10, a UR10e and an Airbot Play 0.3 rad/s predicts parts left out better than no such friction;
+# 0.1 does not on one FER, and 1 does not on the other (benchmarks/identification).
+STRIBECK_SPEED_RAD_S = 0.3
 OFFSET_TERM_INDEX = 2  # the place of the offset among the coefficients
 _MAX_ROUNDING_TO_COVARIANCE = 1e-6  # relative to the largest entry
 
@@ -85,6 +89,13 @@ class LinearFriction(ValueEquality):
     velocity-dependence and dynamic identification of multi-DOF robots", IEEE ICRA, pp. 1077-1084
     (without its dependence on velocity).
 
+    `stribeck` f_s, (n,) [N m], is None or adds f_s tanh(dq / width) exp(-|dq| / stribeck_speed),
+    which friction has more (or, below zero, less) at low speed than at high speed: seals and gears
+    at low speed are not lubricated. It dissipates at any speed if f_c and f_c + f_s are 0 or more.
+    Source: Armstrong-Helouvry, Dupont, Canudas de Wit 1994, "A survey of models, analysis tools
+    and compensation methods for the control of machines with friction", Automatica 30(7), eq. 3.6
+    (with Tustin's exponent of 1).
+
     `receiver_offset`, (n,) [N m], is None or takes the place of `offset` in torques for a robot
     that adds gravity by its own model. Recordings tell the sum of g(q) and an offset far better
     than each of them, so an offset fitted beside one g(q) is wrong beside another.
@@ -98,6 +109,8 @@ class LinearFriction(ValueEquality):
     covariance: Array | None
     load_dependent: Array | None
     receiver_offset: Array | None
+    stribeck: Array | None
+    stribeck_speed: float
 
     def offset_to_command(self, receiver_adds_gravity: bool) -> Array:
         """
@@ -113,12 +126,13 @@ class LinearFriction(ValueEquality):
     @cached_property
     def coefficients(self) -> Array:
         """
-        All coefficients, (m, n), m = 3 + k, or 4 + k with `load_dependent`.
+        All coefficients, (m, n), m = 3 + k, and one more each with `stribeck`, `load_dependent`.
 
-        They are those of viscous, Coulomb and offset, k slip elements and `load_dependent`.
+        They are those of viscous, Coulomb and offset, k slip elements, `stribeck` and
+        `load_dependent`.
         """
-        rows = [self.viscous, self.coulomb, self.offset, self.slip]
-        return np.vstack(rows if self.load_dependent is None else [*rows, self.load_dependent])
+        more = [row for row in (self.stribeck, self.load_dependent) if row is not None]
+        return np.vstack([self.viscous, self.coulomb, self.offset, self.slip, *more])
 
     def terms(
         self,
@@ -129,9 +143,10 @@ class LinearFriction(ValueEquality):
         """
         Return the terms of velocity, slip state and load, which `coefficients` multiply.
 
-        The terms dq, tanh(dq / width), 1, z and tanh(dq / width) |rigid_torque| have shape
-        (..., m, n), `dq` has (..., n). `slip_state`, shape (..., k, n), is the state z of k
-        Maxwell-slip elements per joint; default: that of steady sliding, z = tanh(dq / width).
+        The terms dq, tanh(dq / width), 1, z, tanh(dq / width) exp(-|dq| / stribeck_speed) and
+        tanh(dq / width) |rigid_torque| have shape (..., m, n), `dq` has (..., n). `slip_state`,
+        shape (..., k, n), is the state z of k Maxwell-slip elements per joint; default: that of
+        steady sliding, z = tanh(dq / width).
         `rigid_torque`, (..., n) or a number [N m], is that of the rigid bodies. Raises
         FrictionError without it if the friction is `load_dependent`.
         """
@@ -145,6 +160,8 @@ class LinearFriction(ValueEquality):
         if count:
             states = sign[..., None, :] if slip_state is None else slip_state
             found[..., 3 : 3 + count, :] = states
+        if self.stribeck is not None:
+            found[..., 3 + count, :] = stribeck_term(velocity, sign, self.stribeck_speed)
         if self.load_dependent is not None:
             if rigid_torque is None:
                 raise FrictionError(
@@ -195,6 +212,13 @@ class LinearFriction(ValueEquality):
         count = 3 + slip_count
         if self.receiver_offset is not None:
             freeze_arrays(self, FrictionError, _MODEL_NAME_IN_ERRORS, receiver_offset=(n,))
+        if self.stribeck is not None:
+            freeze_arrays(self, FrictionError, _MODEL_NAME_IN_ERRORS, stribeck=(n,))
+            count += 1
+        if not 0.0 < self.stribeck_speed < np.inf:
+            raise FrictionError(
+                f'A stribeck_speed of {self.stribeck_speed} rad/s is not finite and > 0.'
+            )
         if self.load_dependent is not None:
             freeze_arrays(self, FrictionError, _MODEL_NAME_IN_ERRORS, load_dependent=(n,))
             if not ((self.load_dependent >= 0.0) & (self.load_dependent < 1.0)).all():
@@ -231,8 +255,9 @@ class ViscousCoulombFriction(LinearFriction):
     Arrays of shape (n,): `viscous` f_v [N m s/rad], `coulomb` f_c and `offset` f_o [N m]. tanh(dq
     / width) with `width` [rad/s] takes the place of sign(dq), because a torque that jumps at zero
     velocity cannot be commanded. `load_dependent` (n,), if given, adds friction that grows with
-    the load (`LinearFriction`). `covariance`, shape (n, m, m), is that of each joint's f_v, f_c,
-    f_o and, as the fourth if it is given, `load_dependent`, if known. `receiver_offset` (n,), if
+    the load, `stribeck` (n,) friction that falls with the speed, within about `stribeck_speed`
+    [rad/s] (`LinearFriction`). `covariance`, shape (n, m, m), is that of each joint's m
+    coefficients in the order of `coefficients`, if known. `receiver_offset` (n,), if
     given, takes the place of f_o beside a robot's own g(q) (`LinearFriction`).
     """
 
@@ -243,6 +268,8 @@ class ViscousCoulombFriction(LinearFriction):
     covariance: Array | None = None
     load_dependent: Array | None = None
     receiver_offset: Array | None = None
+    stribeck: Array | None = None
+    stribeck_speed: float = STRIBECK_SPEED_RAD_S
 
     def __post_init__(self) -> None:
         """Check the parameters (FrictionError), freeze the arrays; there are no slip elements."""
@@ -280,6 +307,10 @@ class MaxwellSlipFriction(LinearFriction):
         Friction that grows with the load, as a share of it (`LinearFriction`).
     receiver_offset : ndarray, shape (n,), optional
         The offset beside a robot's own g(q) [N m] (`LinearFriction`).
+    stribeck : ndarray, shape (n,), optional
+        Friction that falls with the speed [N m] (`LinearFriction`).
+    stribeck_speed : float
+        Speed at which 63 % of it has gone [rad/s].
 
     Raises
     ------
@@ -298,6 +329,8 @@ class MaxwellSlipFriction(LinearFriction):
     covariance: Array | None = None
     load_dependent: Array | None = None
     receiver_offset: Array | None = None
+    stribeck: Array | None = None
+    stribeck_speed: float = STRIBECK_SPEED_RAD_S
 
     def __post_init__(self) -> None:
         """Check the parameters (FrictionError) and freeze the arrays."""
@@ -319,6 +352,11 @@ FRICTION_CLASSES: dict[str, type] = {
     'maxwell_slip': MaxwellSlipFriction,
 }
 Friction = Annotated[FrictionModel, TaggedUnion('model', FRICTION_CLASSES, ('source',))]
+
+
+def stribeck_term(dq: Array, sign: Array, speed: float = STRIBECK_SPEED_RAD_S) -> Array:
+    """Return sign exp(-|dq| / speed), (..., n), the term of friction that falls with speed."""
+    return np.asarray(sign * np.exp(-np.abs(dq) / speed))
 
 
 def slip_state_bounds(q: ArrayLike, reach: ArrayLike) -> Array:

@@ -180,12 +180,14 @@ def _friction_yaml_lines(arm: ArmDescription) -> list[str]:
         covariance = getattr(model, 'covariance', None)
     else:
         raise FrictionError(f'A controller has no friction model of type {type(model).__name__}.')
+    falls = isinstance(model, LinearFriction) and model.stribeck is not None
     count = len(coefficients)
     if covariance is None:
         covariance = np.zeros((n, count, count))
     return [
         '# Of each joint amplitude, slope, offset (sigmoid), or viscous, Coulomb, offset and',
         '# Maxwell-slip coefficients (linear); their covariance; reach of the elements.',
+        *(['# After these comes that of friction that falls with speed.'] if falls else ()),
         *(['# The last coefficient is that of the load.'] if grows_with_load(model) else ()),
         f'friction: {name}',
         *_yaml_rows('friction_coefficients', coefficients.T),
@@ -193,9 +195,17 @@ def _friction_yaml_lines(arm: ArmDescription) -> list[str]:
         f'friction_width: {_yaml_number(width)}',
         f'friction_elements: {len(reach)}',
         *(_yaml_rows('friction_reach', [reach]) if len(reach) else ()),
+        *_stribeck_lines(model),
         *(['friction_grows_with_load: 1'] if grows_with_load(model) else ()),
         *_receiver_offset_lines(model),
     ]
+
+
+def _stribeck_lines(model: SigmoidFriction | LinearFriction) -> list[str]:
+    """Return YAML lines of the speed in which friction falls, if it does."""
+    if isinstance(model, SigmoidFriction) or model.stribeck is None:
+        return []
+    return [f'friction_stribeck_speed: {_yaml_number(model.stribeck_speed)}']
 
 
 def _receiver_offset_lines(model: SigmoidFriction | LinearFriction) -> list[str]:

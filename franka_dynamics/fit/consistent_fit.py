@@ -215,12 +215,21 @@ def _bounded_friction(friction_to_std: Array, prior: Prior) -> Array:
 
     `friction_to_std` (f,) are the solver's, in units of prior standard deviations.
     """
-    dissipative = prior.model.friction.nonnegative_mask
-    maxima_to_std = prior.model.friction.maxima / prior.friction_std
-    significant = np.abs(friction_to_std) > _MIN_FRICTION_TO_STD
-    bounded = np.where(significant, friction_to_std, 0.0)
+    friction = prior.model.friction
+    dissipative = friction.nonnegative_mask
+    maxima_to_std = friction.maxima / prior.friction_std
+    sums_to_std = _friction_sums(prior) @ friction_to_std
+    significant = np.abs(sums_to_std) > _MIN_FRICTION_TO_STD
+    bounded = np.where(significant, sums_to_std, 0.0)
     bounded[dissipative] = np.maximum(bounded[dissipative], 0.0)
-    return np.minimum(bounded, maxima_to_std) * prior.friction_std
+    bounded = np.minimum(bounded, maxima_to_std) * prior.friction_std
+    return friction.from_bounded_sums(bounded)
+
+
+def _friction_sums(prior: Prior) -> Array:
+    """Return the matrix to sums of friction that have bounds, both in standard deviations."""
+    std = prior.friction_std
+    return np.asarray(prior.model.friction.bounded_sums * (std / std[:, None]))
 
 
 def _consistent_fit_cost(
@@ -264,9 +273,11 @@ def _residual_definition(
 
 
 def _friction_dissipates(prior: Prior, unknowns: _UnknownSlices) -> sdp.Constraint:
-    """Return the constraint that friction parameters, other than offsets, are nonnegative."""
-    dissipative = np.flatnonzero(prior.model.friction.nonnegative_mask)
-    return sdp.nonnegative_cone(0.0, np.eye(unknowns.total)[unknowns.friction][dissipative])
+    """Return the constraint that friction's bounded sums, other than offsets, are nonnegative."""
+    sums = _friction_sums(prior)[prior.model.friction.nonnegative_mask]
+    slope = np.zeros((len(sums), unknowns.total))
+    slope[:, unknowns.friction] = sums / np.abs(sums).max(axis=1, keepdims=True)
+    return sdp.nonnegative_cone(0.0, slope)
 
 
 def _friction_maxima(prior: Prior, unknowns: _UnknownSlices) -> Iterator[sdp.Constraint]:

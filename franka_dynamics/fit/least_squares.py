@@ -182,7 +182,9 @@ class GramStack:
         The model's other columns, further ones and the torque stay.
         """
         own = {*model.parameter_names}
-        every = FrictionTerms(model.n, slip_reaches=SLIP_REACHES_RAD, load_dependent=True)
+        every = FrictionTerms(
+            model.n, slip_reaches=SLIP_REACHES_RAD, load_dependent=True, stribeck=True
+        )
         absent = {*every.parameter_names} - own
         kept = [k for k, name in enumerate(self.column_names) if name not in absent]
         if len(kept) == len(self.column_names):
@@ -307,17 +309,20 @@ def fit_friction(grams: GramStack, prior: Prior, noise_std: Array) -> Array:
     b = len(prior.model.base)
     base_parameters = prior.mean[:b]
     reduced_regressor, reduced_torque = weighted_equations(grams, prior, noise_std)
-    # The unknowns are friction parameters in units of their prior standard deviations; rows of the
-    # unit matrix are their prior about zero.
-    friction_columns = reduced_regressor[:, b:] * prior.friction_std
+    # The unknowns are sums of friction parameters that have bounds, in units of prior standard
+    # deviations; the rows after the samples are the parameters' prior about zero.
+    std = prior.friction_std
+    friction = prior.model.friction
+    from_sums = friction.from_bounded_sums(np.diag(std))  # (f, f)
+    friction_columns = reduced_regressor[:, b:] @ from_sums
     friction_torque = reduced_torque - reduced_regressor[:, :b] @ base_parameters
-    f = len(prior.friction_std)
-    rows = np.concatenate([friction_columns, np.eye(f)])
+    f = len(std)
+    rows = np.concatenate([friction_columns, from_sums / std[:, None]])
     right_hand_side = np.concatenate([friction_torque, np.zeros(f)])
-    minima = np.where(prior.model.friction.nonnegative_mask, 0.0, -np.inf)
-    maxima = prior.model.friction.maxima / prior.friction_std
+    minima = np.where(friction.nonnegative_mask, 0.0, -np.inf)
+    maxima = friction.maxima / std
     fitted = lsq_linear(rows, right_hand_side, (minima, maxima), method='bvls', max_iter=1000)
-    return np.append(base_parameters, prior.friction_std * fitted.x)
+    return np.append(base_parameters, from_sums @ fitted.x)
 
 
 def rms_residuals(grams: GramStack, theta: Array) -> Array:

@@ -17,7 +17,8 @@ class PriorWidths:
     `regularization` is the precision of the inertias: masses have a relative standard deviation of
     1 / sqrt of it. The others are standard deviations: of `friction` (viscous and Coulomb), of the
     `offset` and of `slip` elements as shares of a joint's torque limit, of the friction that grows
-    with the `load` as a share of the load. The defaults are those before torques choose
+    with the `load` as a share of the load. `stribeck` is that of friction that falls with the
+    speed, as a share of the torque limit. The defaults are those before torques choose
     (`choice`): a motion is planned, and recordings are judged, with them.
     """
 
@@ -26,7 +27,8 @@ class PriorWidths:
     offset: float = 0.002
     slip: float = 0.02
     load: float = 0.2
+    stribeck: float = 0.02
 
 
 # Widths of terms that may be left out, by a width of zero.
-TERMS_TO_LEAVE_OUT = 'slip', 'load'
+TERMS_TO_LEAVE_OUT = 'slip', 'load', 'stribeck'

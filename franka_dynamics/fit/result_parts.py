@@ -9,7 +9,7 @@ import numpy as np
 
 from .prior import Prior, StartingSetPrecision
 from .summary import RecordingNote
-from .torque_model import LOAD_SYMBOL, OFFSET_SYMBOL, SLIP_SYMBOL, TorqueModel
+from .torque_model import LOAD_SYMBOL, OFFSET_SYMBOL, SLIP_SYMBOL, STRIBECK_SYMBOL, TorqueModel
 from ..arm import ArmDescription
 from ..arrays import Array
 from ..recordings.options import SignalOptions
@@ -21,8 +21,9 @@ _SPREAD_STD_ERROR_COUNT = 2.0
 MIN_IMPROVEMENT_RATIO = 0.05
 # A parameter is poorly known if this part of its prior deviation is left.
 _MIN_POORLY_KNOWN_STD_TO_PRIOR = 0.5
-# Offsets, slip elements and growth with the load, which many sound motions leave near zero.
-_NEAR_ZERO_SYMBOLS = (OFFSET_SYMBOL, SLIP_SYMBOL, LOAD_SYMBOL)
+# Offsets, slip elements, what falls with speed and what grows with the load: many sound motions
+# leave them near zero.
+_NEAR_ZERO_SYMBOLS = (OFFSET_SYMBOL, SLIP_SYMBOL, STRIBECK_SYMBOL, LOAD_SYMBOL)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,6 @@ from .least_squares import GramStack, repetition_period
 from .options import IdentificationOptions
 from .sources import AnyRecording, as_recording
 from .torque_model import TorqueModel
-from ..arrays import Array
 from ..errors import FrankaDynamicsError, IdentificationError, RecordingError
 from ..recordings import preprocessing
 from ..recordings.episodes import Episode
@@ -77,7 +76,7 @@ def summarise_recording(
     source: AnyRecording,
     name: str,
     *,
-    load_parameters: Array | None = None,
+    summed: TorqueModel | None = None,
     examine: Examine | None = None,
 ) -> RecordingSummary:
     """
@@ -94,7 +93,7 @@ def summarise_recording(
                 motion,
                 model,
                 note,
-                load_parameters=load_parameters,
+                summed=summed,
                 examine=examine,
             ),
             value_faults=value_faults,
@@ -177,19 +176,19 @@ def summarise_motion(
     model: TorqueModel,
     note: RecordingNote,
     *,
-    load_parameters: Array | None = None,
+    summed: TorqueModel | None = None,
     examine: Examine | None = None,
 ) -> RecordingSummary:
     """
     Return the summary of a filtered motion, without samples at which every joint rests.
 
-    With `load_parameters` (b,) the sums have the columns of friction that grows with the torque of
-    these base parameters. `findings` is what `examine` finds in the samples, by the model alone.
+    The sums have the columns of the model `summed`, which is `model` with further terms of
+    friction, or `model` if it is not given. `findings` is what `examine` finds in the samples,
+    by the model alone.
     """
-    summed = model if load_parameters is None else model.with_load_friction(load_parameters)
     moving = preprocessing.without_rest(motion)
     period = repetition_period(motion)
-    grams = GramStack.from_motion(summed, moving, period=period)
+    grams = GramStack.from_motion(summed or model, moving, period=period)
     return RecordingSummary(
         note,
         motion.options,

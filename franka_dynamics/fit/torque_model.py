@@ -9,7 +9,12 @@ import numpy as np
 
 from .prior_widths import PriorWidths
 from ..arm import ArmDescription, MaxwellSlipFriction, ViscousCoulombFriction
-from ..arm.friction import COULOMB_TANH_WIDTH_RAD_S, sliding_friction_terms, slip_state_bounds
+from ..arm.friction import (
+    COULOMB_TANH_WIDTH_RAD_S,
+    sliding_friction_terms,
+    slip_state_bounds,
+    stribeck_term,
+)
 from ..arrays import Array, ArrayLike, NDArray
 from ..constants import GRAVITY
 from ..dynamics.regressor import N_LINK_PARAMETERS, parameter_transform
@@ -21,6 +26,7 @@ VISCOUS_SYMBOL = 'fv'
 COULOMB_SYMBOL = 'fc'
 OFFSET_SYMBOL = 'fo'
 SLIP_SYMBOL = 'fz'
+STRIBECK_SYMBOL = 'fs'
 LOAD_SYMBOL = 'fl'
 # The width of a term's prior (`PriorWidths`), by its symbol.
 WIDTH_OF_SYMBOL = {
@@ -28,6 +34,7 @@ WIDTH_OF_SYMBOL = {
     COULOMB_SYMBOL: 'friction',
     OFFSET_SYMBOL: 'offset',
     SLIP_SYMBOL: 'slip',
+    STRIBECK_SYMBOL: 'stribeck',
     LOAD_SYMBOL: 'load',
 }
 _SLIDING_TERM_COUNT = 3  # viscous, Coulomb and offset, which every joint has, come first
@@ -66,7 +73,8 @@ class FrictionTerms:
     tau_f = fv dq + fc tanh(dq / tanh_width) + fo, and for each of `slip_reaches` [rad] a
     Maxwell-slip element fz z, whose state changes by z <- clip(z + change of q / reach, -1, 1)
     (Al-Bender, Lampaert and Swevers 2005, "The generalized Maxwell-slip model", IEEE T-AC 50(11),
-    without the model's memory of velocity). A sign function in place of tanh would turn the
+    without the model's memory of velocity). With `stribeck` there is fs tanh(dq / tanh_width)
+    exp(-|dq| / 0.3 rad/s). A sign function in place of tanh would turn the
     velocity noise of a resting joint into torque. With `load_dependent` there is also fl tanh(dq /
     tanh_width) |tau|, tau the torque of the rigid bodies (`arm.friction.LinearFriction`).
     """
@@ -75,13 +83,15 @@ class FrictionTerms:
     tanh_width: float = COULOMB_TANH_WIDTH_RAD_S
     slip_reaches: tuple[float, ...] = ()
     load_dependent: bool = False
+    stribeck: bool = False
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
         """Symbols of one joint's friction terms, `regressor_columns`' first, the load's last."""
         slip = [f'{SLIP_SYMBOL}{1e3 * reach:g}mrad' for reach in self.slip_reaches]
         load = (LOAD_SYMBOL,) if self.load_dependent else ()
-        return (VISCOUS_SYMBOL, COULOMB_SYMBOL, OFFSET_SYMBOL, *slip, *load)
+        falling = (STRIBECK_SYMBOL,) if self.stribeck else ()
+        return (VISCOUS_SYMBOL, COULOMB_SYMBOL, OFFSET_SYMBOL, *slip, *falling, *load)
 
     @property
     def term_count(self) -> int:
@@ -110,6 +120,8 @@ class FrictionTerms:
             # states -1 and 1 is used.
             slip_states = slip_state_bounds(q, self.slip_reaches).mean(axis=0)
             terms.extend(np.moveaxis(slip_states, 1, 0))
+        if self.stribeck:
+            terms.append(stribeck_term(velocity, coulomb))
         return np.stack(terms, axis=-1)
 
     def with_load_column(self, columns: Array, rigid_torque: Array) -> Array:
@@ -152,16 +164,38 @@ class FrictionTerms:
             self,
             slip_reaches=self.slip_reaches if widths.slip else (),
             load_dependent=self.load_dependent and bool(widths.load),
+            stribeck=self.stribeck and bool(widths.stribeck),
         )
 
     @cached_property
+    def bounded_sums(self) -> Array:
+        """
+        The matrix (n terms, n terms) from friction parameters to sums that have bounds.
+
+        Each parameter is bounded itself, but in place of fs there is fc + fs, Coulomb friction at
+        the lowest speed. With fc and fc + fs of zero or more friction dissipates at any speed, as
+        fc + fs exp(-|dq| / speed) lies between them.
+        """
+        sums = np.eye(self.n * self.term_count)
+        if self.stribeck:
+            first = self.term_count * np.arange(self.n)
+            falling = first + self.symbols.index(STRIBECK_SYMBOL)
+            sums[falling, first + self.symbols.index(COULOMB_SYMBOL)] = 1.0
+        return sums
+
+    def from_bounded_sums(self, sums: Array) -> Array:
+        """Return the friction parameters (n terms,) of their `bounded_sums`."""
+        # The matrix is the unit matrix and one whose square is zero.
+        return np.asarray((2.0 * np.eye(len(sums)) - self.bounded_sums) @ sums)
+
+    @cached_property
     def nonnegative_mask(self) -> NDArray[np.bool_]:
-        """Mask of the friction parameters that must be nonnegative for friction to dissipate."""
+        """Mask of the `bounded_sums` that must be nonnegative for friction to dissipate."""
         return np.array([not name.startswith(OFFSET_SYMBOL) for name in self.parameter_names])
 
     @cached_property
     def maxima(self) -> Array:
-        """Largest values of the friction parameters, infinity but for the load's, (n terms,)."""
+        """Largest values of the `bounded_sums`, infinity but for the load's, (n terms,)."""
         return np.array(
             [
                 MAX_LOAD_FRICTION if name.startswith(LOAD_SYMBOL) else np.inf
@@ -177,7 +211,8 @@ class FrictionTerms:
 
         `parameters` (n terms,) are in the order of `parameter_names`, `covariance` (n
         terms, n terms) theirs, of which each joint's own block is kept. Slip elements whose
-        amplitude is zero at all joints are left out, and so is friction that grows with no load.
+        amplitude is zero at all joints are left out, and so is friction that grows with no load or
+        falls with no speed.
         """
         term_values = np.array(parameters, dtype=float).reshape(self.n, -1).T  # (terms, n)
         if self.load_dependent:
@@ -197,9 +232,19 @@ class FrictionTerms:
         load = None
         if self.load_dependent and term_values[-1].any():
             load = term_values[-1]
+        stribeck = None
+        if self.stribeck:
+            falling = term_values[self.symbols.index(STRIBECK_SYMBOL)]
+            stribeck = falling if falling.any() else None
         if not self.slip_reaches:
             return ViscousCoulombFriction(
-                viscous, coulomb, offset, self.tanh_width, own_covariances, load
+                viscous,
+                coulomb,
+                offset,
+                self.tanh_width,
+                own_covariances,
+                load,
+                stribeck=stribeck,
             )
         reach_of_term = dict(enumerate(self.slip_reaches, _SLIDING_TERM_COUNT))
         slip_terms = [term for term in used_terms if term in reach_of_term]
@@ -214,6 +259,7 @@ class FrictionTerms:
             self.tanh_width,
             own_covariances,
             load,
+            stribeck=stribeck,
         )
 
 
@@ -247,6 +293,10 @@ class TorqueModel:
         """Return the model of the same arm under another gravity (3,) [m/s^2]."""
         base = base_parameters(self.arm, gravity, rotor_inertia=self.base.rotor_inertia)
         return replace(self, base=base)
+
+    def with_stribeck_friction(self) -> 'TorqueModel':
+        """Return the model with friction that falls with the speed."""
+        return replace(self, friction=replace(self.friction, stribeck=True))
 
     def with_load_friction(self, load_parameters: Array) -> 'TorqueModel':
         """Return the model with friction that grows with the load of base parameters (b,)."""

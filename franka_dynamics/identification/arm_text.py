@@ -117,10 +117,13 @@ def prior_sentence(result: IdentificationRecord) -> str:
         'friction': f'friction of {widths.friction:.2%}',
         'offset': f'offsets of {widths.offset:.2%}',
         'slip': f'slip elements of {widths.slip:.2%} of the torque limits' if widths.slip else '',
+        'stribeck': f'friction that falls with speed of {widths.stribeck:.2%}',
         'load': f'friction that grows with the load, of {widths.load:.2%} of it',
     }
     if not widths.slip:
         known['slip'] = 'no slip elements'
+    if not widths.stribeck:
+        known['stribeck'] = 'no friction that falls with speed'
     if not widths.load:
         known['load'] = 'no friction that grows with the load'
     chosen = ', '.join(text for name, text in known.items() if name not in fixed)

@@ -144,7 +144,9 @@ def _friction(estimate: Estimate, theta: Array) -> FrictionModel:
     """Return the friction that drawn parameters describe."""
     model = estimate.model
     drawn = theta[model.friction_slice]
-    limited = np.where(model.friction.nonnegative_mask, np.maximum(drawn, 0.0), drawn)
+    sums = model.friction.bounded_sums @ drawn
+    sums = np.where(model.friction.nonnegative_mask, np.maximum(sums, 0.0), sums)
+    limited = model.friction.from_bounded_sums(sums)
     covariance = estimate.covariance[model.friction_slice, model.friction_slice]
     return model.friction.friction_model(limited, covariance)
 

@@ -140,15 +140,13 @@ def identify(
     sources = [*fitted_sources, *test_sources]
     names = labels_of(sources)
 
-    def summaries(
-        model: TorqueModel, load_parameters: Array | None = None
-    ) -> Iterator[RecordingSummary]:
+    def summaries(model: TorqueModel, all_terms: TorqueModel) -> Iterator[RecordingSummary]:
         """Yield the summaries of all recordings, made here or by the executor."""
         summarise = partial(
             summarise_recording,
             model,
             options,
-            load_parameters=load_parameters,
+            summed=all_terms,
             examine=examine_motion,
         )
         return map_on(executor, summarise, sources, names)
@@ -168,22 +166,24 @@ def identify(
         return _Fits(split, priors, part_fits, total_fit)
 
     # Stages 1 to 3: read, prepare, sum.
-    load_parameters = None
     all_terms = model
+    if options.fixed_widths.get('stribeck') != 0.0:
+        all_terms = all_terms.with_stribeck_friction()
     if options.fixed_widths.get('load') != 0.0:
-        load_parameters = model.base.values()
-        all_terms = model.with_load_friction(load_parameters)
-    read = _with_progress(summaries(model, load_parameters), len(sources), progress)
+        all_terms = all_terms.with_load_friction(model.base.values())
+    read = _with_progress(summaries(model, all_terms), len(sources), progress)
     usable = _usable_recordings(read, len(fitted_sources), skip_failures)
 
     # Stage 4: fit, and where friction grows with the load, sum and fit with the arm's own.
     fitted = fits(usable, all_terms)
     if fitted.grows_with_load:
         _, consistent_theta, *_ = fitted.total.thetas
-        model = model.with_load_friction(consistent_theta[: len(model.base)])
-        again = _with_progress(summaries(model), len(sources), progress)
+        load_parameters = consistent_theta[: len(model.base)]
+        model = model.with_load_friction(load_parameters)
+        all_terms = all_terms.with_load_friction(load_parameters)
+        again = _with_progress(summaries(model, all_terms), len(sources), progress)
         usable = _usable_recordings(again, len(fitted_sources), skip_failures)
-        fitted = fits(usable, model)
+        fitted = fits(usable, all_terms)
     split, priors, part_fits, total_fit = fitted
     total_grams = split.total_grams
     estimate = fit.final_estimate(total_grams, total_fit)

@@ -126,7 +126,12 @@ def judge_motion(
     published: Sequence[ArmDescription],
     recording_name: str,
 ) -> RecordingVerdict:
-    """Return the verdict on the recording of one motion, called `recording_name` in texts."""
+    """
+    Return the verdict on the recording of one motion, called `recording_name` in texts.
+
+    As where an arm is identified, no friction that falls with speed is fitted.
+    """
+    model = replace(model, friction=replace(model.friction, stribeck=False))
     moving = without_rest(motion)
     judged = _judged(Sums.from_motion(model, moving), model, moving, recording_name)
     prior, *published_priors = (

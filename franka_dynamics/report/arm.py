@@ -30,6 +30,7 @@ _FRICTION_KEYS = (
     'coulomb',
     'offset',
     'slip',
+    'stribeck',
     'load_dependent',
     'receiver_offset',
 )

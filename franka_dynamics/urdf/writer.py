@@ -305,6 +305,12 @@ def sliding_friction(friction: Friction | None, n: int) -> tuple[Sequence[tuple[
             ' Left out of friction: what grows with the load, as a share of the torque of the '
             f'rigid bodies, for which neither URDF nor MuJoCo has a term: {shares} '
         )
+    if friction.stribeck is not None and friction.stribeck.any():
+        falling = number_text(*friction.stribeck)
+        left_out += (
+            ' Left out of friction: what falls with the speed, for which neither URDF nor MuJoCo '
+            f'has a term: exp(-|dq| / {number_text(friction.stribeck_speed)}) times {falling} '
+        )
     return list(zip(friction.viscous, coulomb)), left_out
 
 

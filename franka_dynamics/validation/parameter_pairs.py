@@ -89,7 +89,8 @@ def _friction_model_name(friction: FrictionModel | None) -> str:
     reaches = ', '.join(f'{1e3 * one:g}' for one in getattr(friction, 'reach', ()))
     elements = f' of elements of {reaches} mrad' if reaches else ''
     load = ' that grows with the load' if grows_with_load(friction) else ''
-    return f'{type(friction).__name__}{elements}{load}'
+    falls = ' that falls with speed' if getattr(friction, 'stribeck', None) is not None else ''
+    return f'{type(friction).__name__}{elements}{falls}{load}'
 
 
 def friction_pairs(

@@ -267,6 +267,26 @@ FRICTIONS_AND_LIMITS = [
         ),
         JointLimits(),
     ),
+    (
+        ViscousCoulombFriction(
+            *random(14, -1.0, 1.0, 3, N),
+            covariance=random_covariance(15, N, 4),
+            stribeck=random(16, -1.0, 1.0, N),
+            stribeck_speed=1.0 / 3.0,
+        ),
+        JointLimits(),
+    ),
+    (
+        MaxwellSlipFriction(
+            *random(17, -1.0, 1.0, 3, N),
+            reach=[0.004],
+            slip=random(18, -1.0, 1.0, 1, N),
+            covariance=random_covariance(19, N, 6),
+            load_dependent=random(20, 0.0, 1.0, N),
+            stribeck=random(21, -1.0, 1.0, N),
+        ),
+        JointLimits(),
+    ),
 ]
 
 
@@ -602,6 +622,8 @@ CALLS = {
             '(1, 4, 4)',
         ),
         (lambda: friction_of_ones(load_dependent=[1.0]), 'load_dependent', '1.'),
+        (lambda: friction_of_ones(stribeck=[0.1, 0.2]), 'stribeck', '(2,)'),
+        (lambda: friction_of_ones(stribeck_speed=0.0), 'stribeck_speed', '0.0'),
         (lambda: friction_of_ones(load_dependent=[-0.1]), 'load_dependent', '-0.1'),
         (lambda: friction_of_ones(load_dependent=[0.1]).torque([1.0]), 'rigid_torque'),
     ],

@@ -212,6 +212,21 @@ def test_friction_grows_with_the_load_and_without_it_is_the_same():
     assert MODEL.coefficients.shape == (5, 2) and loaded.coefficients.shape == (6, 2)
 
 
+def test_friction_falls_with_speed_and_grows_with_the_load():
+    rng = np.random.default_rng(2)
+    dq = rng.uniform(-1.0, 1.0, (5, 2))
+    z = rng.uniform(-1.0, 1.0, (5, 2, 2))
+    tau = rng.normal(0.0, 30.0, (5, 2))
+    falling = np.array([0.7, -0.3])
+    share = np.array([0.2, 0.05])
+    both = replace(MODEL, stribeck=falling, stribeck_speed=0.25, load_dependent=share)
+    sign = np.tanh(dq / MODEL.width)
+    more = sign * (falling / np.exp(np.abs(dq) / 0.25) + share * np.abs(tau))
+    expected = MODEL.torque(dq, z) + more
+    np.testing.assert_allclose(both.torque(dq, z, tau), expected, rtol=1e-13, atol=1e-14)
+    assert both.coefficients.shape == (7, 2)
+
+
 @pytest.mark.parametrize('begin', [-1.0, -0.3, 0.0, 1.0])
 def test_bounds_from_an_unknown_start_hold_the_true_state(begin):
     time = np.arange(0.0, 3.0, 1e-3)

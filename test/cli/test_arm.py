@@ -78,14 +78,14 @@ def test_json_holds_the_pose(name, convention, given, q, figures):
 
 
 def test_all_terms_of_friction_are_shown(tmp_path, figures, capsys):
-    terms = np.arange(1.0, 36.0).reshape(5, 7) / 128.0
+    terms = np.arange(1.0, 43.0).reshape(6, 7) / 128.0
     friction = fd.arm.MaxwellSlipFriction(
-        *terms[:3], terms[3:4], [0.25], 0.01, load_dependent=terms[4]
+        *terms[:3], terms[3:4], [0.25], 0.01, stribeck=terms[4], load_dependent=terms[5]
     )
     path = tmp_path / 'own.yaml'
     path.write_text(arm_file_text(replace(load('fer'), friction=friction)), 'utf-8')
     data = figures(f'arm show {path}')['friction']
-    keys = 'viscous', 'coulomb', 'offset', 'slip', 'load_dependent'
+    keys = 'viscous', 'coulomb', 'offset', 'slip', 'stribeck', 'load_dependent'
     np.testing.assert_allclose(np.vstack([data[key] for key in keys]), terms, rtol=1e-12)
     assert (data['model'], data['reach'], data['width']) == ('maxwell_slip', [0.25], 0.01)
     capsys.readouterr()

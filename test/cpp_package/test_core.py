@@ -55,12 +55,15 @@ RANGES = {spec.name: spec.bounds for name in ('torque', 'motion') for spec in sp
 INCLINED = (2.0, -3.0, -9.12)
 
 
-def identified(name, model, *, loaded=False):
-    """Return an arm with a random friction, as identification writes it, perhaps of the load."""
+def identified(name, model, *, loaded=False, falling=False):
+    """Return an arm with a random friction, as identified ones, perhaps of load and speed."""
     rng = np.random.default_rng(7)
     rows = rng.uniform(0.1, 0.6, (3 if model is ViscousCoulombFriction else 5, 7))
-    covariance = random_covariance(rng, 7, len(rows) + loaded, 0.05)
+    covariance = random_covariance(rng, 7, len(rows) + loaded + falling, 0.05)
     more = {'load_dependent': rng.uniform(0.0, 0.3, 7)} if loaded else {}
+    if falling:
+        more['stribeck'] = rng.uniform(-0.1, 0.4, 7)
+        more['stribeck_speed'] = 0.2
     more['receiver_offset'] = rng.uniform(-0.9, 0.9, 7)
     if model is ViscousCoulombFriction:
         friction = model(*rows, covariance=covariance, **more)
@@ -74,6 +77,8 @@ ARMS = {
     'fr3': identified('fr3', MaxwellSlipFriction),
     'fr3v2': identified('fr3v2', ViscousCoulombFriction),
     'loaded': identified('fr3v2_1', MaxwellSlipFriction, loaded=True),
+    'falling': identified('fr3v2', MaxwellSlipFriction, falling=True),
+    'loaded_falling': identified('fr3', MaxwellSlipFriction, loaded=True, falling=True),
     'loaded_coulomb': identified('fr3', ViscousCoulombFriction, loaded=True),
     'bare': fd.load('fr3'),  # no friction
 }

@@ -115,7 +115,7 @@ def test_real_fers_do_not_ask_for_it(request, name):
     model = IdentificationOptions().torque_model(fer)
     load = model.base.values()
     found = summarise_recording(
-        model, IdentificationOptions(), recording, 'log', load_parameters=load
+        model, IdentificationOptions(), recording, 'log', summed=model.with_load_friction(load)
     )
     prior = Prior.centered_at(fer, model.with_load_friction(load), found.grams.max_torque)
     assert choose_widths(found.grams, prior, {}).widths.load == 0.0

@@ -70,7 +70,7 @@ def test_folds_of_a_real_arm_left_out_in_turn_are_predicted(identified):
     own = result.arm_errors
     others = result.published_errors[0]
     assert own.test.E < 0.236 and own.frictionless.E < 0.92
-    assert others.test.E == pytest.approx(0.560, abs=3e-3) and len(own.fold_errors) == 5
+    assert others.test.E == pytest.approx(0.563, abs=3e-3) and len(own.fold_errors) == 5
     assert result.improvement.reduction == pytest.approx(
         np.mean(np.subtract(others.fold_errors, own.fold_errors))
     )

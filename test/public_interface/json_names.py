@@ -89,7 +89,11 @@ def _write_inputs() -> None:
     write_urdf(arm, 'again.urdf')
     Path('damaged.urdf').write_text('<robot/>', encoding='utf-8')
     slips = MaxwellSlipFriction(
-        *np.zeros((3, 7)), np.zeros((1, 7)), [0.1], load_dependent=np.zeros(7)
+        *np.zeros((3, 7)),
+        np.zeros((1, 7)),
+        [0.1],
+        load_dependent=np.zeros(7),
+        stribeck=np.zeros(7),
     )
     text = arm_file_text(replace(arm, friction=slips))
     Path('friction.yaml').write_text(text, encoding='utf-8')

@@ -27,22 +27,33 @@ struct FrictionModel
   static constexpr std::size_t kOffset = 2;   ///< place of the offset in `coefficients`
   static constexpr std::size_t kSliding = 3;  ///< number of coefficients before the elements'
   static constexpr std::size_t kMaxElements = 8;
-  static constexpr std::size_t kMost = kSliding + kMaxElements + 1;  ///< coefficients of a joint
+  static constexpr std::size_t kMost = kSliding + kMaxElements + 2;  ///< coefficients of a joint
 
   Kind kind = Kind::none;
   std::size_t elements = 0;      ///< number of Maxwell-slip elements of each joint
+  bool falls_with_speed = false;  ///< whether there is a coefficient of that (linear)
   bool grows_with_load = false;  ///< whether the last coefficient is that of the load (linear)
   /// Of each joint amplitude, slope and offset (sigmoid), or viscous, Coulomb, offset, Maxwell-slip
-  /// and the load's coefficients (linear), and their covariance.
+  /// coefficients, and those of what falls with speed and grows with the load (linear), and their covariance.
   std::array<std::array<double, kMost>, kMaxJoints> coefficients{};
   std::array<std::array<std::array<double, kMost>, kMost>, kMaxJoints> covariance{};
   std::array<double, kMaxElements> reach{};  ///< of the elements [rad]
   double width = 1.0;                        ///< of the Coulomb friction's tanh [rad/s]
+  double stribeck_speed = 1.0;               ///< at which 63 % of what falls has gone [rad/s]
   /// In place of a linear model's offset where the target adds gravity by its own model [N m].
   Vector receiver_offset{};
 
   /// The number of coefficients of a linear model.
-  std::size_t count() const noexcept {return kSliding + elements + (grows_with_load ? 1 : 0);}
+  std::size_t count() const noexcept
+  {
+    return kSliding + elements + (falls_with_speed ? 1 : 0) + (grows_with_load ? 1 : 0);
+  }
+
+  /// The friction of a joint that falls with speed, where it has `sliding` = tanh(dq / width).
+  double falling(double coefficient, double sliding, double dq) const noexcept
+  {
+    return coefficient * sliding * std::exp(-std::abs(dq) / stribeck_speed);
+  }
 };
 
 /// An arm with its hand and payload, as the control cycle needs it.

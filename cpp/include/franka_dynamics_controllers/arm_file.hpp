@@ -168,6 +168,11 @@ inline FrictionModel friction_from_file(ArmFile & file, std::size_t n)
     require(std::all_of(reach.begin(), reach.end(), [](double one) {return one > 0.0;}));
     std::copy(reach.begin(), reach.end(), model.reach.begin());
   }
+  if (file.has("friction_stribeck_speed")) {  // written only if friction falls with speed
+    model.stribeck_speed = file.numbers("friction_stribeck_speed", 1)[0];
+    require(kind == "linear" && model.stribeck_speed > 0.0);
+    model.falls_with_speed = true;
+  }
   if (file.has("friction_grows_with_load")) {  // written only if it does
     const double grows = file.numbers("friction_grows_with_load", 1)[0];
     require(grows == 0.0 || (grows == 1.0 && kind == "linear"));

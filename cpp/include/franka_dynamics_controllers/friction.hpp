@@ -17,7 +17,8 @@ namespace franka_dynamics_controllers
 /// The state of an arm's Maxwell-slip elements, and the friction torque that may be commanded.
 ///
 /// Linear models: tau_f = f_v dq + f_c tanh(dq / width) + f_o + sum_e a_e z_e, with Maxwell-slip
-/// elements z_e <- clip(z_e + step / reach_e, -1, 1), and f_l tanh(dq / width) |tau|, with the
+/// elements z_e <- clip(z_e + step / reach_e, -1, 1), f_s tanh(dq / width) exp(-|dq| / speed)
+/// where friction falls with speed, and f_l tanh(dq / width) |tau|, with the
 /// torque tau of the rigid bodies, where friction grows with the load. At the start, and after a
 /// gap between two states, z is unknown: states from both extremes are followed until the motion
 /// has made them equal.
@@ -104,6 +105,9 @@ public:
       for (std::size_t e = 0; e < model.elements; ++e) {
         tau[i] += coefficients[kSliding + e] * 0.5 * (lower_bounds_[e][i] + upper_bounds_[e][i]);
       }
+      if (model.falls_with_speed) {
+        tau[i] += model.falling(coefficients[kSliding + model.elements], sliding, dq[i]);
+      }
       if (model.grows_with_load) {
         tau[i] += coefficients[model.count() - 1] * sliding * std::abs(load[i]);
       }
@@ -131,6 +135,9 @@ private:
     for (std::size_t e = 0; e < model.elements; ++e) {
       const bool is_lower_less = direction * coefficients[kSliding + e] >= 0.0;
       terms[kSliding + e] = is_lower_less ? lower_bounds_[e][i] : upper_bounds_[e][i];
+    }
+    if (model.falls_with_speed) {
+      terms[kSliding + model.elements] = model.falling(1.0, sliding, dq);
     }
     const std::size_t count = model.count();
     if (model.grows_with_load) {
