@@ -196,6 +196,8 @@ def _excess() -> Iterator[str]:
     yield _texts('kCausesOfExcess', texts)
     own = json.dumps(disturbance.CAUSE_OF_OWN_TORQUE)
     yield f'constexpr const char * kCauseOfOwnTorque =\n  {own};'
+    yield '/// A joint that is pressed towards a limit at which it is.'
+    yield f'constexpr const char * kJointAtStop = {json.dumps(disturbance.JOINT_AT_STOP)};'
     yield '/// A load [kg] that alone explains an external torque.'
     for name in ('ABSENT_LOAD', 'UNDECLARED_LOAD'):
         text = json.dumps(getattr(disturbance, name))

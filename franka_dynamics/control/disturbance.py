@@ -125,6 +125,9 @@ CAUSE_OF_OWN_TORQUE = 'the torque of your own law presses a joint against its st
 ABSENT_LOAD = '{mass:.2g} kg are declared that the motion does not show'
 UNDECLARED_LOAD = 'about {mass:.1f} kg at the flange that nobody declared'
 
+# What is said first of a joint that is pressed towards a limit at which it is.
+JOINT_AT_STOP = '{joint} is at its {side} limit, and may have hit its stop'
+
 
 class _Differences(NamedTuple):
     """
@@ -401,7 +404,7 @@ class DisturbanceMonitor:
             unit=self._arm.joints[joint].kind.effort_unit,
             other=self._compared_torque_text(terms, joint, by_motion=by_motion),
             most=max_size,
-            causes=self._probable_causes(terms, excess, by_motion=by_motion),
+            causes=self._probable_causes(terms, excess, bound, by_motion=by_motion),
         )
 
     def violation_at_start(self, terms: TermModel) -> Reason | None:
@@ -470,8 +473,31 @@ class DisturbanceMonitor:
             return -payload.mass if is_absent else 0.0
         return share if share >= MIN_NAMED_LOAD_KG else 0.0
 
-    def _probable_causes(self, terms: TermModel, excess: Array, *, by_motion: bool) -> str:
-        """Return the probable causes of an excess torque, (n,) [N m], by what was compared."""
+    def _stop_text(self, q: Array, excess: Array, bound: Array) -> str:
+        """
+        Return text on the joint that an excess torque presses against its stop, '' if none is.
+
+        A joint is at a limit if at its greatest velocity it is there within
+        MAX_DISTURBANCE_TIME_S, since a joint that hits its stop has bounced back until then.
+        """
+        arm = self._arm
+        near = MAX_DISTURBANCE_TIME_S * arm.limit('velocity')
+        at_upper = (q >= arm.limit('upper') - near) & (excess > bound)
+        at_lower = (q <= arm.limit('lower') + near) & (excess < -bound)
+        if not (at_upper | at_lower).any():
+            return ''
+        joint = int(np.where(at_upper | at_lower, np.abs(excess) / bound, 0.0).argmax())
+        side = 'upper' if at_upper[joint] else 'lower'
+        return JOINT_AT_STOP.format(joint=arm.joint_names[joint], side=side)
+
+    def _probable_causes(
+        self, terms: TermModel, excess: Array, bound: Array, *, by_motion: bool
+    ) -> str:
+        """
+        Return the probable causes of an excess torque, (n,) [N m], by what was compared.
+
+        It is beyond its `bound`, (n,) [N m], at one joint or more.
+        """
         assert self._state is not None, 'a state has come'
         compared = Compared.MEASURED_AND_NEEDED if by_motion else Compared.MEASURED_AND_COMMANDED
         if not self.has_effort:
@@ -486,6 +512,9 @@ class DisturbanceMonitor:
             texts.insert(0, load)
         if self.has_own_torque:
             texts.insert(0, CAUSE_OF_OWN_TORQUE)
+        stop = self._stop_text(self._state.q, excess, bound)
+        if stop:
+            texts.insert(0, stop)
         return ', or '.join(texts)
 
 

@@ -33,7 +33,7 @@ from franka_dynamics.simulation.arm_simulation import (
     SimulationSettings,
 )
 
-from .closed_loop import core, FER, Loop, payload, sent_at_rest
+from .closed_loop import core, FER, Loop, payload, sent_at_rest, STILL
 from .closed_loop import KD as WEAK_KD
 from .closed_loop import KP as WEAK_KP
 from .test_core_faults import CARRIED, FIRM
@@ -401,6 +401,27 @@ def test_rotors_that_sensors_do_not_feel_are_no_load(kg):
     else:
         mass, deviation = map(float, SAID.match(said).groups())
         assert abs(mass - kg) < 3.0 * deviation < 0.3
+
+
+@pytest.mark.parametrize(('side', 'sign'), [('upper', 1.0), ('lower', -1.0)])
+def test_a_joint_that_presses_against_its_stop_is_told_first(side, sign):
+    arm = fd.load('fr3')
+    wrist = np.eye(7)[6]
+    at_limit = np.where(wrist, arm.limit(side) - 0.01 * sign, arm.home_position)
+    for q, pressed, is_told in (
+        (at_limit, sign * 5.0, True),
+        (at_limit, -sign * 5.0, False),
+        (arm.home_position, sign * 5.0, False),
+    ):
+        controller = core(Settings(target='mujoco'), arm=arm, applied_when_silent=True)
+        gravity = fd.NewtonEulerModel(arm).gravity(q)
+        begin = 1200  # for 1 s an arm at rest is not judged, because brakes may open late
+        for k in range(begin + 100):
+            effort = None if k < begin else gravity + pressed * wrist
+            controller.step(q + 1e-12 * (-1) ** k, STILL, 1.0 + 1e-3 * k, effort=effort)
+        assert ' departs by ' in controller.why
+        said = f': fr3_joint7 is at its {side} limit, and may have hit its stop, or '
+        assert (said in controller.why) is is_told
 
 
 def falls_by(name, declared, carried, *, measures):

@@ -201,6 +201,21 @@ def test_settings_while_braked_and_held(cores, target, then):
     assert {'braking', 'running'} <= drive.pair.states
 
 
+@pytest.mark.parametrize(('side', 'sign'), [('upper', 1.0), ('lower', -1.0)])
+def test_a_joint_that_presses_against_its_stop(cores, side, sign):
+    pair = Pair(cores['fr3'], 'mujoco')
+    wrist = np.eye(7)[6]
+    arm = cores['fr3'].arm
+    q = np.where(wrist, arm.limit(side) - 0.01 * sign, arm.home_position)
+    pressed = fd.Model(arm).gravity(q) + 5.0 * sign * wrist
+    for k in range(1300):  # for 1 s an arm at rest is not judged
+        effort = None if k < 1200 else pressed
+        stamp = 1.0 + 1e-3 * k
+        pair.step(q + 1e-12 * (-1) ** k, np.zeros(7), stamp, effort=effort, now=stamp)
+    said = f'fr3_joint7 is at its {side} limit, and may have hit its stop'
+    assert any(said in words for words in pair.words)
+
+
 @pytest.mark.parametrize('effort', [False, True])
 def test_a_load_that_nobody_declared(cores, effort):
     drive = Drive(cores['fr3'], 'mujoco', effort=effort, **GAINS)

@@ -213,8 +213,29 @@ public:
       (is_by_motion ? Compared::measured_and_needed : Compared::measured_and_commanded);
     reason.along = direction_of_excess(arm.n(), excess, gravity_at_state(acting, terms));
     reason.has_own_torque = has_own_torque_;
+    find_stop(arm, excess, bound, reason);
     reason.load = is_by_motion ? load_beyond_declared(arm, acting, terms) : 0.0;
     return reason;
+  }
+
+  /// Write the joint that an excess torque presses against its stop, if there is one, to `reason`.
+  /// A joint is at a limit if at its greatest velocity it is there within kMaxDisturbanceTimeS,
+  /// since a joint that hits its stop has bounced back until then.
+  void find_stop(
+    const Arm & arm, const Vector & excess, const Vector & bound, Reason & reason) const noexcept
+  {
+    double largest = 1.0;
+    for (std::size_t i = 0; i < arm.n(); ++i) {
+      const double near = kMaxDisturbanceTimeS * arm.velocity[i];
+      const double ratio = excess[i] / bound[i];
+      const bool is_upper = state_.q[i] >= arm.upper[i] - near && ratio > largest;
+      const bool is_lower = state_.q[i] <= arm.lower[i] + near && -ratio > largest;
+      if (is_upper || is_lower) {
+        largest = std::abs(ratio);
+        reason.stopped_joint = i;
+        reason.stop_side = is_upper ? 1 : -1;
+      }
+    }
   }
 
   /// The load whose weight alone explains the external torque [kg], 0 if none does. It is below zero

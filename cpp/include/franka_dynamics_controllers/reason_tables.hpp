@@ -87,6 +87,8 @@ constexpr const char * kCausesOfExcess[] = {
 };
 constexpr const char * kCauseOfOwnTorque =
   "the torque of your own law presses a joint against its stop or an obstacle";
+/// A joint that is pressed towards a limit at which it is.
+constexpr const char * kJointAtStop = "{joint} is at its {side} limit, and may have hit its stop";
 /// A load [kg] that alone explains an external torque.
 constexpr const char * kAbsentLoad = "{mass:.2g} kg are declared that the motion does not show";
 constexpr const char * kUndeclaredLoad = "about {mass:.1f} kg at the flange that nobody declared";

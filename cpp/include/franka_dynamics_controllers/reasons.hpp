@@ -30,6 +30,8 @@ struct Reason
   Compared compared = Compared::sent_and_needed;
   Along along = Along::neither;
   bool has_own_torque = false;
+  std::size_t stopped_joint = 0;  ///< that may have hit its stop, if it has a side
+  int stop_side = 0;  ///< of the stop that a joint may have hit: 1 upper, -1 lower, 0 none
   double load = 0.0;  ///< that alone explains them [kg]; below zero: one that is absent; 0: none
 
   explicit operator bool() const noexcept {return code != ReasonCode::none;}
@@ -139,8 +141,24 @@ inline std::string load_text(double load)
   return text.replace(begin, end + 1 - begin, mass.data());
 }
 
+/// What is said of a joint that may have hit its stop, '' without one.
+inline std::string stop_text(const Reason & reason, const Arm & arm)
+{
+  if (reason.stop_side == 0 || reason.stopped_joint >= arm.joints.size()) {
+    return "";
+  }
+  std::string text = kJointAtStop;
+  for (const auto & [place, word] : {
+      std::pair<std::string, std::string>{"{joint}", arm.joints[reason.stopped_joint]},
+      {"{side}", reason.stop_side > 0 ? "upper" : "lower"}})
+  {
+    text.replace(text.find(place), place.size(), word);
+  }
+  return text;
+}
+
 /// Probable causes of a torque that the model does not explain.
-inline std::string causes_text(const Reason & reason)
+inline std::string causes_text(const Reason & reason, const Arm & arm)
 {
   const std::string load = load_text(reason.load);
   if (!reason.has_causes) {
@@ -156,7 +174,11 @@ inline std::string causes_text(const Reason & reason)
   if (!load.empty()) {
     text = load + ", or " + text;
   }
-  return reason.has_own_torque ? std::string(kCauseOfOwnTorque) + ", or " + text : text;
+  if (reason.has_own_torque) {
+    text = std::string(kCauseOfOwnTorque) + ", or " + text;
+  }
+  const std::string stop = stop_text(reason, arm);
+  return stop.empty() ? text : stop + ", or " + text;
 }
 
 inline std::string text_of(const Reason & reason, const Arm & arm);
@@ -192,11 +214,11 @@ inline std::string named_text(const Reason & reason, const Arm & arm, const std:
            "what its motion needs";
   }
   if (name == "causes" && reason.code == ReasonCode::joint_too_fast) {
-    const std::string causes = causes_text(reason);
+    const std::string causes = causes_text(reason, arm);
     return causes.empty() ? "" : ": " + causes;
   }
   if (name == "causes") {
-    return causes_text(reason);
+    return causes_text(reason, arm);
   }
   if (name == "advice") {
     return reason.code == ReasonCode::rare_states ?
