@@ -151,7 +151,7 @@ FeedforwardController::CallbackReturn FeedforwardController::on_configure(const 
       if (!refused.empty()) {
         return fail(refused);
       }
-      feedforward_->apply(feedforward_->law_of(settings));
+      static_cast<void>(feedforward_->apply(feedforward_->law_of(settings)));
     }
     inbox_ = std::make_unique<Inbox>(arm, command_, parameters_.reference_timeout);
   } catch (const std::exception & error) {
@@ -205,9 +205,16 @@ rcl_interfaces::msg::SetParametersResult FeedforwardController::accept(
   rcl_interfaces::msg::SetParametersResult result;
   result.successful = true;
   try {
-    const auto given = with_changes(parameter_listener_->get_params(), changed);
+    const auto present = parameter_listener_->get_params();
+    const auto given = with_changes(present, changed);
     const Locked locked(configuring_);
-    checked_settings(given);
+    const Settings settings = checked_settings(given);
+    if (feedforward_) {
+      const Reason pulled = feedforward_->pull_refusal(settings_of(present, arm()), settings);
+      if (pulled) {
+        throw std::runtime_error(text_of(pulled, arm()));
+      }
+    }
   } catch (const std::exception & error) {
     result.successful = false;
     result.reason = error.what();
@@ -323,6 +330,9 @@ void FeedforwardController::tell_state(Status & status)
   const std::string why = text_of(ending, arm());
   const std::string word = kStateWords[static_cast<std::size_t>(now.state)];
   status.message = word + ": " + (why.empty() ? "torques are sent" : why);
+  if (const std::string note = text_of(now.note, arm()); !note.empty()) {
+    status.message += "; " + note;
+  }
   if (ending.remedy == Remedy::wait) {
     status.message += std::string("; to command again: ") +
       kRemedies[static_cast<std::size_t>(ending.remedy)].words;
@@ -607,8 +617,10 @@ return_type FeedforwardController::update_and_write_commands(
     }
     sends = receiver_->cycle(elapsed, measured, given, tau);
   } else {
-    if (laws_.has_new()) {
-      feedforward_->apply(laws_.read());
+    // A law that would pull the arm was refused when it was set, but the arm has moved since: it
+    // waits until it pulls no more.
+    if (laws_.has_new() || is_law_waiting_) {
+      is_law_waiting_ = static_cast<bool>(feedforward_->apply(laws_.read()));
     }
     start_if_requested();
     sends =

@@ -97,6 +97,7 @@ private:
   std::unique_ptr<Inbox> inbox_;
   // What the control cycle has still to take: the law of other settings, or these.
   Newest<ControlLaw> laws_;
+  bool is_law_waiting_ = false;  // the newest one, until it pulls no joint
   Newest<Settings> settings_;
   std::atomic<bool> is_start_requested_{false};
   Newest<Reason> start_answer_;

@@ -78,6 +78,10 @@ class ReasonCode(str, Enum):
         'arm would swing; use at most {share:.2g} of this kd, or take joint states at a higher '
         "rate; a simulated arm bears more if its description has the drives' inertia"
     )
+    KP_PULLS = (
+        'kp of {joint} cannot grow while this joint is more than {most:g} {unit} from the motion '
+        'that is followed: it would be pulled there; end the motion first'
+    )
     # The arm
     LARGE_DISTURBANCE = (
         'the {kind} torque of {joint} departs by {torque} {unit} from {other} ({most} are '

@@ -808,11 +808,9 @@ class Feedforward:
         pulled = self._joints_pulled_more_by(law)
         if pulled.any() and self.reference.has_open_motion:
             joint = self.description.joints[int(pulled.argmax())]
-            raise SettingsError(
-                f'kp of {joint.name} cannot grow while this joint is more than '
-                f'{MAX_START_DISTANCE_RAD:g} {joint.kind.position_unit} from the motion that is '
-                'followed: it would be pulled there. End the motion first, by one without points.'
-            )
+            unit = joint.kind.position_unit
+            why = ReasonCode.KP_PULLS(joint=joint.name, most=MAX_START_DISTANCE_RAD, unit=unit)
+            raise SettingsError(f'{why}, by one without points.')
 
     def _joints_pulled_more_by(self, law: ControlLaw) -> Array:
         """Return the mask, (n,), of joints far from the reference whose kp `law` would raise."""

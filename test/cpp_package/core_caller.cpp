@@ -225,6 +225,11 @@ void stop(Feedforward * f, int then) {f->stop("stopped", static_cast<Stop>(then)
 void block(Feedforward * f, int is_blocked) {f->block(is_blocked ? "blocked" : nullptr);}
 void reset(Feedforward * f) {f->reset();}
 void restart(Feedforward * f) {f->restart();}
+const char * note(Feedforward * f)
+{
+  text = text_of(f->status().note, f->arm());
+  return text.c_str();
+}
 const char * why(Feedforward * f)
 {
   text = f->why();

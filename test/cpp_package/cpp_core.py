@@ -63,7 +63,7 @@ def compiled(folder):
     number = ctypes.c_int
     made = ctypes.c_void_p
     real = ctypes.c_double
-    texts = 'refusal refusal_of_arm last_text change start why'
+    texts = 'refusal refusal_of_arm last_text change start why note'
     answers = 'receive receiver_cycle receive_in_inbox'
     for name in f'{texts} {answers}'.split():
         getattr(library, name).restype = ctypes.c_char_p
@@ -90,6 +90,7 @@ def compiled(folder):
         'reset': [made],
         'restart': [made],
         'why': [made],
+        'note': [made],
         'told': [made, DOUBLES],
         'inbox': [made, number, real],
         'receive_in_inbox': [made, number, number, DOUBLES],
@@ -294,6 +295,10 @@ class Feedforward:
     @property
     def why(self):
         return self._library.why(self._made).decode()
+
+    @property
+    def note(self):
+        return self._library.note(self._made).decode()
 
     @property
     def told(self):

@@ -106,6 +106,9 @@ class Pair:
         assert (told.reaction, told.remedy) == (ending.reaction, ending.remedy), where
         assert told.sends == python.sends, where
         assert self.compiled.why == python.why.replace(*ADVICE), where
+        delay = self.state == 'running' and python.status.why != 'torques are sent'
+        assert not self.compiled.note or 'ms late' in self.compiled.note, where
+        assert bool(self.compiled.note) == (delay and 'ms late' in python.status.why), where
         difference = np.abs(found - expected).max()
         self.largest_difference = max(self.largest_difference, difference)
         most = TOLERANCE_AFTER_BEGIN_NM if when < self._ramp_end else TOLERANCE_NM

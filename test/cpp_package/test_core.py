@@ -535,6 +535,26 @@ def test_a_part_of_the_friction_leaves_the_other_terms_whole(core):
     np.testing.assert_allclose(torques[0.0], terms, rtol=0.0, atol=ATOL)
 
 
+def test_kp_grows_at_no_joint_that_is_far_from_its_motion(core):
+    arm = ARMS['bare']
+    controller = Feedforward(core('bare'), Settings(target='mujoco', kp=(30.0,)), guard=False)
+    still = np.zeros(arm.n)
+    q = np.array(arm.home)
+    far = q + 0.2 * np.eye(arm.n)[3]
+
+    def run(given):
+        for _ in range(30):
+            _, state = controller.cycle(q, still, given=given)
+        assert state == 'running'
+
+    run([far, still, still, still])
+    said = controller.change(kp=(60.0,))
+    assert 'kp of fr3_joint4 cannot grow' in said and '0.1 rad' in said
+    assert controller.change(kp=(60.0, 60.0, 60.0, 20.0, 60.0, 60.0, 60.0)) is None
+    run([q, still, still, still])  # now near
+    assert controller.change(kp=(60.0,)) is None
+
+
 @pytest.mark.parametrize('target', ['fci', 'mujoco'])
 def test_the_offset_beside_a_law_is_the_same_at_every_speed(core, target):
     arm = ARMS['fr3']

@@ -173,6 +173,20 @@ def test_the_offset_beside_a_law_that_ceases_at_rest(cores, target):
     drive.run(300, own=law)
 
 
+def test_states_that_become_late_are_told(cores):
+    pair = Pair(cores['fr3'], 'fci', kp=(600.0,) * 4 + (60.0,) * 3, kd=(2.0,) * 4 + (1.0,) * 3)
+    rng = np.random.default_rng(0)
+    notes = []
+    for k in range(900):
+        q = cores['fr3'].arm.home + 1e-9 * rng.normal(size=7)
+        age = 0.012 if 200 <= k < 500 else 1e-4
+        pair.step(q, np.zeros(7), 1.0 + 1e-3 * k, age=age, now=1.0 + 1e-3 * k + age)
+        notes.append(pair.compiled.note)
+    assert pair.state == 'running' and not notes[150] and not notes[-1]
+    assert 'kp of fr3_joint1' in notes[450] and 'ms late' in notes[450]
+    assert len({note for note in notes if note}) == 1  # said once
+
+
 def test_a_motion_within_the_first_ramp(cores):
     drive = Drive(cores['fr3'], 'mujoco', **GAINS)
     drive.run(40)

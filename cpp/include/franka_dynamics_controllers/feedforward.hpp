@@ -63,7 +63,7 @@ public:
     if (std::string reason = refusal(settings, period, states_.median_age()); !reason.empty()) {
       return reason;
     }
-    return apply(law_of(settings)) ? "" : "target and command cannot change while torques are sent";
+    return text_of(apply(law_of(settings)), arm_);
   }
 
   /// Why settings cannot be used with joint states of a period and an age [s], or ''; for any
@@ -89,16 +89,32 @@ public:
     return law;
   }
 
-  /// Use another law; for the control cycle. Returns false if it would change target or command
-  /// while torques are sent.
-  bool apply(const ControlLaw & law) noexcept
+  /// Why a law cannot follow one of other settings now: its kp would pull a joint that is far from
+  /// the motion that is followed. For any thread.
+  Reason pull_refusal(const Settings & present, const Settings & settings) const noexcept
+  {
+    const std::uint32_t far_joints = state_ == CoreState::running ? far_joints_.load() : 0;
+    for (std::size_t i = 0; i < arm_.n(); ++i) {
+      if (((far_joints >> i) & 1U) != 0U && settings.kp[i] > present.kp[i]) {
+        return Reason::of_joint(ReasonCode::kp_pulls, i, {kMaxStartDistanceRad});
+      }
+    }
+    return {};
+  }
+
+  /// Use another law; for the control cycle. Returns why it cannot be used now, no reason if it
+  /// is: it would change target or command while torques are sent, or pull_refusal().
+  Reason apply(const ControlLaw & law) noexcept
   {
     const Settings & present = law_.requested().settings;
     const Settings & settings = law.settings;
     const bool is_same_interface = settings.command == present.command &&
       settings.target.name == present.target.name;
     if (state_ != CoreState::silent && !is_same_interface) {
-      return false;
+      return Reason::of_caller("target and command cannot change while torques are sent");
+    }
+    if (const Reason pulled = pull_refusal(present, settings); pulled) {
+      return pulled;
     }
     if (!is_given_ && pulls_more(law)) {
       reference_.reset();  // a person may have guided the arm away
@@ -109,7 +125,7 @@ public:
     }
     happen(Event::change, states_.arrival_time(), ending_);
     publish_status();
-    return true;
+    return {};
   }
 
   const Arm & arm() const noexcept {return arm_;}
@@ -129,11 +145,13 @@ public:
   std::uint64_t losses() const noexcept {return loss_count_;}
   std::uint64_t timeouts() const noexcept {return timeout_count_;}
 
-  /// The state, and what ended torques or keeps them from beginning.
+  /// The state, and what ended torques or keeps them from beginning; while torques go out, why
+  /// the acting gains do not bear the delay that joint states have now.
   struct Status
   {
     CoreState state = CoreState::silent;
     Ending ending{};
+    Reason note{};
   };
   const Status & status() noexcept {return status_.read();}
   /// Why torques have ended or do not begin, '' while they go out; allocates.
@@ -237,6 +255,8 @@ public:
       default:
         torque = take_new_state(sample);
     }
+    record_far_joints();
+    record_delay_note();
     publish_status();
     return torque;
   }
@@ -412,6 +432,17 @@ private:
   {
     reference_.reset();
     is_given_ = false;
+  }
+
+  /// Record which joints are far from the motion that is given.
+  void record_far_joints() noexcept
+  {
+    std::uint32_t far_joints = 0;
+    for (std::size_t i = 0; i < arm_.n() && is_given_ && desired_; ++i) {
+      const bool is_far = std::abs(desired_->q[i] - states_.q()[i]) > kMaxStartDistanceRad;
+      far_joints |= static_cast<std::uint32_t>(is_far) << i;
+    }
+    far_joints_ = far_joints;
   }
 
   /// Whether a law raises kp at a joint that had none, or that is far from the reference.
@@ -821,10 +852,23 @@ private:
     }
   }
 
+  /// Record whether the acting gains bear the delay that states have now.
+  void record_delay_note() noexcept
+  {
+    Reason note;
+    if (state_ == CoreState::running && guards()) {
+      note = law_.acting().gain_delay.instability(
+        arm_.n(), states_.period(), states_.median_age());
+    }
+    // It is said where it begins and ends, not with each of its numbers.
+    is_status_new_ = is_status_new_ || static_cast<bool>(note) != static_cast<bool>(delay_note_);
+    delay_note_ = note;
+  }
+
   void publish_status() noexcept
   {
     if (is_status_new_) {
-      status_.write({state_, ending_});
+      status_.write({state_, ending_, state_ == CoreState::running ? delay_note_ : Reason{}});
       is_status_new_ = false;
     }
   }
@@ -946,6 +990,8 @@ private:
   std::atomic<std::uint64_t> timeout_count_{0};
   Newest<Status> status_{};
   bool is_status_new_ = true;  // and not yet written
+  std::atomic<std::uint32_t> far_joints_{0};  // a bit for each joint far from a given motion
+  Reason delay_note_{};
 
   Reason blocked_{};
   ActingLaw law_{};

@@ -11,7 +11,7 @@ namespace franka_dynamics_controllers
 {
 
 /// Why torques end or do not begin; `none` is no reason.
-enum class ReasonCode {none, caller_text, no_state, states_awaited, few_states, silence, states_missing, rare_states, coarse_stamps, stale, stamp_ahead, stale_at_start, stamp_repeated, clock_set_back, value_not_finite, impossible_value, effort_not_n_m, position_leap, wrong_velocity, zero_velocities, frozen_positions, kp_too_large, kd_too_large, large_disturbance, joint_too_fast, braking_failed, torque_not_finite, own_law_ceased, not_carried};
+enum class ReasonCode {none, caller_text, no_state, states_awaited, few_states, silence, states_missing, rare_states, coarse_stamps, stale, stamp_ahead, stale_at_start, stamp_repeated, clock_set_back, value_not_finite, impossible_value, effort_not_n_m, position_leap, wrong_velocity, zero_velocities, frozen_positions, kp_too_large, kd_too_large, kp_pulls, large_disturbance, joint_too_fast, braking_failed, torque_not_finite, own_law_ceased, not_carried};
 /// Their texts, with places for a name or a number in Python's format.
 constexpr const char * kReasonTexts[] = {
   "",
@@ -37,6 +37,7 @@ constexpr const char * kReasonTexts[] = {
   "all positions stand still bit for bit for {silence:.0f} ms, though the arm must move: its driver repeats an old state, or brakes hold it",
   "kp of {joint} is {kp:g}, its kd {kd:g}, and torques are {delay:.1f} ms late: the arm would swing; use {remedy}, or take fresher states",
   "kd makes velocities decay at {rate:.0f} 1/s, and torques are {delay:.1f} ms late: the arm would swing; use at most {share:.2g} of this kd, or take joint states at a higher rate; a simulated arm bears more if its description has the drives' inertia",
+  "kp of {joint} cannot grow while this joint is more than {most:g} {unit} from the motion that is followed: it would be pulled there; end the motion first",
   "the {kind} torque of {joint} departs by {torque} {unit} from {other} ({most} are allowed): {causes}",
   "{joint} moves at {velocity:.2f} {unit}/s; at most {most:.2f} are allowed ({share:g} of its limit, {following:g} while a reference moves){causes}",
   "{joint} moves at {velocity:.2f} {unit}/s in spite of braking: torques do not act as they are sent",
