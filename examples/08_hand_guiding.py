@@ -103,7 +103,7 @@ def run(target, payload, friction):
     """Return times [s], hand forces [N], flange positions [m] and joint velocities [rad/s]."""
     settings = Settings(
         target=target,
-        terms=fd.Terms(inertia=False, friction=friction),
+        terms=fd.Terms(inertia=False, friction=friction, offset=friction),
         payload=PAYLOAD if payload else NOTHING,
         payload_known_to_robot=False,
     )

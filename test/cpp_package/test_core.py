@@ -518,17 +518,17 @@ def test_a_part_of_the_friction_leaves_the_other_terms_whole(core):
     arm = ARMS['fr3']
     dq = np.linspace(-0.5, 0.6, arm.n)
     ddq = np.linspace(1.0, -1.0, arm.n)
-    q = np.array(arm.home)
     own = np.zeros(arm.n)
     torques = {}
     for share in (0.0, 0.3, 1.0):
         terms = fd.Terms(friction=True)
         settings = Settings(target='fci', terms=terms, friction_scale=share)
         controller = Feedforward(core('fr3'), settings, 'law', guard=False)
-        for _ in range(300):
+        for k in range(300):
+            q = arm.home + 1e-3 * k * dq
             torques[share] = controller.cycle(q, dq, given=[q, dq, ddq, own])[0]
     friction = torques[1.0] - torques[0.0]
-    assert np.abs(friction).min() > 0.05
+    assert np.abs(friction).min() > 0.01
     np.testing.assert_allclose(torques[0.3] - torques[0.0], 0.3 * friction, rtol=0.0, atol=ATOL)
     model = fd.Model(arm)
     terms = model.coriolis(q, dq) + model.mass_matrix(q) @ ddq

@@ -70,14 +70,15 @@ def test_json_of_an_arm_in_a_namespace_has_torques_and_limits(launch, probe, cap
         node.update(*(one for one in answer['nodes'] if one['node'] == 'left/feedforward'))
         gravity = node['torques']['gravity']['effort']
         actual = [gravity[joint] for joint in ARM.joint_names]
-        return np.allclose(actual, expected, rtol=0, atol=1e-6)
+        # A state that is late on a busy machine comes without what is measured.
+        is_measured = node['statuses']['Joint states']['values']['effort'] == 'measured'
+        return is_measured and np.allclose(actual, expected, rtol=0, atol=1e-6)
 
     probe.until(told, 'the torque that holds')
     assert answer['state'] == 'active'
     assert node['torque_limits'] == dict(zip(ARM.joint_names, ARM.limit('effort')))
     # The rate of received states: on a busy machine some are lost.
     assert 0.0 < node['statuses']['Joint states']['values']['rate [Hz]'] < 1001.0
-    assert node['statuses']['Joint states']['values']['effort'] == 'measured'
     assert node['statuses']['Command']['values']['state'] == 'running'
     assert node['statuses']['Command']['values']['rate [Hz]'] > 0.0
 
