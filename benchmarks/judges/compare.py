@@ -151,8 +151,7 @@ def main() -> None:
     parser.add_argument('--seed', type=int, default=0, help='by which they are drawn')
     parser.add_argument('--log', default='', help='logs whose name contains this')
     arguments = parser.parse_args()
-    print(HEADS)
-    print('|' + '---|' * (HEADS.count('|') - 1))
+    rows = []
     for log in logs():
         if arguments.log not in log.name:
             continue
@@ -163,8 +162,10 @@ def main() -> None:
         arm, (first, *_) = read
         chosen = drawn_cases(arm, arguments.cases, arguments.seed)
         scores = scores_of(arm, first, log.rotor_inertia, chosen)
-        for name, some in scores.items():
-            print(row(log.name, name, some), flush=True)
+        rows += [row(log.name, name, some) for name, some in scores.items()]
+    print(HEADS)
+    print('|' + '---|' * (HEADS.count('|') - 1))
+    print('\n'.join(rows))
 
 
 if __name__ == '__main__':

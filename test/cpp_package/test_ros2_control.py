@@ -291,12 +291,13 @@ def test_the_torque_of_another_law_gets_all_terms(run):
     torque = np.linspace(-2.0, 2.0, ARM.n)
     ddq = np.linspace(3.0, -3.0, ARM.n)
     dq = np.full(ARM.n, 0.3)
-    settings = replace(PLAIN, terms=fd.Terms(friction=True))
+    settings = replace(PLAIN, terms=fd.Terms(friction=True, offset=True))
     parameters = of_feedforward(settings, reference='law') + MANAGER
     found, said = run('alone', mock_urdf(ARM), rows=[[*torque, *dq, *ddq]], parameters=parameters)
     assert 'feedforward is active' in said
     effort = added(found, settings)
-    friction = FrictionFeedforward(ARM.friction).torque(dq)
+    # Of an arm that stands still, friction is its offset: no slip element has moved.
+    friction = FrictionFeedforward(ARM.friction).torque(dq) + ARM.friction.offset
     expected = torque + model_of(settings).mass_matrix(ARM.home) @ ddq + friction
     assert (friction > 0.05).all()
     assert np.isclose(effort, expected, rtol=0.0, atol=1e-9).all(axis=1).any()
