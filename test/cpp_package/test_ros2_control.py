@@ -84,6 +84,7 @@ def of_feedforward(settings, **more):
         'arm_file': 'ARM_FILE',
         'target': settings.target,
         'terms.friction': settings.terms.friction,
+        'terms.offset': settings.terms.offset,
         'payload_known_to_robot': settings.payload_known_to_robot,
         'scale': settings.scale,
         **{name: list(getattr(settings, name)) for name in ARRAYS},
