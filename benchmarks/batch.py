@@ -34,6 +34,7 @@ from timing import busy_seconds, machine, new_parser
 from franka_dynamics.arm import load
 from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.batch.kernel import available_thread_count
+from franka_dynamics.constants import Quantity
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.sampling import JointStates, sample_states
 from franka_dynamics.simulation.mujoco_model import build_mujoco_model
@@ -50,16 +51,17 @@ GENERATED = 'BatchModel'
 SINGLE = 'BatchModel, float32'
 RATIO = f'{PARALLEL} / {GENERATED}'
 FRAX = 'frax (JAX, jit and vmap)'
-# Methods of BatchModel, and how many of the arrays q, dq and ddq each is given.
-METHODS = {
-    'mass_matrix': 1,
-    'inverse_dynamics_derivatives': 3,
-    'regressor': 3,
-    'forward_dynamics': 3,
-    'flange_pose': 1,
-    'jacobian': 1,
-    'gravity': 1,
-    'coriolis_matrix': 2,
+MANY = 100_000  # states whose results do not fit into a cache
+# Quantities of BatchModel, and how many of the arrays q, dq and ddq each is given.
+QUANTITIES = {
+    Quantity.MASS_MATRIX: 1,
+    Quantity.DERIVATIVES: 3,
+    Quantity.REGRESSOR: 3,
+    Quantity.FORWARD_DYNAMICS: 3,
+    Quantity.FLANGE_POSE: 1,
+    Quantity.JACOBIAN: 1,
+    Quantity.GRAVITY: 1,
+    Quantity.CORIOLIS_MATRIX: 2,
 }
 MUJOCO = 'loop of mj_inverse'
 ROLLOUT = 'MuJoCo rollout (forward)'
@@ -210,17 +212,21 @@ def print_sizes(
 
 
 def print_quantities(least: bool, duration: float) -> None:
-    """Print the time of each quantity, of many states on one thread."""
-    states = sample_states(load('fer'), FEW)
+    """Print the time of each quantity on one thread, also of many states, with and without out."""
     model = BatchModel(load('fer'), threads=1)
-    others = {
-        name: Candidate(partial(getattr(model, name), *states[:takes]), FEW)
-        for name, takes in METHODS.items()
-    }
-    found, _ = measure(others, least, duration)
-    print(f'\n| `BatchModel`, {FEW:,} states, one thread | ns a state |\n|---|---|')
-    for name, values in found.items():
-        print(f'| `{name}` | {np.median(values):,.0f} |', flush=True)
+    few, many = (sample_states(load('fer'), count) for count in (FEW, MANY))
+    heads = f'{FEW:,} states | {MANY:,} states | {MANY:,} states, `out=`'
+    print(f'\n| `BatchModel`, one thread [ns a state] | {heads} |\n|---|---|---|---|')
+    for quantity, takes in QUANTITIES.items():
+        out = model.evaluate(quantity, *many[:takes])
+        calls = {
+            'few': Candidate(partial(model.evaluate, quantity, *few[:takes]), FEW),
+            'many': Candidate(partial(model.evaluate, quantity, *many[:takes]), MANY),
+            'out': Candidate(partial(model.evaluate, quantity, *many[:takes], out=out), MANY),
+        }
+        found, _ = measure(calls, least, duration / len(QUANTITIES))
+        times = ' | '.join(f'{np.median(values):,.0f}' for values in found.values())
+        print(f'| `{quantity.value}` | {times} |', flush=True)
 
 
 def main() -> None:
