@@ -292,7 +292,8 @@ def test_processes_side_by_side_get_a_domain_each():
     assert 1 < len(domains) == len(set(domains)) <= 8
 
 
-def test_a_simulations_torques_reach_no_real_controller(probe, tmp_path):
+def test_a_simulations_torques_reach_no_real_controller(probe, tmp_path, monkeypatch):
+    monkeypatch.delenv(REALTIME_VARIABLE, raising=False)
     # Where franka_ros2's forward controller takes torques.
     torques = probe.collect(Float64MultiArray, f'/{COMMAND}', reliable=True)
     with NodeGroup(tmp_path) as nodes:
@@ -303,6 +304,9 @@ def test_a_simulations_torques_reach_no_real_controller(probe, tmp_path):
             return probe.says('simulation/simulator: Simulated arm', 'the brakes are open')
 
         probe.until(held, 'the arm is held')
+        # The arm waits, so that nothing has to come before the work of others.
+        pids = [process.pid for process in nodes.processes.values()]
+        assert [os.sched_getscheduler(pid) for pid in pids] == [os.SCHED_OTHER] * 2
         # The group's end names the node that crashed, the signal, and the log with its stack.
         node = nodes.processes['feedforward_node']
         log = tmp_path / 'feedforward_node.log'

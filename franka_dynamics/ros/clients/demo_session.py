@@ -24,7 +24,7 @@ from trajectory_msgs.msg import JointTrajectory
 from .node_client import NodeClient, NodeClientError
 from .node_group import NodeGroup, use_isolated_network
 from .. import SIMULATION_NAMESPACE
-from ..realtime import REALTIME_ON, REALTIME_VARIABLE
+from ..realtime import REALTIME_ON
 from ..status import (
     DiagnosticSubject,
     fault_sentences,
@@ -99,9 +99,6 @@ def run_demo(
     last line or path, and NodeClientError if the node fails.
     """
     use_isolated_network()
-    # Here the simulated arm asks for real-time scheduling, too, because a real arm does not wait
-    # for a processor.
-    os.environ.setdefault(REALTIME_VARIABLE, REALTIME_ON)
     load = os.getloadavg()[0]
     try:
         return DemoRun(plan, folder, progress, load).run()
@@ -174,6 +171,8 @@ class DemoRun:
             {**arm_parameters, 'ideal': True, 'step_log': str(step_log)},
             {**arm_parameters, 'target': 'mujoco'},
             _LOCKSTEP_RATE_HZ if self.plan.lockstep else None,
+            # The simulated arm, too, because a real arm does not wait for a processor.
+            realtime=REALTIME_ON,
         )
         self._client.heard_nodes()  # subscribes
         topic = f'/{_FEEDFORWARD_NODE}/feedforward_trajectory'

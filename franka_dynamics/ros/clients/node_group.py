@@ -23,6 +23,7 @@ from .. import (
     use_fastdds_profile,
 )
 from ..parameter_tables import yaml_line
+from ..realtime import REALTIME_OFF, REALTIME_VARIABLE
 from ...errors import FrankaDynamicsError
 
 _NODE_END_TIMEOUT_S = 10.0
@@ -108,12 +109,18 @@ class NodeGroup:
         program: str,
         params: Mapping[str, Any],
         remaps: Mapping[str, str] | None = None,
+        realtime: str | None = None,
     ) -> None:
         """
         Start a program of NODE_MODULES in the namespace of simulated arms.
 
-        `params` (values by name) and `remaps` (topics) are the node's.
+        `params` (values by name) and `remaps` (topics) are the node's. `realtime` (REALTIME_ON or
+        REALTIME_OFF; None: the program's own) says whether it asks for real-time scheduling if
+        FRANKA_DYNAMICS_REALTIME is not set.
         """
+        environment = dict(os.environ)
+        if realtime is not None:
+            environment.setdefault(REALTIME_VARIABLE, realtime)
         names = {'__ns': f'/{SIMULATION_NAMESPACE}', **(remaps or {})}
         with (self._folder / f'{program}.log').open('wb') as log:
             self.processes[program] = subprocess.Popen(
@@ -121,6 +128,7 @@ class NodeGroup:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
+                env=environment,
                 start_new_session=True,
             )
 
@@ -131,13 +139,16 @@ class NodeGroup:
         lockstep_rate: float | None = None,
         *,
         clock: bool = False,
+        realtime: str | None = None,
     ) -> None:
         """
         Start the processes of a simulated arm and of the feedforward node that controls it.
 
         `plant` and `node` are their parameters; the arm's ~/status says when it is held. With
         `lockstep_rate` [steps/s at most] simulated time waits for each torque. With `clock`
-        simulated time is published on /clock, and the node uses it.
+        simulated time is published on /clock, and the node uses it. `realtime` is as in start_node,
+        but for lockstep: there nothing is late, and where two such pairs occupy two cores, control
+        threads under SCHED_FIFO would keep those that plan motions from running for seconds.
         """
         arm_parameters = dict(plant)
         arm_remaps = {}
@@ -145,15 +156,18 @@ class NodeGroup:
         # behind. With long time-outs the node does not stop the arm when joint states are late.
         node_parameters = {'max_state_age': 0.0, 'period': 2.5 if lockstep_rate else 0.25}
         if lockstep_rate:
+            realtime = REALTIME_OFF
             arm_parameters['lockstep_rate'] = lockstep_rate
             arm_parameters['lockstep_timeout'] = 1.0  # the node of a busy machine may need long
         if clock:
             arm_parameters['publish_clock'] = True
             arm_remaps['clock'] = '/clock'
             node_parameters['use_sim_time'] = True
-        self.start_node('simulator_node', arm_parameters, arm_remaps)
+        self.start_node('simulator_node', arm_parameters, arm_remaps, realtime)
         node_parameters.update(node)
-        self.start_node('feedforward_node', node_parameters, {'~/command': COMMAND_TOPIC})
+        self.start_node(
+            'feedforward_node', node_parameters, {'~/command': COMMAND_TOPIC}, realtime
+        )
 
     def require_running(self) -> None:
         """Raise NodeEndedError, with its log's last line or path, if a node has ended."""
