@@ -146,9 +146,10 @@ class NodeGroup:
 
         `plant` and `node` are their parameters; the arm's ~/status says when it is held. With
         `lockstep_rate` [steps/s at most] simulated time waits for each torque. With `clock`
-        simulated time is published on /clock, and the node uses it. `realtime` is as in start_node,
-        but for lockstep: there nothing is late, and where two such pairs occupy two cores, control
-        threads under SCHED_FIFO would keep those that plan motions from running for seconds.
+        simulated time is published on /clock, and the node uses it. `realtime` is as in
+        start_node, but not in lockstep: there nothing is late, and where two such pairs occupy two
+        cores, control threads under SCHED_FIFO would keep those that plan motions from running for
+        seconds.
         """
         arm_parameters = dict(plant)
         arm_remaps = {}
