@@ -310,6 +310,101 @@ def test_a_command_runs_without_extras_or_names_the_one_it_needs(libraries, word
     assert not extra or f"pip install '.[{extra}]'" in said
 
 
+# What a program does without one library: the extra that it asks for, or None where arrays of
+# NumPy are evaluated alike, whatever other libraries for arrays there are.
+IN_PYTHON = [
+    *((library, 'open_table', 'logs') for library in ('pandas', 'pyarrow')),
+    *((library, 'read_parquet', 'logs') for library in ('pandas', 'pyarrow')),
+    ('h5py', 'read_hdf5', 'logs'),
+    ('distributed', 'use_cluster', 'cluster'),
+    ('rosbags', 'read_bag', 'replay'),
+    ('mujoco', 'simulate', 'sim'),
+    ('clarabel', 'minimise', 'identify'),
+    *((library, 'evaluate', None) for library in ('jax', 'torch', 'cupy', 'cuda')),
+]
+ACTIONS = """
+import json
+import os
+from pathlib import Path
+import warnings
+
+import numpy as np
+
+import franka_dynamics as fd
+from franka_dynamics.recordings.log_file import read_log
+from franka_dynamics.report.episode_table import EpisodeTable
+from franka_dynamics.semidefinite import quadratic_minimiser
+from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
+from franka_dynamics.workers import workers_of
+
+folder, *rows = sys.argv[1:]
+
+
+def open_table():
+    EpisodeTable(Path(folder), {}, resume=False)
+
+
+def read_parquet():
+    (Path(folder) / 'log.parquet').write_bytes(b'PAR1')
+    read_log(folder + '/log.parquet')
+
+
+def read_hdf5():
+    (Path(folder) / 'log.h5').write_bytes(b'HDF')
+    read_log(folder + '/log.h5')
+
+
+def use_cluster():
+    with workers_of('tcp://127.0.0.1:9'):
+        pass
+
+
+def read_bag():
+    fd.read_recording(folder, fd.load('fer').joint_names)
+
+
+def simulate():
+    ArmSimulation(fd.load('fer'), SimulationSettings())
+
+
+def minimise():
+    quadratic_minimiser(np.eye(2), np.zeros(2), [])
+
+
+def evaluate():
+    warnings.simplefilter('error')
+    model = fd.BatchModel(fd.load('fer'))
+    states = fd.sample_states(model.description, 5, 1)
+    print(json.dumps(model.inverse_dynamics(*states).tolist()))
+
+
+for row in rows:  # each in a copy of this process, so that it loads only what it asks for
+    library, action = row.split()
+    if not os.fork():
+        assert library not in sys.modules
+        ABSENT.add(library)
+        try:
+            globals()[action]()
+        except Exception as error:
+            print(type(error).__name__, error)
+        sys.stdout.flush()
+        os._exit(0)
+    os.wait()
+"""
+
+
+def test_python_without_a_library_names_the_extra_or_does_without(tmp_path):
+    rows = [f'{library} {action}' for library, action, _ in IN_PYTHON]
+    said = printed('-c', WITHOUT + ACTIONS, 'none', str(tmp_path), *rows, cwd=ROOT).splitlines()
+    expected = fd.Model(fd.load('fer')).inverse_dynamics(*fd.sample_states(FER, 5, 1))
+    for (library, action, extra), line in zip(IN_PYTHON, said, strict=True):
+        if extra:
+            assert line.startswith('MissingDependencyError'), (library, action, line)
+            assert f"pip install '.[{extra}]'" in line, (library, action, line)
+        else:
+            np.testing.assert_allclose(json.loads(line), expected, rtol=1e-10, atol=1e-10)
+
+
 def test_help_prints_words_and_no_addresses():
     for name in fd.__all__:
         one = getattr(fd, name)
