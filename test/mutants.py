@@ -21,6 +21,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 
 from cosmic_ray.ast import ast_nodes, get_ast_from_path
 from cosmic_ray.mutating import mutate_and_test
@@ -30,7 +31,10 @@ from cosmic_ray.work_item import MutationSpec, TestOutcome
 ROOT = Path(__file__).parents[1]
 COPY = ROOT / 'build' / 'mutants'
 PACKAGE = 'franka_dynamics'
-TIMEOUT_S = 300.0  # for the tests of one change; one that hangs is noticed
+# A change whose tests take so many times as long as without it, and a minute more, hangs: it is
+# noticed.
+MAX_SLOWDOWN_RATIO = 10.0
+MIN_TIMEOUT_S = 60.0
 # Besides comparisons and binary operators. That of types (`float | None`) is no operator.
 KINDS = (
     'core/AddNot',
@@ -115,13 +119,19 @@ def nearest_tests(module: Path) -> tuple[list[str], ...]:
     return tuple([str(file.relative_to(COPY)) for file in some] for some in chosen)
 
 
-def passing_tests(files: Sequence[str], passes: dict[str, bool]) -> list[str]:
-    """Return those test files that pass without a change, which `passes` has of some."""
+def passing_tests(files: Sequence[str], durations: dict[str, float | None]) -> dict[str, float]:
+    """
+    Return how long those test files take that pass without a change [s].
+
+    `durations` has some already, None for those that fail, and gets the others.
+    """
     for file in files:
-        if file not in passes:
+        if file not in durations:
+            begin = time.monotonic()
             run = subprocess.run(shlex.split(command([file])), cwd=COPY, capture_output=True)
-            passes[file] = run.returncode in (0, 5)  # 5: all of it is left out
-    return [file for file in files if passes[file]]
+            has_passed = run.returncode in (0, 5)  # 5: all of it is left out
+            durations[file] = time.monotonic() - begin if has_passed else None
+    return {file: seconds for file in files if (seconds := durations[file]) is not None}
 
 
 def command(files: Sequence[str]) -> str:
@@ -144,7 +154,7 @@ def main() -> int:
     choose = random.Random(given.seed)
     made: Counter[str] = Counter()
     noticed: Counter[str] = Counter()
-    passes: dict[str, bool] = {}
+    durations: dict[str, float | None] = {}
     unnoticed = []
     for number in range(1, given.count + 1):
         change = drawn_change(modules, choose)
@@ -152,8 +162,9 @@ def main() -> int:
         room = room_of(module)
         is_noticed = False
         for files in nearest_tests(module):
-            if files and not is_noticed and (tests := passing_tests(files, passes)):
-                result = mutate_and_test([change], command(tests), TIMEOUT_S)
+            if files and not is_noticed and (tests := passing_tests(files, durations)):
+                timeout = MIN_TIMEOUT_S + MAX_SLOWDOWN_RATIO * sum(tests.values())
+                result = mutate_and_test([change], command(list(tests)), timeout)
                 is_noticed = result.test_outcome is not TestOutcome.SURVIVED
         made[room] += 1
         noticed[room] += is_noticed
