@@ -25,8 +25,8 @@ os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')  # as benchmarks/broken_logs.
 sys.path.insert(0, str(Path(__file__).parents[1] / 'identification'))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from broken_logs import error_of, identified, LEAST_HARM, MOST_HARM, sums_of
-from judges import Judgement, JUDGES, Question
+from broken_logs import error_of, identified, LEAST_HARM, MOST_COMPARED, MOST_HARM, sums_of
+from judges import Judgement, JUDGES, Question, Told
 from log_faults import Case, cases
 import numpy as np
 from run import logs  # of the benchmark of identification
@@ -60,7 +60,7 @@ class Score(NamedTuple):
         said = self.judgement
         if said.refused and self.true_effect < LEAST_HARM:
             return 'harmless refused'
-        if said.refused and not all(_is_right(*one, self.case) for one in said.named):
+        if said.refused and not all(_is_right(one, self.case) for one in said.named):
             return 'wrong name'
         if said.refused:
             return 'named rightly' if said.named else 'refused'
@@ -69,13 +69,37 @@ class Score(NamedTuple):
         return 'harmful accepted' if self.true_effect > MOST_HARM else ''
 
 
-def _is_right(kind: str, joints: tuple[int, ...], case: Case) -> bool:
-    if kind in IN_GENERAL:
+def _is_right(told: Told, case: Case) -> bool:
+    if told.kind in IN_GENERAL:
         return bool(case.kind)
-    if kind in ('changed', 'contact'):
+    if told.kind in ('changed', 'contact'):
         return case.kind in ('changed', 'contact', 'plateau')
-    is_of_kind = kind in ALIKE.get(case.kind, (case.kind,))
-    return is_of_kind and set(joints) <= set(case.joints) and bool(joints) == bool(case.joints)
+    is_of_kind = told.kind in ALIKE.get(case.kind, (case.kind,))
+    is_of_joints = set(told.joints) <= set(case.joints)
+    return is_of_kind and is_of_joints and bool(told.joints) == bool(case.joints)
+
+
+def stated_to_true(scores: Sequence[Score]) -> list[float]:
+    """
+    Return stated over true effects, of true effects from 1.2 to 10.
+
+    The first score is that of the log as it is. What is said of it as well is no effect of a case.
+    """
+
+    def told(score: Score) -> tuple[Told, ...]:
+        return (*score.judgement.named, *score.judgement.questions)
+
+    before = {(one.kind, one.joints) for one in told(scores[0])}
+    ratios = list[float]()
+    for score in scores:
+        effects = [
+            one.effect
+            for one in told(score)
+            if np.isfinite(one.effect) and (one.kind, one.joints) not in before
+        ]
+        if effects and LEAST_HARM < score.true_effect < MOST_COMPARED:
+            ratios.append(max(effects) / score.true_effect)
+    return ratios
 
 
 def drawn_cases(arm: ArmDescription, count: int, seed: int) -> list[Case]:
@@ -118,11 +142,7 @@ def row(log: str, judge: str, scores: Sequence[Score]) -> str:
     """Return a row of the table."""
     counts = Counter(one.outcome for one in scores)
     told = counts['named rightly'] + counts['refused'] + counts['asked']
-    ratios = [
-        one.judgement.effect / one.true_effect
-        for one in scores
-        if one.judgement.effect > 1.0 and LEAST_HARM < one.true_effect < 10.0
-    ]
+    ratios = stated_to_true(scores)
     stated = '-' if not ratios else '{:.2f} to {:.2f}'.format(*np.quantile(ratios, (0.25, 0.75)))
     numbers = (
         len(scores),

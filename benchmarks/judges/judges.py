@@ -32,20 +32,32 @@ class Question(NamedTuple):
     arm: ArmDescription
 
 
+class Told(NamedTuple):
+    """
+    A fault that a judge names or asks about: its kind, in the words of the cases, and its joints.
+
+    Joints are counted from 0. `effect` is the factor by which it makes the arm worse, NaN if the
+    judge states none.
+    """
+
+    kind: str
+    joints: tuple[int, ...]
+    effect: float
+
+
 class Judgement(NamedTuple):
     """
     What a judge says of a recording.
 
     `refused` is whether an arm must not be identified from it, `asked` whether the user must
-    answer first. `named` are kinds of faults and their joints (from 0), in the words of the cases;
-    a judge that names nothing leaves it empty. `effect` is the factor by which the arm is worse,
-    1 if nothing is said.
+    answer first. `named` are the faults for which it is refused, `questions` those that are asked
+    about; a judge that names nothing leaves both empty.
     """
 
     refused: bool
     asked: bool = False
-    named: tuple[tuple[str, tuple[int, ...]], ...] = ()
-    effect: float = 1.0
+    named: tuple[Told, ...] = ()
+    questions: tuple[Told, ...] = ()
 
 
 def this_judge(asked: Question) -> Judgement:
@@ -53,14 +65,11 @@ def this_judge(asked: Question) -> Judgement:
     if fatal_faults(asked.recording, asked.arm):
         return Judgement(refused=True)
     found = judge_motion(asked.motion, asked.model, [asked.arm], 'log')
-    told = (*found.causes, *found.questions)
-    effects = [1.0, *(one.effect for one in told if np.isfinite(one.effect))]
-    return Judgement(
-        not found.sound,
-        bool(found.open_questions()),
-        tuple((one.kind, one.joints) for one in found.causes),
-        max(effects),
+    named, questions = (
+        tuple(Told(one.kind, one.joints, one.effect) for one in some)
+        for some in (found.causes, found.questions)
     )
+    return Judgement(not found.sound, bool(found.open_questions()), named, questions)
 
 
 def residual_test(asked: Question) -> Judgement:

@@ -4,11 +4,13 @@
 The decision on recordings: which of the table's faults they have, and what is asked about.
 
 A fault is *likely* if its t is above 2.13, its effect above 1.4, and if E on all left-out folds
-falls by 1.05 (of a change by 1.4, because it was tried at many places). Let the best be the likely
-fault with the largest gain on left-out folds. It is *harmful* if E falls by 1.18, the square root
-of 1.4 (of a change by 1.4), and its size is within a factor of 2 the same if masses are held. If
-it is not, it is a question: its columns go into every fit, and all faults are tried once more.
-What is likely then is a question, too.
+falls by 1.05 (of a change by 1.4, because it was tried at many places), and if no fault with a
+smaller effect predicts left-out folds significantly better: that one is meant then. Let the best
+be the likely fault with the largest gain on left-out folds. It is *harmful* if E falls by 1.18,
+the square root of 1.4 (of a change by 1.4), if its size is within a factor of 2 the same if masses
+are held, and if the smaller of both sizes has an effect above 1.4, too. If it is not harmful, it
+is a question: its columns go into every fit, and all faults are tried once more. What is likely
+then is a question, too.
 
 DECISION has the verdicts; the first whose condition holds is given.
 """
@@ -20,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .fits import CRITICAL_T_VALUE, Fits, Found, HARM, TORQUE
+from .fits import CRITICAL_T_VALUE, Fits, Found, HARM, MAX_SIZE_RATIO, TORQUE
 from .sums import Sums
 from .table import are_related, Fault, is_change, passes, row_of
 from .values import is_possible, values_of
@@ -90,7 +92,12 @@ class Evidence:
         if self.best is None or self.asked:
             return False
         min_fall = HARM if is_change(self.best.fault) else HARM**0.5
-        return self._falls_by(min_fall, self.best) and self.fits.has_its_size(self.best)
+        if not self._falls_by(min_fall, self.best):
+            return False
+        likeness = self.fits.likeness(self.best)
+        smaller = self.best._replace(size=min(likeness, 1.0) * self.best.size)
+        has_its_size = 1.0 / MAX_SIZE_RATIO < likeness < MAX_SIZE_RATIO
+        return has_its_size and self.fits.effect(smaller) > HARM
 
     def _falls_by(self, ratio: float, found: Found) -> bool:
         """Return whether E on left-out folds is more than so many times that with a fault."""
@@ -118,8 +125,17 @@ class Evidence:
         better = [
             one for one in self.tried if self._is_worth_a_question(one) and one.better_than()
         ]
-        with_effects = (one._replace(effect=self.fits.effect(one)) for one in better)
-        self.likely = [one for one in with_effects if one.effect > HARM]
+        better = [one._replace(effect=self.fits.effect(one)) for one in better]
+        harmless = [one for one in better if one.effect <= HARM]
+        self.likely = [
+            one
+            for one in better
+            if one.effect > HARM
+            and not any(
+                other.better_than(one) and not are_related(other.fault, one.fault)
+                for other in harmless
+            )
+        ]
 
     def diagnosis(self, found: Found, rival: Found | None = None) -> Diagnosis:
         """Return a fault as what the user is told."""

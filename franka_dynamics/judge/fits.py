@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .sums import PART_COUNT, Sums
-from .table import Fault, GROWS, is_change, passes, row_of
+from .table import Fault, GROWS, is_change, MIN_GRAVITY, passes, row_of
 from ..arrays import Array
 from ..fit.least_squares import SAMPLES_PER_INDEPENDENT_SAMPLE
 from ..fit.prior import Prior
@@ -204,14 +204,18 @@ class Fits:
         factor = float(1.0 + solved[TORQUE] - solved[at] @ size)
         return factor if abs(factor) > _MIN_NOISE_TO_MAX else _MIN_NOISE_TO_MAX
 
-    def has_its_size(self, found: Found) -> bool:
-        """Return whether a fault has about its size if masses are held, too."""
+    def likeness(self, found: Found) -> float:
+        """Return a fault's size beside held masses, relative to that beside fitted ones."""
         sizes = self.fitted.sizes(found.columns)[1][-1]
-        ratio = self.held.sizes(found.columns)[1][-1] @ sizes / (sizes @ sizes)
-        return bool(1.0 / MAX_SIZE_RATIO < ratio < MAX_SIZE_RATIO)
+        return float(self.held.sizes(found.columns)[1][-1] @ sizes / (sizes @ sizes))
 
     def effect(self, found: Found) -> float:
-        """Return E of the identified arm over E of one identified with the fault undone."""
+        """
+        Return E of the identified arm over E of one identified with the fault undone.
+
+        Both are on the recordings with the fault undone, but for gravity that points elsewhere:
+        that is declared, and an arm that is identified with the wrong one is used with it.
+        """
         undoing = np.zeros((self.n, self.total.shape[-1]))
         undoing[:, TORQUE] = 1.0
         if found.fault.kind == 'gain' and not is_change(found.fault):
@@ -226,8 +230,18 @@ class Fits:
         total = self.total[:, used][:, :, used]
         undone = _with_efforts(total, undoing[:, used])
         thetas = (self.model_fit(one, self._common_noise(one)) for one in (total, undone))
-        as_recorded, without = (self.error(self.squares(undone, theta)) for theta in thetas)
+        in_use = total if _is_declared(found) else undone
+        as_recorded, without = (
+            self.error(self.squares(one, theta)) for one, theta in zip((in_use, undone), thetas)
+        )
         return as_recorded / without
+
+
+def _is_declared(found: Found) -> bool:
+    """Return whether a fault is in what the user declares: gravity that points elsewhere."""
+    declared = np.array([0.0, 0.0, 1.0])
+    of_base = found.fault.kind == 'gravity' and not found.fault.joints
+    return of_base and bool(np.linalg.norm(found.size + declared) > MIN_GRAVITY)
 
 
 def _right_share(fault: Fault) -> float:

@@ -197,19 +197,21 @@ class FitsNearMasses:
                     yield JointFaultRange(kind, joint, faultless + low, faultless + high)
 
 
-def fits_near_best_set(
+def fits_near_published_set(
     sums: Sums, prior: Prior, published: Sequence[Prior], weights: Array, given: Sequence[Fault]
 ) -> FitsNearMasses | None:
     """
-    Return fits near the masses of the published set that agrees best with the torques, or None.
+    Return fits near the masses of the published set that counts, or None.
 
     `published` are the priors about published sets, `prior` that about the starting set. Sets
-    with its hand count, as another hand hides a load of its mass. That with the narrowest range of
-    a factor agrees best.
+    with its hand count, as another hand hides a load of its mass. The starting set counts if it is
+    published, because it was chosen before anything was recorded; else that with the narrowest
+    range of a factor.
     """
+    with_hand = [one for one in published if one.reference.hand == prior.reference.hand]
+    starting_set = prior.reference.inertial_set
     fits = [
-        FitsNearMasses(sums, of_set, weights, given)
-        for of_set in published
-        if of_set.reference.hand == prior.reference.hand
+        FitsNearMasses(sums, one, weights, given)
+        for one in [p for p in with_hand if p.reference.inertial_set == starting_set] or with_hand
     ]
     return min(fits, key=lambda one: one.fit_faults(Fault('gain'))[1].item(), default=None)

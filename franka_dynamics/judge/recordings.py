@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from .decision import decide
 from .fits import Fits
-from .published_masses import fits_near_best_set
+from .published_masses import fits_near_published_set
 from .sums import Sums, total_sums
 from .verdict import Diagnosis, RecordingVerdict
 from ..arm import ArmDescription
@@ -71,7 +71,7 @@ def judge_recordings(
     Return the verdict on recordings, with a named fault, suspected joints or questions, if any.
 
     `prior` is about the starting set, `published` are about published sets
-    (`fits_near_best_set` says which counts).
+    (`fits_near_published_set` says which counts).
     """
     sums = total_sums(one.sums for one in recordings)
     alone = [one.verdict for one in recordings if one.verdict is not None]
@@ -90,7 +90,7 @@ def judge_recordings(
     # What rotors do, masses would have to do otherwise.
     asked = {one.kind for one in verdict.questions}
     given = [fault for fault in sums.faults if fault.kind == 'rotors' and fault.kind in asked]
-    near = fits_near_best_set(
+    near = fits_near_published_set(
         sums, prior, [one for one in published if not one.reference.torque_notes], weights, given
     )
     if near is None:

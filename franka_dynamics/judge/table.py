@@ -18,6 +18,9 @@ GROWS = 'grows'  # the form of a change in proportion to time
 # Sizes of whole faults.
 MIN_WHOLE = 0.5
 MAX_WHOLE = 2.0
+# Gravity of less than this share of its size is left out. One of 0.25 is that of recorded times
+# that are twice real ones.
+MIN_GRAVITY = 0.16
 
 
 class Fault(NamedTuple):

@@ -9,15 +9,12 @@ import numpy as np
 from .columns import gravity_axes
 from .fits import Found
 from .sums import PART_COUNT, WithinRecording
-from .table import GROWS, is_change, MAX_WHOLE, MIN_WHOLE, passes, row_of
+from .table import GROWS, is_change, MAX_WHOLE, MIN_GRAVITY, MIN_WHOLE, passes, row_of
 from ..arrays import Array
 
 # Torque sensors are as exact as this; a real FER's log shows 0.99, an xMate3 Pro's 1.04.
 _MIN_GAIN_ERROR = 0.05
 _MIN_FORCE_N = 1.0  # the largest that a sound log's efforts show, a FER's, is 0.7 N
-# Gravity of less than this share of its size is left out. One of 0.25 is that of recorded times
-# that are twice real ones.
-_MIN_FOUND_TO_DECLARED_GRAVITY = 0.16
 _MIN_TURN_TO_SIZE_CHANGE = 0.1
 _MAX_TIME_SCALE = 3.0  # with a larger ratio gravity is missing
 
@@ -30,7 +27,7 @@ def is_possible(found: Found) -> bool:
     if fault.kind == 'gravity':
         length, turn = _size_and_turn(size)
         is_turned = turn > _MIN_TURN_TO_SIZE_CHANGE * abs(length - 1.0)
-        return bool(length < _MIN_FOUND_TO_DECLARED_GRAVITY or is_turned)
+        return bool(length < MIN_GRAVITY or is_turned)
     if fault.kind == 'time':
         return bool(_MAX_TIME_SCALE**-2.0 < 1.0 + size[0] < _MAX_TIME_SCALE**2.0)
     if fault.kind == 'force' and not is_change(fault):
@@ -51,7 +48,7 @@ def _size_and_turn(size: Array) -> tuple[float, float]:
 def _gravity(size: Array, declared: Array) -> list[float]:
     """Return the gravity found [m/s^2], as large as that declared, zeros if it is left out."""
     length, _ = _size_and_turn(size)
-    if length < _MIN_FOUND_TO_DECLARED_GRAVITY:
+    if length < MIN_GRAVITY:
         return [0.0, 0.0, 0.0]
     found = declared + size @ gravity_axes(declared)
     return list((found * np.linalg.norm(declared) / np.linalg.norm(found)).tolist())
