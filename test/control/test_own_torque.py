@@ -191,3 +191,37 @@ def test_a_reason_names_the_torque_of_a_callers_law(own):
         assert k != begin or controller.state is State.RUNNING, controller.status
     assert controller.faulty
     assert (CAUSE_OF_OWN_TORQUE in controller.status.why) is own
+
+
+@pytest.mark.xfail(
+    raises=AssertionError,
+    strict=True,
+    reason='states that freeze at rest count as rest beside a law without a velocity of its own, '
+    'and the arm is then held by the torque that drives it',
+)
+def test_a_law_without_a_velocity_does_not_drive_an_arm_whose_states_are_frozen():
+    drive_beside_frozen_states(False)
+
+
+def test_a_law_with_a_velocity_does_not_drive_an_arm_whose_states_are_frozen():
+    drive_beside_frozen_states(True)
+
+
+def drive_beside_frozen_states(velocity_is_given):
+    """Let a soft law's target move from 1 s on, as states freeze; the arm must not run away."""
+    simulation = ArmSimulation(RUBBING, SimulationSettings(friction=True))
+    controller = fd.Feedforward(RUBBING, target='mujoco')
+    reading = simulation.read()
+    goal = np.array(reading.position)
+    for k in range(2200):
+        velocity = 0.3 * np.eye(7)[0] * (k > 1000)
+        goal += 1e-3 * velocity
+        if k <= 1000:
+            reading = simulation.read()
+        own = 200.0 * (goal - reading.position) - 10.0 * reading.velocity
+        given = {'velocity': velocity} if velocity_is_given else {}
+        torque = controller.step(reading.position, reading.velocity, 1e-3 * k, torque=own, **given)
+        simulation.step(torque)
+        speed = abs(simulation.read().velocity[0])
+        assert speed < RUBBING.limit('velocity')[0], controller.status
+    np.testing.assert_allclose(simulation.position, reading.position, rtol=0.0, atol=0.02)
