@@ -108,7 +108,8 @@ class Prior:
     """
     The prior of a model's parameters, inertias near a reference arm's and friction near zero.
 
-    `reference` is the starting set after `with_minimum_gyration`. The joints' torque limits
+    `reference` is the starting set after `with_minimum_gyration`, `is_doubtful` whether the set
+    was said to make torques wrong, or has links that no body can be. The joints' torque limits
     `effort_limit` (n,) [N m] (if unknown, multiples of the largest torques) and velocity limits
     `velocity_limit` (n,) [rad/s] give the standard deviations of friction, by its `widths`.
     """
@@ -118,6 +119,7 @@ class Prior:
     effort_limit: Array
     velocity_limit: Array
     widths: PriorWidths = PriorWidths()
+    is_doubtful: bool = False
 
     @classmethod
     def centered_at(cls, arm: ArmDescription, model: TorqueModel, max_torque: Array) -> 'Prior':
@@ -143,6 +145,8 @@ class Prior:
             reference=arm.map_links(with_minimum_gyration),
             effort_limit=np.where(is_known, stated_limit, assumed_limit),
             velocity_limit=arm.limit('velocity'),
+            # An arm file does not keep what was said of its numbers on import.
+            is_doubtful=bool(arm.torque_notes or arm.inconsistencies()),
         )
 
     @cached_property

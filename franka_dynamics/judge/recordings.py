@@ -91,7 +91,7 @@ def judge_recordings(
     asked = {one.kind for one in verdict.questions}
     given = [fault for fault in sums.faults if fault.kind == 'rotors' and fault.kind in asked]
     near = fits_near_published_set(
-        sums, prior, [one for one in published if not one.reference.torque_notes], weights, given
+        sums, prior, [one for one in published if not one.is_doubtful], weights, given
     )
     if near is None:
         return verdict

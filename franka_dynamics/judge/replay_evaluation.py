@@ -3,10 +3,11 @@
 """Compares a recording with arms' models: the torque error of each, and a verdict."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .recordings import judge_motion
+from .sentences import diagnosis_sentence
 from .verdict import RecordingVerdict
 from ..arm import ArmDescription
 from ..arm.friction import grows_with_load
@@ -56,20 +57,30 @@ def evaluate_replay(
     measured = without_idle_effort(recording)
     value_faults = fatal_faults(measured, arms[0])
     verdict = None
+    rotors = list[str]()
     if value_faults:
         verdict = RecordingVerdict(value_faults=value_faults)
     elif recording.duration - seconds_at_rest(motion) >= MIN_MOTION_DURATION_S:
         # Starts from the hand that fits best; `identify arm` starts from the hand of its options.
         best_hand = predictions[0].arm.hand
         sets = [arm for arm in arms if arm.hand == best_hand]
-        verdict = _verdict_on(motion, sets, Path(recording.source).name, options)
+        name = Path(recording.source).name
+        verdict = _verdict_on(motion, sets, name, options)
+        told = (*verdict.causes, *verdict.questions)
+        lacking = [one for one in told if one.kind == 'rotors']
+        if lacking:
+            # The arm lacks them: the recording is judged as where an arm with them is identified.
+            verdict = _verdict_on(motion, sets, name, replace(options, rotor_inertia=True))
+        names = arms[0].joint_names
+        scales = options.effort_scales(len(names))
+        rotors = [diagnosis_sentence(one, names, scales) for one in lacking]
     return ReplayEvaluation(
         recording,
         motion,
         predictions,
         rival_predictions=rival_predictions(predictions, motion),
         verdict=verdict,
-        warnings=(*value_faults, *minor_faults(measured, arms[0])),
+        warnings=(*value_faults, *minor_faults(measured, arms[0]), *rotors),
     )
 
 

@@ -151,7 +151,7 @@ TABLE = (
         0,
         "each joint's acceleration",
         'Rotors behind the gears take part of the torques of accelerations, and the model has '
-        'none. Add --rotor-inertia.',
+        'none. Add --rotor-inertia to `identify arm`.',
         must_be='positive where it matters most',
     ),
     Row(

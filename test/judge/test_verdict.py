@@ -509,6 +509,17 @@ def test_masses_that_nobody_measured_are_named_before_any_gain(sound, tmp_path):
     assert 'times its torque' not in line and 'masses' in line
 
 
+def test_a_set_of_tensors_that_no_body_has_says_nothing_of_efforts(usual, of_usual, tmp_path):
+    # As a maker's URDF of an xMate3 Pro, whose arm file does not keep what its import warned of.
+    text = (share_directory() / 'urdf/fer.urdf').read_text('utf-8')
+    large = re.sub('izz="([0-9.e-]+)"', lambda m: f'izz="{30.0 * float(m[1])}"', text)
+    with pytest.warns(UrdfWarning):
+        fd.save(fd.load(large), tmp_path / 'large.yaml')
+    arm = fd.load(tmp_path / 'large.yaml')
+    found = judge_motion(usual, OPTIONS.torque_model(FER), [arm], 'log')
+    assert of_usual.mass_ambiguity is not None and found.mass_ambiguity is None
+
+
 def test_other_causes_are_named_beside_unmeasured_masses(sound):
     arm = replace(FER, unmeasured=('masses are guessed',))
     model = OPTIONS.torque_model(arm)
@@ -539,6 +550,14 @@ def test_replay_knows_the_rotors_and_load_friction_of_an_arm(simulate):
     effort = log.effort + friction_along(friction, log.q, log.dq, log.effort)
     result = evaluate_replay(replace(log, effort=effort), [arm], SignalOptions(), OPTIONS)
     assert result.verdict.sound and not result.verdict.has_questions
+
+
+def test_replay_of_an_arm_with_rotors_says_that_a_model_lacks_them(simulate):
+    joints = [replace(one, rotor_inertia=0.6) for one in FER.joints]
+    log = simulate(replace(FER, joints=(*joints,)), duration=30.0, noise=0.1, rate=60.0)
+    result = evaluate_replay(log, [FER], SignalOptions(), OPTIONS)
+    assert result.verdict.sound
+    assert any('--rotor-inertia' in sentence for sentence in result.warnings)
 
 
 def test_replay_compares_what_moves_apart_from_what_rests(simulate):
