@@ -17,7 +17,6 @@ import pkgutil
 import re
 import sys
 from typing import NamedTuple
-from xml.etree import ElementTree
 
 # rosdoc2 runs this text in a conf.py of its own, in a copy of docs/; that one names this file.
 _WRAPPED = re.search(r'exec\(open\("(.+)"\)', Path(__file__).read_text('utf-8'))
@@ -37,9 +36,7 @@ copyright = f'2026, {author}'
 version = release = franka_dynamics.__version__
 
 extensions = ['myst_parser', 'sphinx.ext.autodoc', 'sphinx.ext.napoleon']
-myst_enable_extensions = ['dollarmath', 'substitution']
-_PACKAGE = ElementTree.parse(ROOT / 'package.xml')
-myst_substitutions = {'repository': f'[repository]({_PACKAGE.findtext("url")})'}
+myst_enable_extensions = ['dollarmath']
 myst_heading_anchors = 4
 # Beside these pages rosdoc2 makes an index.rst and a page for each module.
 exclude_patterns = ['_build', '*.rst', 'standard_docs']

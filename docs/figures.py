@@ -186,6 +186,11 @@ def table_of_times() -> str:
             f'{limits.MIN_GOOD_STATE_COUNT} in a row',
         ),
         (
+            'no joint state comes, or all positions repeat though the arm must move',
+            f'{1e3 * settings.StateLimits().state_timeout:g} ms, or 3 periods of the states if '
+            'these are longer',
+        ),
+        (
             'an arm at rest is not judged, because brakes may open late',
             f'{torques.MAX_BRAKE_RELEASE_TIME_S:g} s from the first torque',
         ),

@@ -167,7 +167,9 @@ def identified_arm():
     """Return an arm with rotors, and friction that grows with the load."""
     arm = make_random_arm(3, n=6, rotors=True)
     rows = np.outer([5.0, 8.0, 0.3, 0.1], np.ones(6))
-    friction = ViscousCoulombFriction(*rows[:3], width=0.01, load_dependent=rows[3])
+    friction = ViscousCoulombFriction(
+        *rows[:3], width=0.01, load_dependent=rows[3], receiver_offset=np.full(6, -0.2)
+    )
     return replace(arm, friction=friction)
 
 
@@ -199,7 +201,7 @@ def test_the_code_of_a_page_runs(page, bag, tmp_path, monkeypatch):
         rotors = np.array([one.rotor_inertia for one in arm.joints]) * ddq
         moving = NewtonEulerModel(links).inverse_dynamics(q, dq, ddq) + rotors
         weight = NewtonEulerModel(links).gravity(q)
-        rubbing = 5.0 * dq + (8.0 + 0.1 * np.abs(moving)) * np.tanh(dq / 0.01) + 0.3
+        rubbing = 5.0 * dq + (8.0 + 0.1 * np.abs(moving)) * np.tanh(dq / 0.01) - 0.2
         np.testing.assert_allclose(
             names['feedforward'](q, dq, ddq),
             moving - weight + rubbing,

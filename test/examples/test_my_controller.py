@@ -123,11 +123,13 @@ def built(source, folder, *options, compiler=COMPILER):
 CALLER = """
 extern "C" {
 void * make(const char * file) {return new WithFriction(file);}
-void torque(void * made, const double * q, const double * dq, const double * law, double * tau)
+void torque(
+  void * made, const double * q, const double * dq, const double * measured, const double * law,
+  double * tau)
 {
   const auto seven = [](const double * x) {Seven v; std::copy_n(x, 7, v.begin()); return v;};
   WithFriction & own = *static_cast<WithFriction *>(made);
-  const Seven sent = own.torque(seven(q), seven(dq), seven(law), 1e-3);
+  const Seven sent = own.torque(seven(q), seven(dq), seven(measured), seven(law), 1e-3);
   std::copy(sent.begin(), sent.end(), tau);
 }
 }
@@ -138,16 +140,13 @@ def law_in_cpp(folder, with_friction):
     """Return the error [mrad] of a law in the page's C++ code, on a simulated arm."""
     folder.mkdir()
     text = block('cpp', 'class WithFriction')
-    wanted = 'settings.friction = true;'
-    assert wanted in text
-    (folder / 'arm.yaml').write_text(controller_arm_text(ARM), encoding='utf-8')
-    (folder / 'own.cpp').write_text(
-        (text if with_friction else text.replace(wanted, '')) + '#include <algorithm>\n' + CALLER
-    )
+    arm = ARM if with_friction else replace(ARM, friction=None)
+    (folder / 'arm.yaml').write_text(controller_arm_text(arm), encoding='utf-8')
+    (folder / 'own.cpp').write_text(text + '#include <algorithm>\n' + CALLER)
     library = built(folder / 'own.cpp', folder, '-std=c++17', '-I', PACKAGE / 'include')
     library.make.restype = ctypes.c_void_p
     row = np.ctypeslib.ndpointer(dtype=float, flags='C_CONTIGUOUS')
-    library.torque.argtypes = [ctypes.c_void_p, row, row, row, row]
+    library.torque.argtypes = [ctypes.c_void_p, *[row] * 5]
     made = library.make(str(folder / 'arm.yaml').encode())
     robot = Robot()
     tau = np.zeros(7)
@@ -155,15 +154,16 @@ def law_in_cpp(folder, with_friction):
         state = robot.read()
         q = state.position
         dq = state.velocity
-        library.torque(made, q, dq, np.array(robot.law(q, dq)), tau)
+        library.torque(made, q, dq, state.effort, np.array(robot.law(q, dq)), tau)
         robot.write(tau)
     return robot.error()
 
 
 @needs_compiler
 def test_a_law_in_cpp_follows_better_with_friction(tmp_path):
+    # The page's class commands half of the friction.
     without, friction = (law_in_cpp(tmp_path / f'{one}', one) for one in (False, True))
-    assert friction < 0.75 * without
+    assert friction < 0.9 * without
 
 
 @needs_compiler
