@@ -40,7 +40,7 @@ make PIP_ONLY=1 installs by pip instead.' >&2; exit 2; })
 endef
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help release-check test-kilted test-public-rclpy broken-logs demo docs foreign-files fuzz generated gazebo-check ament receivers recordings rosdoc2 soak test mutants tutorials test-kernels test-libraries test-long test-numpy1 test-real test-ros guard-false-alarms guard-misconfiguration streams lint promises figures package constraints setup clean
+.PHONY: help model-check release-check test-kilted test-public-rclpy broken-logs demo docs foreign-files fuzz generated gazebo-check ament receivers recordings rosdoc2 soak test mutants tutorials test-kernels test-libraries test-long test-numpy1 test-real test-ros guard-false-alarms guard-misconfiguration streams lint promises figures package constraints setup clean
 .DEFAULT_GOAL := help
 
 # What stands behind two hashes above a target is what `make help` prints of it.
@@ -234,6 +234,12 @@ ament: $(VENV)/packagers-ready
 ## (minutes)
 fuzz: setup
 	@FRANKA_DYNAMICS_FUZZ=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest -q test/properties test/cpp_package/test_core.py -k 'properties or whatever or whole'
+
+TRIPLES ?= 10000
+## all pairs of events and TRIPLES drawn triples through the core in Python
+## and in C++, beside what the core's table says (half an hour)
+model-check: setup
+	@FRANKA_DYNAMICS_TRIPLES=$(TRIPLES) $(BIN)/python -m pytest -q -n auto --dist load -m 'long or not long' test/control/test_core_table.py test/cpp_package/test_core_table.py
 
 $(VENV)-mutants/ready:
 	@$(VENV)/bin/python -m venv $(VENV)-mutants

@@ -58,6 +58,13 @@ def gravity_torque(q, load):
 
 
 LOAD_M = 0.2  # from the joint's axis, along x
+STOP_S = 0.25  # of a stop by the model
+STOP_TIME_CONSTANT_S = 0.1
+
+
+def inertia(load):
+    """Return the joint's inertia with a load at its flange, by hand [kg m^2]."""
+    return 0.021 + 2.0 * 0.3**2 + load * LOAD_M**2
 
 
 @dataclass
@@ -81,6 +88,8 @@ class Oracle:
     now: float = 1.0
     q: float | None = None  # where the arm was seen last
     speed: float = 0.0
+    seen_at: float = -math.inf
+    has_speed: bool = True  # whether the speed is that of the last state
     stop_until: float = -math.inf  # of a stop by the model
     own: float | None = None
     last: float | None = None  # the torque sent last
@@ -139,7 +148,8 @@ class Oracle:
             self.rest, self.braked_s, self.first_speed = 0, 0.0, 0.0
             self.agreed = True
         elif row.torque is Torque.STOP_BY_MODEL and self.speed > 0.02:
-            self.stop_until = self.now + 0.25
+            self.stop_until = self.now + STOP_S
+            self.seen_at = self.now
         return True
 
     def end(self, event, cause):
@@ -190,9 +200,28 @@ class Oracle:
         """Return the resting torque, None if d is a part of it."""
         if self.q is None or self.kind is Torque.ZERO or not self.agreed:
             return self.ramp()
-        if self.reaction is Reaction.HOLD:
+        place = self.where()
+        if self.reaction is Reaction.HOLD or place is None:
             return None
-        return gravity_torque(self.q, self.acting) + self.ramp()
+        return gravity_torque(place, self.acting) + self.ramp()
+
+    def where(self):
+        """Return where the arm is by the model since it was seen, None if not known."""
+        if self.stop_until == -math.inf:
+            return self.q
+        if not self.has_speed:
+            return None
+        gone = 1.0 - math.exp(-(self.now - self.seen_at) / STOP_TIME_CONSTANT_S)
+        return self.q + gone * STOP_TIME_CONSTANT_S * self.speed
+
+    def stopping_torque(self):
+        """Return the torque by which the model stops the arm, None if its speed is not known."""
+        place = self.where()
+        if place is None:
+            return None
+        left = math.exp(-(self.now - self.seen_at) / STOP_TIME_CONSTANT_S)
+        slowing = inertia(self.acting) * left * self.speed / STOP_TIME_CONSTANT_S
+        return gravity_torque(place, self.acting) - slowing
 
     def law(self):
         own = self.own or 0.0
@@ -222,11 +251,9 @@ class Oracle:
             return
         is_by_model = self.kind is Torque.STOP_BY_MODEL and self.now < self.stop_until
         if self.state is State.STOPPING and is_by_model:
-            self.torque = None
+            self.send(self.stopping_torque(), elapsed)
             return
         resting = self.resting()
-        if self.kind is Torque.STOP_BY_MODEL and self.stop_until > 0.0:
-            resting = None  # g(q) where the model has taken the arm
         self.send(resting, elapsed)
         self.phase = From.AT_ONCE  # of the torque that was sent just now
         if self.state is State.STOPPING and resting is not None and self.torque == resting:
@@ -274,7 +301,9 @@ class Pair:
             return self._compare('a state after a gap', sent)
         o.good += 1
         is_moving = abs(speed) > 0.02
-        o.q, o.speed = q, abs(speed)
+        o.q, o.speed, o.seen_at = q, abs(speed), o.now
+        # After LEAVE speeds are those by positions.
+        o.has_speed = o.reaction is not Reaction.LEAVE
         if o.now >= o.stop_until:
             o.stop_until = -math.inf
         if o.state in ACTIVE:
@@ -311,7 +340,15 @@ class Pair:
             o.send(desired, elapsed)
         else:
             o.without_state(elapsed)
-        if o.state is State.RUNNING and 'excess' in o.flags:
+        self._watch(is_moving)
+
+    def _watch(self, is_moving, doubts=False):
+        """End torques, and a resting torque under which the arm moves, at an excess."""
+        o = self.oracle
+        is_watched = o.state is State.RUNNING
+        if o.state not in ACTIVE and o.reaction.is_watched and is_moving:
+            is_watched = doubts or o.agreed
+        if is_watched and 'excess' in o.flags:
             o.end(Event.HOLD, Cause.LASTING_DISTURBANCE)
 
     def _wait(self, is_moving, elapsed):
@@ -339,13 +376,8 @@ class Pair:
             o.send(desired, elapsed)
         else:
             o.without_state(elapsed)
-        is_watched = o.state is State.RUNNING
-        if o.state not in ACTIVE and o.reaction.is_watched and is_moving:
-            may_begin = o.remedy.begins_alone or not o.agreed
-            doubts = not agrees and may_begin and o.reaction is not Reaction.HOLD
-            is_watched = doubts or o.agreed
-        if is_watched and 'excess' in o.flags:
-            o.end(Event.HOLD, Cause.LASTING_DISTURBANCE)
+        may_begin = o.remedy.begins_alone or not o.agreed
+        self._watch(is_moving, not agrees and may_begin and o.reaction is not Reaction.HOLD)
 
     def _lose(self, event, cause, elapsed):
         o = self.oracle
@@ -447,6 +479,10 @@ class Pair:
         self.core.change(payload=(o.requested, *center))
         self._compare('change')
 
+    def acting_load(self):
+        """Return the load of the settings that act [kg], None if the core does not tell."""
+        return self.core.law.acting.settings.payload[0]
+
     def toggle(self, flag):
         self.oracle.flags ^= {flag}
         self.core.blocked = 'blocked' if 'blocked' in self.oracle.flags else ''
@@ -475,6 +511,8 @@ class Pair:
             self.differs = f'{what}: another torque than the row says is the first'
         if found != expected:
             self.differs = f'{what}: {found}, by the table {expected}'
+        if self.acting_load() not in (None, o.acting):
+            self.differs = self.differs or f'{what}: {self.acting_load()} kg act, not {o.acting}'
         if sent is None:
             return
         if o.torque is not None and abs(sent[0] - o.torque) > 1e-9:
@@ -487,6 +525,7 @@ EVENTS = {
     'usable': lambda pair: [pair.usable() for _ in range(MIN_COUNT + 2)],
     'one usable': lambda pair: pair.usable(),
     'moves': lambda pair: [pair.usable(0.1) for _ in range(2)],
+    'creeps': lambda pair: [pair.usable(0.03) for _ in range(MIN_COUNT + 2)],
     'own': lambda pair: [pair.usable(0.0, OWN_NM) for _ in range(2)],
     'own moves': lambda pair: [pair.usable(0.1, OWN_NM) for _ in range(2)],
     'own ceases': lambda pair: [pair.usable(0.1, OWN_NM), pair.usable(0.1)],

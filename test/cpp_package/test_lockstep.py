@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import franka_dynamics as fd
+from franka_dynamics.arm import JointKind
 from franka_dynamics.arm.friction import ViscousCoulombFriction
 from franka_dynamics.arm.payload import payload_from_array
 from franka_dynamics.control.core_table import Stop
@@ -24,6 +25,7 @@ from ..arms import limited, random_arm
 pytestmark = cpp_core.needs_compiler
 GAINS = {'kp': (300.0,) * 4 + (100.0, 60.0, 10.0), 'kd': (30.0,) * 4 + (4.0, 3.0, 0.06)}
 LOAD = (1.0, 0.0, 0.0, 0.1)
+BOTH_KINDS = (JointKind.REVOLUTE, JointKind.PRISMATIC)
 
 
 @pytest.fixture(scope='module')
@@ -386,3 +388,30 @@ def test_states_in_a_burst_move_the_torque_by_one_cycle(cores):
         torques.append(pair.step(q, np.zeros(7), 1e-3 * k, now=10.0 + now))
     by_caller = np.array(torques)[4::5]
     assert np.abs(np.diff(by_caller[20:], axis=0)).max() <= 1.0 + 1e-9
+
+
+JOINT_COUNTS = [(n, BOTH_KINDS) for n in range(1, 13)] + [(1, BOTH_KINDS[:1]), (1, BOTH_KINDS[1:])]
+
+
+@pytest.mark.parametrize(('n', 'kinds'), JOINT_COUNTS)
+def test_arms_of_any_number_of_joints(library, tmp_path, n, kinds):
+    rng = np.random.default_rng(n)
+    arm = random_arm(rng, joints=n, kinds=kinds)
+    arm = limited(arm, effort=2000.0, effort_rate=1e4, acceleration=10.0, jerk=1e3)
+    joints = tuple(replace(joint, rotor_inertia=0.3) for joint in arm.joints)
+    friction = ViscousCoulombFriction(np.full(n, 0.2), np.full(n, 0.3), np.zeros(n))
+    core = Core(library, replace(arm, joints=joints, friction=friction), tmp_path)
+    kp, kd = default_gains(core.arm, 0.05)
+    drive = Drive(core, 'mujoco', effort=n % 2 == 1, kp=tuple(kp), kd=tuple(kd))
+    drive.run(100)
+    assert drive.goes(0.05, 0.4)
+    drive.run(100)
+    drive.pair.change(payload=(0.3, 0.0, 0.0, 0.05))
+    drive.run(100)
+    drive.run(1, lost)
+    drive.run(350)
+    drive.pair.stop(Stop.HOLD)
+    drive.run(200)
+    assert drive.pair.start()
+    drive.run(50)
+    assert {'stopping', 'braking', 'holding', 'running'} <= drive.pair.states
