@@ -153,7 +153,7 @@ class Event(Enum):
     HOLD = 'a lasting disturbance, a joint too fast, or a stop that is to hold'
     REST = 'joint states are lost'
     IMPOSSIBLE = 'joint states are impossible, or of two sources'
-    LEAVE = 'a torque not finite, braking fails, or a stop that is to hold an arm at rest'
+    LEAVE = 'a torque not finite, braking fails, or a stop that is to hold at the resting torque'
     ZERO = 'a receiver is not the target'
     PAUSE = 'a receiver pauses'
     BEGIN = 'a state by which torques may begin without start()'
