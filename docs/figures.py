@@ -375,7 +375,7 @@ def table_of_thresholds() -> str:
         ),
         (
             'log evidence by which a term of friction stays',
-            f'{choice._MIN_TERM_EVIDENCE:g}',
+            f'{choice.MIN_TERM_EVIDENCE:g}',
             '',
         ),
         (

@@ -10,7 +10,6 @@ same starting model of the arm, and have their own defaults for all else.
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
-from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 import os
@@ -52,8 +51,9 @@ class Predictor:
     rigid: Callable[[Motion], Array]
 
 
-# From the starting model, motions, and whether rotor inertias are to be found.
-Method = Callable[[fd.ArmDescription, list[Motion], bool], Predictor]
+# From the starting model, motions, and whether rotor inertias are to be found. Of several
+# predictors `run.py` takes the one that is best with hindsight.
+Method = Callable[[fd.ArmDescription, list[Motion], bool], Predictor | list[Predictor]]
 
 
 def joined(motions: list[Motion]) -> Motion:
@@ -84,7 +84,8 @@ def by_arm(arm: fd.ArmDescription) -> Predictor:
 
 def this_package(arm: fd.ArmDescription, motions: list[Motion], rotors: bool) -> Predictor:
     """Identify by `fd.identify`: a physically consistent fit with Maxwell-slip friction."""
-    options = IdentificationOptions(rotor_inertia=rotors)
+    # The fit is judged here, not the recording: four fifths of a short log will do.
+    options = IdentificationOptions(rotor_inertia=rotors, accept_unsound=True)
     return by_arm(fd.identify(motions, arm, options=options).arm)
 
 
@@ -125,6 +126,7 @@ class PinocchioRegressor:
         self.data = self.model.createData()
         self.n = arm.n
         self.rotors = rotors
+        self._last: tuple[Motion, tuple[Array, Array]] | None = None
 
     @property
     def starting_parameters(self) -> Array:
@@ -135,6 +137,11 @@ class PinocchioRegressor:
 
     def __call__(self, given: Motion) -> tuple[Array, Array]:
         """Return the columns of rigid bodies and of friction, (N, n, k)."""
+        if self._last is None or self._last[0] is not given:
+            self._last = given, self._columns(given)
+        return self._last[1]
+
+    def _columns(self, given: Motion) -> tuple[Array, Array]:
         states = zip(given.q, given.dq, given.ddq)
         rigid = np.array(
             [pin.computeJointTorqueRegressor(self.model, self.data, *one) for one in states]
@@ -186,14 +193,12 @@ def _least_squares(regressor: PinocchioRegressor, motion: Motion, weights: Array
     return np.asarray(found, dtype=float)
 
 
-def ridge(
-    penalty: float, arm: fd.ArmDescription, motions: list[Motion], rotors: bool
-) -> Predictor:
+def ridges(arm: fd.ArmDescription, motions: list[Motion], rotors: bool) -> list[Predictor]:
     """
-    Solve the same by a ridge about the starting model's parameters, and friction of zero.
+    Solve the same by ridges about the starting model's parameters, and friction of zero.
 
-    The penalty is that of the squares of changes, each divided by what lets its column be as large
-    as the torques.
+    There is one for each of RIDGE_PENALTIES: of the squares of changes, each divided by what lets
+    its column be as large as the torques.
     """
     motion = joined(motions)
     regressor = PinocchioRegressor(arm, rotors)
@@ -204,9 +209,13 @@ def ridge(
     sizes = np.sqrt(np.mean(rows**2, axis=0))
     scale = np.where(sizes > 0.0, 1.0 / np.maximum(sizes, np.finfo(float).tiny), 0.0)
     scaled = rows * scale
-    normal = scaled.T @ scaled + penalty * len(rows) * np.eye(len(scale))
-    change = np.linalg.solve(normal, scaled.T @ (motion.effort.ravel() - rows @ start))
-    return regressor.predictor(start + scale * change)
+    gram = scaled.T @ scaled
+    left = scaled.T @ (motion.effort.ravel() - rows @ start)
+    changes = [
+        np.linalg.solve(gram + penalty * len(rows) * np.eye(len(scale)), left)
+        for penalty in RIDGE_PENALTIES
+    ]
+    return [regressor.predictor(start + scale * change) for change in changes]
 
 
 # Of these penalties the run takes the one that predicts the left-out parts best, with hindsight.
@@ -405,7 +414,7 @@ METHODS: dict[str, Method] = {
     'starting model, friction fitted': published,
     'Pinocchio, least squares': pinocchio_least_squares,
     'the same, weighted by joint': weighted_least_squares,
-    RIDGE: partial(ridge, 1e-3),  # `run.py` tries RIDGE_PENALTIES
+    RIDGE: ridges,
     'FIGAROH': figaroh,
     'mujoco.sysid': mujoco_sysid,
 }

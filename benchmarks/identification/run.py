@@ -15,7 +15,6 @@ Exit status 1: a method failed, or one that --methods names is not installed.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 import hashlib
 import os
 from pathlib import Path
@@ -25,7 +24,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from methods import is_installed, Method, METHODS, PACKAGES, RIDGE, ridge, RIDGE_PENALTIES
+from methods import is_installed, Method, METHODS, PACKAGES
 import numpy as np
 from timing import new_parser
 import yaml
@@ -34,7 +33,7 @@ import franka_dynamics as fd
 from franka_dynamics.constants import AS_LISTED
 from franka_dynamics.errors import FrankaDynamicsError
 from franka_dynamics.recordings.options import ColumnMap
-from franka_dynamics.recordings.preprocessing import Motion, to_motion
+from franka_dynamics.recordings.preprocessing import Motion, moving_mask, to_motion
 from franka_dynamics.recordings.recording import Recording
 
 PART_COUNT = 5
@@ -146,6 +145,8 @@ def parts(log: Log, recordings: list[Recording]) -> Iterator[tuple[Motion, list[
     motions = [to_motion(one) for one in recordings]
     if len(motions) == 1:
         (whole,) = motions
+        moving = np.flatnonzero(moving_mask(whole))  # rests before and after it are no test
+        whole = whole.select(slice(moving[0], moving[-1] + 1))
         share = np.arange(len(whole)) / len(whole)
         if log.period is not None:
             share = whole.time % log.period / log.period
@@ -172,24 +173,19 @@ class Score:
 
 
 def score(log: Log, arm: fd.ArmDescription, recordings: list[Recording], method: Method) -> Score:
-    """Return the figures of a method on a log."""
+    """Return the figures of a method on a log; of several predictors those of the best."""
     kp = KP_TO_LIMIT * arm.limit('effort')
-    residuals = []
-    rigid = []
+    residuals: list[list[np.ndarray]] = []
+    rigid: list[list[np.ndarray]] = []
     for left_out, others in parts(log, recordings):
         found = method(arm, others, log.rotor_inertia)
-        residuals.append(left_out.effort - found.torque(left_out))
-        rigid.append(left_out.effort - found.rigid(left_out))
-    whole = np.concatenate(residuals)
-    bodies = np.concatenate(rigid)
-    return Score(norm(whole), norm(bodies), norm(whole / kp))
-
-
-def best_score(log: Log, arm: fd.ArmDescription, recordings: list[Recording], name: str) -> Score:
-    """Return the figures of a method, of the ridge those of the penalty that is best there."""
-    if name != RIDGE:
-        return score(log, arm, recordings, METHODS[name])
-    scores = [score(log, arm, recordings, partial(ridge, penalty)) for penalty in RIDGE_PENALTIES]
+        predictors = found if isinstance(found, list) else [found]
+        residuals.append([left_out.effort - one.torque(left_out) for one in predictors])
+        rigid.append([left_out.effort - one.rigid(left_out) for one in predictors])
+    scores = []
+    for of_parts, bodies in zip(zip(*residuals), zip(*rigid)):
+        whole = np.concatenate(of_parts)
+        scores.append(Score(norm(whole), norm(np.concatenate(bodies)), norm(whole / kp)))
     return min(scores, key=lambda found: found.error)
 
 
@@ -226,7 +222,7 @@ def main() -> int:
         for name in methods:
             begun = time.monotonic()
             try:
-                print(best_score(log, *read, name).row(log.name, name), flush=True)
+                print(score(log, *read, METHODS[name]).row(log.name, name), flush=True)
             except (FrankaDynamicsError, ImportError) as error:
                 failed = True
                 print(f'{log.name}, {name}: {error}', file=sys.stderr, flush=True)

@@ -37,7 +37,7 @@ _PRECISION_RANGE = 1e-2, 1e3
 _WIDTH_RANGE = 1e-5, 10.0  # at its ends a width is as good as zero, or as none
 # A term stays where it raises the log evidence by so much: 5 is very strong for independent
 # samples (Kass and Raftery 1995, "Bayes factors"), and residuals last longer than the filter.
-_MIN_TERM_EVIDENCE = 10.0
+MIN_TERM_EVIDENCE = 10.0
 # Friction that falls with the speed stays where it raises it at all: its width holds it back
 # enough. On an Airbot Play it raises the evidence by 1 to 4 only, and lowers E on left-out parts
 # by 7 %.
@@ -81,7 +81,7 @@ def choose_widths(grams: GramStack, prior: Prior, fixed: Mapping[str, float]) ->
             continue
         without = {**given, name: 0.0}
         found = evidence.climbed(replace(best.widths, **without), without)
-        least = _MIN_STRIBECK_EVIDENCE if name == 'stribeck' else _MIN_TERM_EVIDENCE
+        least = _MIN_STRIBECK_EVIDENCE if name == 'stribeck' else MIN_TERM_EVIDENCE
         if best.log_evidence - found.log_evidence < least:
             best = found
     return best
@@ -100,10 +100,13 @@ class _Evidence:
         self._prior = prior
         b = len(prior.model.base)
         self._base = slice(0, b)
-        # Information of the base parameters at precision one, and its log-determinant.
-        self._base_information = prior.sqrt_precision.T @ prior.sqrt_precision
-        diagonal = np.abs(np.diag(np.linalg.qr(prior.sqrt_precision)[1]))
-        self._log_det = 2.0 * float(np.log(diagonal).sum())
+        # Covariances of the base parameters at precision one, due to masses and to inertias, in
+        # units of the prior's deviations.
+        to_base = prior.model.base.matrix / prior.std[self._base, None]
+        of_masses, of_inertias = prior.covariance_parts
+        self._base_std = prior.std[self._base]
+        self._mass_covariance = to_base @ of_masses @ to_base.T
+        self._inertia_covariance = to_base @ of_inertias @ to_base.T
         # The places of each width's parameters, and their deviations at a width of one.
         unit = PriorWidths(1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
         friction = prior.model.friction
@@ -126,7 +129,7 @@ class _Evidence:
             if step >= _MIN_STEP_COUNT and abs(evidence - former) < _EVIDENCE_TOLERANCE:
                 break
             former = evidence
-            stepped = dict(self._stepped(widths, theta, covariance))
+            stepped = dict(self._stepped(widths, theta, covariance, fixed))
             noise_std = self._noise(theta, covariance)
             widths = replace(
                 widths, **{name: value for name, value in stepped.items() if name not in fixed}
@@ -137,8 +140,8 @@ class _Evidence:
         """Return parameters (p,), their covariance (p, p), zero of left-out ones, evidence."""
         p = len(self._prior.mean)
         information = np.zeros((p, p))
-        information[self._base, self._base] = widths.regularization * self._base_information
-        log_det = self._log_det + len(self._base_information) * np.log(widths.regularization)
+        base_information, log_det = self._base_information(widths)
+        information[self._base, self._base] = base_information
         fitted = np.zeros(p, dtype=bool)
         fitted[self._base] = True
         for name, (places, unit_std) in self._groups.items():
@@ -166,15 +169,19 @@ class _Evidence:
         evidence = 0.5 * (log_det + log_det_covariance - cost)
         return theta, covariance, float(evidence - independent_count * np.log(noise_std).sum())
 
+    def _base_information(self, widths: PriorWidths) -> tuple[Array, float]:
+        """Return the prior information (b, b) of base parameters, and its log-determinant."""
+        covariance = self._mass_covariance + widths.inertia**2 * self._inertia_covariance
+        root = np.linalg.cholesky(covariance / widths.regularization)
+        whitening = np.linalg.inv(root) / self._base_std
+        log_det = -2.0 * float(np.log(np.diag(root) * self._base_std).sum())
+        return whitening.T @ whitening, log_det
+
     def _stepped(
-        self, widths: PriorWidths, theta: Array, covariance: Array
+        self, widths: PriorWidths, theta: Array, covariance: Array, fixed: Mapping[str, float]
     ) -> Iterator[tuple[str, float]]:
         """Yield each width's name and its next value, by MacKay's step."""
-        change = theta[self._base] - self._prior.mean[self._base]
-        shown = np.sum(self._base_information * covariance[self._base, self._base])
-        determined = max(len(change) - widths.regularization * shown, _MIN_DETERMINED)
-        precision = determined / max(float(change @ self._base_information @ change), _MIN_SQUARE)
-        yield 'regularization', float(np.clip(precision, *_PRECISION_RANGE))
+        yield from self._stepped_inertias(widths, theta, covariance, fixed)
         for name, (places, unit_std) in self._groups.items():
             width = getattr(widths, name)
             if width:
@@ -182,6 +189,33 @@ class _Evidence:
                 determined = max(len(places) - left, _MIN_DETERMINED)
                 square = np.sum((theta[places] / unit_std) ** 2)
                 yield name, float(np.clip(np.sqrt(square / determined), *_WIDTH_RANGE))
+
+    def _stepped_inertias(
+        self, widths: PriorWidths, theta: Array, covariance: Array, fixed: Mapping[str, float]
+    ) -> Iterator[tuple[str, float]]:
+        """Yield the next precision of masses, and how many times as wide inertias are."""
+        own = covariance[self._base, self._base] / np.outer(self._base_std, self._base_std)
+        information = self._base_information(widths)[0] * np.outer(self._base_std, self._base_std)
+        change = information @ ((theta - self._prior.mean)[self._base] / self._base_std)
+        shown = information - information @ own @ information
+
+        def variance(share: Array) -> float:
+            """Return by how much the variance of a share (b, b) of the covariance grows."""
+            determined = max(float(np.sum(shown * share)), _MIN_DETERMINED)
+            return max(float(change @ share @ change), _MIN_SQUARE) / determined
+
+        of_masses = self._mass_covariance / widths.regularization
+        of_inertias = self._inertia_covariance * (widths.inertia**2 / widths.regularization)
+        if 'inertia' in fixed:  # they vary together
+            precision = widths.regularization / variance(of_masses + of_inertias)
+            yield 'regularization', float(np.clip(precision, *_PRECISION_RANGE))
+            return
+        precision = widths.regularization / variance(of_masses)
+        precision = fixed.get('regularization', float(np.clip(precision, *_PRECISION_RANGE)))
+        inertia_precision = widths.regularization / widths.inertia**2 / variance(of_inertias)
+        inertia_precision = float(np.clip(inertia_precision, *_PRECISION_RANGE))
+        yield 'regularization', precision
+        yield 'inertia', float(np.sqrt(precision / inertia_precision))
 
     def _noise(self, theta: Array, covariance: Array) -> Array:
         """Return each joint's noise, of residuals and of what is uncertain in them, (n,)."""

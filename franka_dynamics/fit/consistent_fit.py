@@ -12,7 +12,7 @@ depend on the number of samples.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import combinations_with_replacement, pairwise
+from itertools import combinations_with_replacement, pairwise, product
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +35,9 @@ _LOG_DET_UNKNOWN_COUNT = _TRIANGLE_ENTRY_COUNT + 4
 # Smallest precision of the fit's prior. Without a prior a link could become a flat body or a
 # point, on the boundary of the cone of physical links.
 _MIN_PRIOR_PRECISION = 1e-2
+# The divergence's share of the prior, which keeps links off that boundary. Where the solver finds
+# no optimum with a small one, as for an arm of a fifth of the starting set's masses, it is larger.
+_DIVERGENCE_SHARES = 0.01, 0.1
 # The pseudo-inertia of the last link without the hand must exceed _MIN_BARE_LINK_INERTIA_TO_START
 # times its value in the starting set (the difference must be positive semidefinite).
 _MIN_BARE_LINK_INERTIA_TO_START = 1e-3
@@ -176,8 +179,8 @@ def fit_consistent_parameters(
 
     Returned are the standard parameters, (10 n,) or (11 n,), and friction parameters (f,).
     `equations` (R, z) are from `least_squares.weighted_equations`. The cost of the links' inertias
-    is the exact log-determinant divergence from the starting set, not its second-order
-    approximation in `Prior.information`.
+    is that of the prior, and so small a share of the log-determinant divergence from the starting
+    set that it only keeps links off the boundary of what is physical.
 
     Raises IdentificationError if the solver finds no optimum, MissingDependencyError if clarabel
     is not installed.
@@ -190,18 +193,21 @@ def fit_consistent_parameters(
         len(reduced_torque),
         _LOG_DET_UNKNOWN_COUNT * len(bounds.start_masses),
     )
-    hessian, linear = _consistent_fit_cost(bounds, unknowns, applied_precision)
     constraints = [
         _residual_definition(equations, prior, bounds, unknowns),
         _friction_dissipates(prior, unknowns),
         *_link_cones(bounds, unknowns),
         *_friction_maxima(prior, unknowns),
     ]
-    # With many samples the squared residuals are so large that the divergence is below the
+    # With many samples the squared residuals are so large that the prior's cost is below the
     # solver's tolerance; the cost is therefore divided by sqrt(precision * |torque|).
     torque_size = max(1.0, float(np.linalg.norm(reduced_torque)))
     cost_scale = 1.0 / np.sqrt(applied_precision * torque_size)
-    solution = _minimum_point(hessian, linear, constraints, cost_scale)
+    costs = [
+        _consistent_fit_cost(prior, bounds, unknowns, applied_precision, share)
+        for share in _DIVERGENCE_SHARES
+    ]
+    solution = _minimum_point(costs, constraints, cost_scale)
     standard_parameters = bounds.prior_mean + bounds.covariance_sqrt @ solution[unknowns.standard]
     # The solver may return rotor inertias slightly below zero.
     rotors = bounds.rotor_slice
@@ -233,25 +239,35 @@ def _friction_sums(prior: Prior) -> Array:
 
 
 def _consistent_fit_cost(
-    bounds: PhysicalConstraints, unknowns: _UnknownSlices, precision: float
+    prior: Prior,
+    bounds: PhysicalConstraints,
+    unknowns: _UnknownSlices,
+    precision: float,
+    share: float,
 ) -> tuple[Array, Array]:
     """
     Return the Hessian (N, N) and the linear term (N,) of the consistent fit's cost.
 
-    The cost is the sum of squared residuals, of squared friction and, times `precision`, of
-    squared rotor inertias and twice the links' log-determinant divergences tr(W) - logdet(W) - 4,
-    with W the pseudo-inertia relative to the reference's. In place of logdet(W) stands the sum of
-    the unknowns that bound it (`_log_det_cones`).
+    The cost is the sum of squared residuals, of squared friction, of `precision` times squared
+    differences from the prior's mean, in its deviations, and, times `share` of that, of twice the
+    links' log-determinant divergences tr(W) - logdet(W) - 4, with W the pseudo-inertia relative to
+    the reference's. In place of logdet(W) stands the sum of the unknowns that bound it
+    (`_log_det_cones`).
     """
-    hessian_diagonal = np.zeros(unknowns.total)
-    hessian_diagonal[unknowns.residual] = 2.0
-    hessian_diagonal[unknowns.friction] = 2.0
-    hessian_diagonal[bounds.rotor_slice] = 2.0 * precision
+    hessian = np.zeros((unknowns.total, unknowns.total))
+    hessian[unknowns.residual, unknowns.residual] = 2.0 * np.eye(
+        unknowns.residual.stop - unknowns.residual.start
+    )
+    hessian[unknowns.friction, unknowns.friction] = 2.0 * np.eye(len(prior.friction_std))
+    # The unknowns are in deviations of a prior of default widths.
+    whitened = np.linalg.solve(np.linalg.cholesky(prior.covariance), bounds.covariance_sqrt)
+    hessian[unknowns.standard, unknowns.standard] = 2.0 * precision * (whitened.T @ whitened)
     linear = np.zeros(unknowns.total)
+    divergence_precision = max(_MIN_PRIOR_PRECISION, share * precision)
     for link, (parameters, basis) in enumerate(zip(bounds.link_slices, bounds.relative_basis)):
-        linear[parameters] = 2.0 * precision * basis.trace()  # of each unknown, (10,)
-        linear[unknowns.diagonal_logarithms(link)] = -2.0 * precision
-    return np.diag(hessian_diagonal), linear
+        linear[parameters] = 2.0 * divergence_precision * basis.trace()  # of each unknown, (10,)
+        linear[unknowns.diagonal_logarithms(link)] = -2.0 * divergence_precision
+    return hessian, linear
 
 
 def _residual_definition(
@@ -290,15 +306,16 @@ def _friction_maxima(prior: Prior, unknowns: _UnknownSlices) -> Iterator[sdp.Con
 
 
 def _minimum_point(
-    hessian: Array, linear: Array, constraints: list[sdp.Constraint], cost_scale: float
+    costs: list[tuple[Array, Array]], constraints: list[sdp.Constraint], cost_scale: float
 ) -> Array:
     """
     Return the unknowns of least quadratic cost within `constraints`; IdentificationError if none.
 
-    The cost is tried times `cost_scale` and, if that gives no accurate optimum, as it is. Raises
+    The first of `costs`, Hessians (N, N) and linear terms (N,), counts that has an optimum. Each
+    is tried times `cost_scale` and, if that gives no accurate optimum, as it is. Raises
     IdentificationError if the solver finds no optimum.
     """
-    for scale in (cost_scale, 1.0):
+    for (hessian, linear), scale in product(costs, (cost_scale, 1.0)):
         solution = sdp.quadratic_minimiser(
             scale * hessian, scale * linear, constraints, allow_inaccurate=scale == 1.0
         )

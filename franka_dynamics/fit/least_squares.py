@@ -409,7 +409,10 @@ def posterior_covariance(
     # of the starting set's errors.
     covariance = grams.gram_matrix(weights * (residual_std / noise_std) ** 2)[:p, :p]
     covariance[b:, b:] += prior_information[b:, b:]
-    applied = StartingSetPrecision(*(min(shown, precision) for shown in start_precision))
+    applied = StartingSetPrecision(
+        masses=min(start_precision.masses, precision),
+        inertias=min(start_precision.inertias, precision / prior.widths.inertia**2),
+    )
     base_information = prior_information[:b, :b]
     covariance[:b, :b] += base_information @ applied.covariance(prior) @ base_information
     return np.asarray(normal_inverse @ covariance @ normal_inverse), start_precision

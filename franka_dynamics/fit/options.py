@@ -34,7 +34,7 @@ class IdentificationOptions:
     `gravity` (3,) is in the space frame [m/s^2], `friction` one of FRICTION_MODELS. With
     `rotor_inertia` one rotor inertia per joint is identified as well. `regularization` and
     `prior_widths` fix what measured torques choose otherwise: the precision of the prior on
-    inertias and, by name, widths of `PriorWidths`. `effort_scale` is the torque of one unit of
+    masses and, by name, widths of `PriorWidths`. `effort_scale` is the torque of one unit of
     recorded effort. With `add_gravity` efforts lack the gravity torque, as a UR's, an iiwa's or a
     Flexiv's do, and that of the starting set is added to them. With `accept_unsound` an arm is
     also accepted if its recordings are not sound, or if it is not better than the published sets.

@@ -11,17 +11,21 @@ set twice the divergence is a squared relative change: 0.01 if a mass differs by
 centre of mass and inertia about it. Friction parameters are Gaussian about zero, with standard
 deviations proportional to the joints' torque limits.
 
-The prior precision s is chosen with the widths of friction (`choice`), one for masses and inertias
-alike. The covariance of the starting set's error, C, is therefore estimated from the samples:
+The divergence gives the shape of a link's prior, its second derivative at the starting set. How
+wide that is, the samples choose with the widths of friction (`choice`): the precision s of masses
+and centres of mass, and how many times as wide the prior is of inertias about the centres of mass
+and of rotors, which gravity torques do not show and in which published sets err far more. The
+covariance of the starting set's error, C, is estimated from the samples as well, as the largest
+one that agrees with them:
 
     C = C_m / t_m + C_I / t_I
 
 C_m is the prior's covariance of masses and centres of mass. C_I is that of inertias about the
-centres of mass and of rotors, which gravity torques do not show and in which published sets err
-far more. The precisions t_m and t_I are the smallest that agree with the samples: there the
-log-likelihood with all parameters integrated out (the log evidence; MacKay 1992, "Bayesian
-interpolation", Neural Computation 4(3)) is 1/2 below its maximum, as at one standard deviation of
-a Gaussian. A precision t_m or t_I above the prior precision s counts as s.
+centres of mass and of rotors. The precisions t_m and t_I are the smallest that agree with the
+samples: there the log-likelihood with all parameters integrated out (the log evidence; MacKay
+1992, "Bayesian interpolation", Neural Computation 4(3)) is 1/2 below its maximum, as at one
+standard deviation of a Gaussian. A precision t_m or t_I above that of the prior counts as that of
+the prior.
 
 The covariance of the estimate includes C. With R the weighted regressor of the samples, e their
 noise, P the inverse covariance of the inertias' prior at precision one, F that of friction, and
@@ -57,9 +61,10 @@ _ROTOR_ACCELERATION_RAD_S2 = 100.0
 # the joint's friction, offset excepted, is then a tenth of the joint's largest torque. That torque
 # may be nearly all friction, which a smaller standard deviation would suppress.
 _LIMIT_TO_MAX_TORQUE = 5.0
-# For the covariances C_m and C_I, links of the starting set are raised to this radius of gyration,
-# because published links are often thinner than real links: those of the shipped fer have radii
-# down to 1 mm, though the FER's collision capsules have radii of 25 to 60 mm.
+# For covariances, links of the starting set are raised to this radius of gyration, because
+# published links are often thinner than real links: those of the shipped fer have radii down to
+# 1 mm, though the FER's collision capsules have radii of 25 to 60 mm. On all seven logs of
+# benchmarks/identification torques are as likely or likelier with it than with MIN_GYRATION_M.
 MIN_COVARIANCE_GYRATION_M = 0.05
 # Prior standard deviation, in decades, of the ratio of the precisions of inertias and of masses.
 # With one of the FER's shipped sets as the real arm and another as the starting set (both without
@@ -154,20 +159,31 @@ class Prior:
         """
         Covariance of the standard parameters at precision one, (10 n, 10 n) or (11 n, 11 n).
 
-        A link's covariance is the inverse of the divergence's second derivative at the reference:
-        every mass has a relative standard deviation of 100 %, every coordinate of a centre of mass
-        one of 0.7 times the radius of gyration.
+        A link's covariance is the inverse of the divergence's second derivative at the reference,
+        raised to MIN_COVARIANCE_GYRATION_M: every mass has a relative standard deviation of 100 %,
+        every coordinate of a centre of mass one of 0.7 times the radius of gyration. The
+        deviations of inertias for given masses and centres of mass, and of rotors, are as many
+        times as large as the widths' `inertia` says.
         """
+        of_masses, of_inertias = self.covariance_parts
+        return of_masses + self.widths.inertia**2 * of_inertias
+
+    @cached_property
+    def covariance_parts(self) -> tuple[Array, Array]:
+        """`covariance` at widths of one: of masses and centres of mass, of all else."""
         standard_count = self.model.base.matrix.shape[1]
-        covariance = np.zeros((standard_count, standard_count))
+        of_masses = np.zeros((standard_count, standard_count))
+        of_inertias = np.zeros((standard_count, standard_count))
         for i, link in enumerate(self.reference.links):
             link_slice = slice(N_LINK_PARAMETERS * i, N_LINK_PARAMETERS * (i + 1))
-            covariance[link_slice, link_slice] = _link_covariance(link)
+            mass_factor, inertia_factor = _link_factors(_thick(link))
+            of_masses[link_slice, link_slice] = mass_factor @ mass_factor.T
+            of_inertias[link_slice, link_slice] = inertia_factor @ inertia_factor.T
         rotors = self._rotor_indices
         if len(rotors):
             rotor_std = self.effort_limit / _ROTOR_ACCELERATION_RAD_S2  # (n,), kg m^2
-            covariance[rotors, rotors] = rotor_std**2
-        return covariance
+            of_inertias[rotors, rotors] = rotor_std**2
+        return of_masses, of_inertias
 
     @property
     def _rotor_indices(self) -> NDArray[np.intp]:
@@ -224,21 +240,16 @@ class Prior:
         inertias for given masses and first moments.
         """
         to_base = self.model.base.matrix
-        # With mass and first moments first, the last six columns of the Cholesky factor are what
-        # inertias vary at given masses and first moments.
-        mass_count = len(MASS_AND_MOMENT_INDICES)
-        masses_first = [*MASS_AND_MOMENT_INDICES, *range(6)]
         mass_factors: list[Array] = []
         inertia_factors: list[Array] = []
         for i, link in enumerate(self.reference.links):
-            covariance = _link_covariance(with_minimum_gyration(link, MIN_COVARIANCE_GYRATION_M))
-            link_sqrt = np.linalg.cholesky(covariance[np.ix_(masses_first, masses_first)])
+            mass_factor, inertia_factor = _link_factors(_thick(link))
             link_slice = slice(N_LINK_PARAMETERS * i, N_LINK_PARAMETERS * (i + 1))
-            factors = to_base[:, link_slice][:, masses_first] @ link_sqrt  # (b, 10)
-            mass_factors.append(factors[:, :mass_count])
-            inertia_factors.append(factors[:, mass_count:])
+            mass_factors.append(to_base[:, link_slice] @ mass_factor)
+            inertia_factors.append(to_base[:, link_slice] @ inertia_factor)
         rotors = self._rotor_indices
-        rotor_std = np.sqrt(np.diag(self.covariance)[rotors])
+        _, of_inertias = self.covariance_parts
+        rotor_std = np.sqrt(np.diag(of_inertias)[rotors])
         inertia_factors.append(to_base[:, rotors] * rotor_std)
         return np.hstack(mass_factors), np.hstack(inertia_factors)
 
@@ -246,8 +257,8 @@ class Prior:
         """
         Return the prior's information matrix (p, p), and that matrix times the mean (p,).
 
-        `precision` is that of the inertias: the reference's masses have a relative standard
-        deviation of 1 / sqrt(precision).
+        `precision` is that of masses: the reference's have a relative standard deviation of
+        1 / sqrt(precision).
         """
         b = len(self.sqrt_precision)
         information = np.diag(self.std**-2.0)
@@ -400,6 +411,28 @@ def _log_likelihood_table(
     mass_log_determinants = np.log(noise_and_mass_variances).sum(axis=1)[:, None]
     minus_twice = log_determinants + (squares / variances).sum(axis=2)
     return np.asarray(-0.5 * (minus_twice + mass_log_determinants))
+
+
+def _thick(link: LinkInertia) -> LinkInertia:
+    """Return a link as thick as covariances take it to be."""
+    return with_minimum_gyration(link, MIN_COVARIANCE_GYRATION_M)
+
+
+def _link_factors(link: LinkInertia) -> tuple[Array, Array]:
+    """
+    Return factors F (10, 4) and (10, 6) of the prior covariance of a link's parameters.
+
+    The covariance at precision one is the sum of both F F^T: that of masses and first moments, and
+    of inertias for given masses and first moments.
+    """
+    mass_count = len(MASS_AND_MOMENT_INDICES)
+    masses_first = [*MASS_AND_MOMENT_INDICES, *range(6)]
+    covariance = _link_covariance(link)
+    # With mass and first moments first, the last six columns of the Cholesky factor are what
+    # inertias vary at given masses and first moments.
+    factor = np.zeros((N_LINK_PARAMETERS, N_LINK_PARAMETERS))
+    factor[masses_first] = np.linalg.cholesky(covariance[np.ix_(masses_first, masses_first)])
+    return factor[:, :mass_count], factor[:, mass_count:]
 
 
 def _link_covariance(link: LinkInertia) -> Array:

@@ -14,12 +14,13 @@ class PriorWidths:
     """
     How far a prior lets parameters be from its mean; a width of zero is a term left out.
 
-    `regularization` is the precision of the inertias: masses have a relative standard deviation of
-    1 / sqrt of it. The others are standard deviations: of `friction` (viscous and Coulomb), of the
-    `offset` and of `slip` elements as shares of a joint's torque limit, of the friction that grows
-    with the `load` as a share of the load. `stribeck` is that of friction that falls with the
-    speed, as a share of the torque limit. The defaults are those before torques choose
-    (`choice`): a motion is planned, and recordings are judged, with them.
+    `regularization` is the precision of masses and centres of mass: masses have a relative
+    standard deviation of 1 / sqrt of it. That of inertias about centres of mass, and of rotors, is
+    `inertia` times as large. The others are standard deviations: of `friction` (viscous and
+    Coulomb), of the `offset` and of `slip` elements as shares of a joint's torque limit, of the
+    friction that grows with the `load` as a share of the load. `stribeck` is that of friction that
+    falls with the speed, as a share of the torque limit. The defaults are those before torques
+    choose (`choice`): a motion is planned, and recordings are judged, with them.
     """
 
     regularization: float = DEFAULT_PRIOR_PRECISION
@@ -28,6 +29,7 @@ class PriorWidths:
     slip: float = 0.02
     load: float = 0.2
     stribeck: float = 0.02
+    inertia: float = 1.0
 
 
 # Widths of terms that may be left out, by a width of zero.

@@ -204,8 +204,8 @@ def require_enough_motion(moving_time: float) -> None:
         raise RecordingError(
             # Rounded down, or 9.996 s would read as 10.00 s.
             f'The recordings have {int(100.0 * moving_time) / 100.0:.2f} s of motion in all; '
-            f'identification needs at least {MIN_MOTION_DURATION_S:g} s. Record longer, or '
-            'add recordings of the same arm and load.'
+            f'identification needs at least {MIN_MOTION_DURATION_S:g} s. Record longer, add '
+            'recordings of the same arm and load, or accept them with --anyway.'
         )
 
 

@@ -113,7 +113,8 @@ def prior_sentence(result: IdentificationRecord) -> str:
     widths = result.estimate.prior.widths
     fixed = result.options.fixed_widths
     known = {
-        'regularization': f'precision {widths.regularization:.3g} of inertias',
+        'regularization': f'precision {widths.regularization:.3g} of masses',
+        'inertia': f'inertias {widths.inertia:.3g} times as wide',
         'friction': f'friction of {widths.friction:.2%}',
         'offset': f'offsets of {widths.offset:.2%}',
         'slip': f'slip elements of {widths.slip:.2%} of the torque limits' if widths.slip else '',

@@ -119,8 +119,8 @@ def identify(
     RecordingError
         If a recording in memory has another number of joints than `start`; if a recording cannot
         be used (of bags unless `skip_failures`): values that are not finite, less than 9.5 s of
-        motion in all, or a fault that makes all results meaningless; if no bag, or no test bag,
-        can be used.
+        motion in all unless unsound ones are accepted, or a fault that makes all results
+        meaningless; if no bag, or no test bag, can be used.
     MissingDependencyError
         If scipy or clarabel is not installed, or nothing that reads bags.
 
@@ -173,6 +173,8 @@ def identify(
         all_terms = all_terms.with_load_friction(model.base.values())
     read = _with_progress(summaries(model, all_terms), len(sources), progress)
     usable = _usable_recordings(read, len(fitted_sources), skip_failures)
+    if not options.accept_unsound:
+        usable.require_enough_motion()
 
     # Stage 4: fit, and where friction grows with the load, sum and fit with the arm's own.
     fitted = fits(usable, all_terms)
@@ -257,6 +259,11 @@ class _UsableRecordings(NamedTuple):
     def grams(self) -> list[GramStack]:
         """The Gram matrices of each."""
         return [each.grams for each in self.summaries if each.grams is not None]
+
+    def require_enough_motion(self) -> None:
+        """Raise RecordingError if the recordings that are no tests have too little motion."""
+        fitted = self.summaries[: len(self.summaries) - self.test_count]
+        require_enough_motion(sum(recording.moving_time for recording in fitted))
 
     @property
     def value_faults(self) -> tuple[str, ...]:
@@ -344,7 +351,6 @@ def _usable_recordings(
     if given_test_count and not used_test_count:
         raise RecordingError(f'No bag of --test can be used to test the result: {failures[-1]}')
     require_distinct_recordings([recording.note for recording in used])
-    require_enough_motion(sum(recording.moving_time for recording in fitted))
     if any(recording.signal != used[0].signal for recording in used):
         raise IdentificationError(
             'The recordings were not prepared alike; prepare all with the same signal options.'

@@ -228,6 +228,8 @@ def test_four_runs_below_ten_seconds_are_the_folds(simulate):
     with refuses(RecordingError, ' 9.49 s', ' 9.5 s'):  # not said to be 9.5
         require_enough_motion(9.496)
     require_enough_motion(9.5)
+    accepted = fd.identify([short], arm, options=replace(SIMPLE, accept_unsound=True))
+    assert accepted.recordings.notes[0].duration == pytest.approx(8.9, abs=0.1)
 
 
 def test_one_published_set_needs_no_list(simulate, tmp_path):

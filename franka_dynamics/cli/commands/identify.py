@@ -30,13 +30,13 @@ _FIT_OPTIONS = Fields(
     gravity=GRAVITY_OPTION,
     friction=Option('friction model', FRICTION_MODELS),
     regularization=Option(
-        'precision of the prior on inertias (default: what makes the torques likeliest)',
+        'precision of the prior on masses (default: what makes the torques likeliest)',
         Number(0.0, min_open=True),
     ),
     prior_widths=Option(
         'widths of the prior, instead of what makes the torques likeliest: friction, offset and '
-        'slip as shares of the torque limit, load as a share of the load; slip=0 or load=0 leaves '
-        'it out',
+        'slip as shares of the torque limit, load as a share of the load, inertia as a multiple '
+        "of the masses' width; slip=0 or load=0 leaves it out",
         CommaList('NAME=WIDTH,...', Assignment('NAME=WIDTH')),
     ),
     rotor_inertia=Option('identify one rotor inertia per joint as well'),
