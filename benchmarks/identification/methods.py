@@ -26,7 +26,9 @@ import yaml
 
 import franka_dynamics as fd
 from franka_dynamics.arrays import Array
+from franka_dynamics.errors import InertiaError
 from franka_dynamics.fit.options import IdentificationOptions
+from franka_dynamics.fit.prior import with_minimum_gyration
 from franka_dynamics.recordings.preprocessing import Motion
 from franka_dynamics.recordings.replay import predict_torque
 from franka_dynamics.urdf.mjcf_writer import mjcf_text
@@ -112,6 +114,14 @@ def published(arm: fd.ArmDescription, motions: list[Motion], rotors: bool) -> Pr
     )
 
 
+def physical_urdf(arm: fd.ArmDescription) -> str:
+    """Return the arm's URDF; links that no URDF may have get a centimetre's radius of gyration."""
+    try:
+        return urdf_text(arm)
+    except InertiaError:
+        return urdf_text(arm.map_links(with_minimum_gyration))
+
+
 def friction_terms(dq: Array) -> Array:
     """Return the terms of viscous and Coulomb friction and an offset, (N, n, 3)."""
     return np.stack([dq, np.tanh(dq / WIDTH_RAD_S), np.ones_like(dq)], axis=-1)
@@ -122,7 +132,7 @@ class PinocchioRegressor:
 
     def __init__(self, arm: fd.ArmDescription, rotors: bool) -> None:
         """Build Pinocchio's model of the arm."""
-        self.model = pin.buildModelFromXML(urdf_text(arm))
+        self.model = pin.buildModelFromXML(physical_urdf(arm))
         self.data = self.model.createData()
         self.n = arm.n
         self.rotors = rotors
@@ -264,7 +274,7 @@ def figaroh(arm: fd.ArmDescription, motions: list[Motion], rotors: bool) -> Pred
     with tempfile.TemporaryDirectory() as folder:
         urdf = Path(folder) / 'arm.urdf'
         settings = Path(folder) / 'arm.yaml'
-        urdf.write_text(urdf_text(arm), encoding='utf-8')
+        urdf.write_text(physical_urdf(arm), encoding='utf-8')
         settings.write_text(yaml.safe_dump(config), encoding='utf-8')
         solved = Identification(Robot(str(urdf), package_dirs=folder), str(settings))
         solved.identif_config |= {
