@@ -104,19 +104,21 @@ def test_the_optimised_trajectory_keeps_every_limit(excitation):
 
 
 def test_a_parameter_too_small_to_matter_makes_no_torque():
-    # Only the inertia of the FR3's last link makes less torque than the noise.
-    problem = ExcitationProblem(FR3, LIMITS)
+    # Only the inertia of a light last link makes less torque than the noise.
+    light = type(FR3.links[6]).from_parameters(0.1 * FR3.links[6].parameters())
+    arm = with_link(FR3, 6, light)
+    problem = ExcitationProblem(arm, LIMITS)
     names = problem.model.base.names
     deviations = problem.prior.std
     small = [name for name, x in zip(names, problem.unidentified_mask(deviations)) if not x]
     assert small == ['XXR_7', 'XY_7', 'XZ_7', 'YZ_7', 'ZZ_7']
     # One standard deviation of XX_7 changes Pinocchio's torques by as much as predicted.
     place = names.index('XXR_7')
-    last = FR3.links[6]
+    last = arm.links[6]
     changed = replace(last, inertia=last.inertia + np.diag([deviations[place], 0.0, 0.0]))
     with_it, without = (
         fd.Model(one).inverse_dynamics(*fd.sample_states(FR3, 500))
-        for one in (with_link(FR3, 6, changed), FR3)
+        for one in (with_link(arm, 6, changed), arm)
     )
     part = (np.abs(with_it - without) / problem.prior.expected_residual).max()
     assert part == pytest.approx(problem.torque_to_noise_ratio(deviations)[place], rel=1e-6)
