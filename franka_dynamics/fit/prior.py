@@ -63,8 +63,8 @@ _ROTOR_ACCELERATION_RAD_S2 = 100.0
 _LIMIT_TO_MAX_TORQUE = 5.0
 # For covariances, links of the starting set are raised to this radius of gyration, because
 # published links are often thinner than real links: those of the shipped fer have radii down to
-# 1 mm, though the FER's collision capsules have radii of 25 to 60 mm. On all seven logs of
-# benchmarks/identification torques are as likely or likelier with it than with MIN_GYRATION_M.
+# 1 mm, though the FER's collision capsules have radii of 25 to 60 mm. Torques of both FERs and of
+# the Airbot Play (benchmarks/identification) are likelier with it than with MIN_GYRATION_M.
 MIN_COVARIANCE_GYRATION_M = 0.05
 # Prior standard deviation, in decades, of the ratio of the precisions of inertias and of masses.
 # With one of the FER's shipped sets as the real arm and another as the starting set (both without

@@ -267,12 +267,13 @@ def test_a_urdfs_currents_give_a_better_model(simulate, tmp_path, monkeypatch, a
     # On another motion only white noise sampled at 100 Hz should remain in a band of 3 Hz.
     noise_alone = AMPERES * np.linalg.norm(SCALE) * np.sqrt(3.0 / 50.0)
     words = 'bag replay unseen --no-plots --hand none --arm'
-    # Not sound, as far as the file without rotors is concerned.
-    (right, _, found), (wrong, _, six) = (
+    # That the file without rotors lacks them is told, and does not make the recording unsound.
+    (right, _, found), (wrong, said_of_six, six) = (
         told(f'{words} {x}.yaml', *scale) for x in ('found', 'six')
     )
     found, six = found['fits'][0], six['fits'][0]
-    assert (right, wrong) == (0, 1)
+    assert (right, wrong) == (0, 0)
+    assert 'otor' in said_of_six
     assert found['filtered']['E'] < 1.5 * noise_alone
     assert six['filtered']['E'] > 20.0 * found['filtered']['E']
 
@@ -347,14 +348,14 @@ def test_given_bags_are_complemented_by_the_motion(simulate, tmp_path, answered)
 
 
 def test_by_default_it_says_how_often_to_repeat_the_motion(tmp_path, answered):
-    # Link 7 of the FR3 has 1e-4 kg m^2, which no motion shows above the sensors' noise. So slow a
-    # motion must be repeated more often than 10 times.
+    # Link 7 of the FR3 has 1e-4 kg m^2, and may have some 1e-3, so slow a motion must be repeated
+    # more often than 10 times.
     out = tmp_path / 'excitation.yaml'
-    command = f'{PLAN} --arm fr3 --fraction 0.4 --output', out
+    command = f'{PLAN} --arm fr3 --fraction 0.5 --output', out
     status, printed = answered(*command)
     assert status == 0
     count = int(re.search(r'(\d+) repetitions', printed)[1])
-    assert 10 < count <= 200 and re.search(r'XXR_7 [^A-Z]*not needed', printed)
+    assert 10 < count <= 200
     out.unlink()
     status, printed = answered(*command, '--repetitions', count - 1)
     assert status == 1 and '--repetitions' in printed

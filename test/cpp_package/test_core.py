@@ -799,3 +799,9 @@ def test_a_command_read_beside_its_writing_is_whole(tmp_path, file_of_arm):
     program = compiled_program(SOURCE, tmp_path, sanitizers='thread')
     ((read, mixed),) = output(program, 'threads', CYCLES, file_of_arm('fr3'))
     assert read > 0 and mixed == 0
+
+
+def test_a_compiler_that_may_drop_the_checks_for_nan_is_refused(tmp_path, capfd):
+    with pytest.raises(subprocess.CalledProcessError):
+        compiled_program(SOURCE, tmp_path, options=('-ffast-math',))
+    assert 'without -ffast-math' in capfd.readouterr().err

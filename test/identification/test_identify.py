@@ -103,9 +103,11 @@ def test_a_starting_set_with_a_wrong_link_is_doubted(prepared, speed):
     start = replace(FER, links=tuple(links))
     result = fd.identify([prepared[speed]], start, [start, fd.load('fer', hand='franka_hand')])
     assert result.verdict.sound and result.better_hand_errors is None
-    # The next link, whose mass the motion hardly shows, may be doubted, too.
+    # Masses of two neighbours that no joint moves far apart are known by their sum alone: what the
+    # link lacks may be found at the next one.
+    assert result.outlying_mass_ratios
     assert set(result.outlying_mass_ratios) <= {5, 6}
-    assert 5 in result.outlying_mass_ratios, result.outlying_mass_ratios
+    assert max(result.outlying_mass_ratios.values()) > 1.4
     said = ' '.join(identification.detail_sentences(result))
     assert '--set' in said and '--hand' not in said
 

@@ -5,6 +5,10 @@
 // tau = M(q) ddq + C(q, dq) dq + g(q). SI units; nothing allocates or throws.
 #pragma once
 
+#ifdef __FAST_MATH__
+#error "Compile without -ffast-math (or -Ofast): it removes the comparisons that find NaN."
+#endif
+
 #include <array>
 #include <cmath>
 #include <cstddef>
