@@ -37,8 +37,8 @@ _LOG_DET_UNKNOWN_COUNT = _TRIANGLE_ENTRY_COUNT + 4
 _MIN_PRIOR_PRECISION = 1e-2
 # The divergence's share of the prior, which keeps links off that boundary. Where the solver finds
 # no optimum with a small one, as for an arm of a fifth of the starting set's masses, it is larger.
-# Chosen on the logs of benchmarks/identification, whose errors on parts left out it changes by 2 to
-# 5 % either way; no log kept apart has judged it.
+# Chosen on the logs of benchmarks/identification, whose errors on parts left out it changes by 2
+# to 5 % either way; no log kept apart has judged it.
 _DIVERGENCE_SHARES = 0.01, 0.1
 # The pseudo-inertia of the last link without the hand must exceed _MIN_BARE_LINK_INERTIA_TO_START
 # times its value in the starting set (the difference must be positive semidefinite).
