@@ -103,7 +103,7 @@ def drawn_episodes(
     rows_per_second = round(1.0 / TIMESTEP_S)
     steps = np.round(np.arange(0.0, EPISODE_S, 1.0 / RATE_HZ) * rows_per_second).astype(int)
     for number in range(count):
-        motion = motions[rng.integers(len(motions))]
+        motion = motions[int(rng.integers(len(motions)))]
         begin = rng.integers(rows_per_second, len(motion) - steps[-1])
         episode = motion.select(begin + steps)
         noise = NOISE_NM * rng.standard_normal(episode.effort.shape)
@@ -157,12 +157,14 @@ def scheduler(worker_count: int) -> Iterator[str]:
         address = f'tcp://127.0.0.1:{free.getsockname()[1]}'
     dask = [sys.executable, '-m', 'dask']
     port = address.rsplit(':', 1)[1]
-    quiet = {'stdout': subprocess.DEVNULL, 'stderr': subprocess.DEVNULL}
+    workers = ['--nworkers', str(worker_count), '--nthreads', '1', '--no-dashboard']
     started = [
-        subprocess.Popen([*dask, 'scheduler', '--host', '127.0.0.1', '--port', port], **quiet)
+        subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for words in (
+            [*dask, 'scheduler', '--host', '127.0.0.1', '--port', port],
+            [*dask, 'worker', address, *workers],
+        )
     ]
-    words = [*dask, 'worker', address, '--nworkers', str(worker_count), '--nthreads', '1']
-    started.append(subprocess.Popen([*words, '--no-dashboard'], **quiet))
     try:
         time.sleep(10.0)
         yield address
