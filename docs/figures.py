@@ -48,6 +48,7 @@ _SHOWN_FIELDS = {
     '{what}': 'QUANTITY',
     '{unit}': 'rad',
     '{effort_unit}': 'N m',
+    '{stop}': '(JOINT is at its lower or upper limit, and may have hit its stop, or) ',
 }
 
 

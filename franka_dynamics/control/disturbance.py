@@ -125,8 +125,21 @@ CAUSE_OF_OWN_TORQUE = 'the torque of your own law presses a joint against its st
 ABSENT_LOAD = '{mass:.2g} kg are declared that the motion does not show'
 UNDECLARED_LOAD = 'about {mass:.1f} kg at the flange that nobody declared'
 
-# What is said first of a joint that is pressed towards a limit at which it is.
+# What is said first of a joint at a limit, if it is pressed there or a torque is impossible.
 JOINT_AT_STOP = '{joint} is at its {side} limit, and may have hit its stop'
+
+
+def near_limits(arm: ArmDescription) -> tuple[Array, Array]:
+    """
+    Return the positions at or beyond which joints may be at their stops, lower and upper, (n,).
+
+    A joint at its greatest velocity goes from there to its limit in MAX_DISTURBANCE_TIME_S, since
+    a joint that hits its stop has bounced back until then. Without a velocity limit it is the
+    limit.
+    """
+    velocity = arm.limit('velocity')
+    near = MAX_DISTURBANCE_TIME_S * np.where(np.isfinite(velocity), velocity, 0.0)
+    return arm.limit('lower') + near, arm.limit('upper') - near
 
 
 class _Differences(NamedTuple):
@@ -474,16 +487,11 @@ class DisturbanceMonitor:
         return share if share >= MIN_NAMED_LOAD_KG else 0.0
 
     def _stop_text(self, q: Array, excess: Array, bound: Array) -> str:
-        """
-        Return text on the joint that an excess torque presses against its stop, '' if none is.
-
-        A joint is at a limit if at its greatest velocity it is there within
-        MAX_DISTURBANCE_TIME_S, since a joint that hits its stop has bounced back until then.
-        """
+        """Return text on a joint that an excess torque presses against its stop, or ''."""
         arm = self._arm
-        near = MAX_DISTURBANCE_TIME_S * arm.limit('velocity')
-        at_upper = (q >= arm.limit('upper') - near) & (excess > bound)
-        at_lower = (q <= arm.limit('lower') + near) & (excess < -bound)
+        lower, upper = near_limits(arm)
+        at_upper = (q >= upper) & (excess > bound)
+        at_lower = (q <= lower) & (excess < -bound)
         if not (at_upper | at_lower).any():
             return ''
         joint = int(np.where(at_upper | at_lower, np.abs(excess) / bound, 0.0).argmax())

@@ -52,7 +52,7 @@ class ReasonCode(str, Enum):
         + _DRIVER_ADVICE
     )
     EFFORT_NOT_N_M = (
-        'the effort of {joint} is {value:.4g}, more than {times:g} times its torque limit: '
+        'the effort of {joint} is {value:.4g}, more than {times:g} times its torque limit: {stop}'
         'efforts are not in {effort_unit} (currents in A or mA are not torques), or somebody else '
         'sends torques, too'
     )

@@ -31,6 +31,7 @@ from typing import Any
 
 import numpy as np
 
+from .disturbance import JOINT_AT_STOP, near_limits
 from .ending import Reason, ReasonCode
 from .limits import (
     MAX_POSSIBLE_VELOCITY_RAD_S,
@@ -144,6 +145,7 @@ class StateCheck:
         # Finite also where there is no limit, so that an infinite value is beyond it.
         self._lower_bounds = np.nan_to_num(np.concatenate((lower, -velocity, -effort)))
         self._upper_bounds = np.nan_to_num(np.concatenate((upper, velocity, effort)))
+        self._near_lower, self._near_upper = near_limits(arm)
         self.reset()
 
     def reset(self) -> None:
@@ -341,11 +343,29 @@ class StateCheck:
             return ReasonCode.EFFORT_NOT_N_M(
                 times=MAX_POSSIBLE_EFFORT_TO_LIMIT,
                 effort_unit=self._joint_kinds[joint].effort_unit,
+                stop=self._stop_text(values),
                 **found,
             )
         least = float(self._lower_bounds[first])
         most = float(self._upper_bounds[first])
         return ReasonCode.IMPOSSIBLE_VALUE(least=least, most=most, **found)
+
+    def _stop_text(self, values: Array) -> str:
+        """
+        Return the beginning of a sentence on a joint that may have hit its stop, '' if none has.
+
+        Of several at a limit it is the one with the largest effort to its limit. An impact moves
+        the other joints, too, so that the effort that is impossible may be another joint's, and
+        the arm rebounds, so that efforts have either sign. `values` as for `_impossible_value`.
+        """
+        q, _, effort = np.split(values, 3)
+        at_limit = (q <= self._near_lower) | (q >= self._near_upper)
+        if not at_limit.any():
+            return ''
+        possible_effort = self._upper_bounds[2 * len(q) :]
+        joint = int(np.where(at_limit, np.abs(effort) / possible_effort, -1.0).argmax())
+        side = 'upper' if q[joint] >= self._near_upper[joint] else 'lower'
+        return JOINT_AT_STOP.format(joint=self._joint_names[joint], side=side) + ', or '
 
     def receive(
         self,

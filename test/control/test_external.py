@@ -424,6 +424,24 @@ def test_a_joint_that_presses_against_its_stop_is_told_first(side, sign):
         assert (said in controller.why) is is_told
 
 
+@pytest.mark.parametrize(('side', 'sign'), [('upper', 1.0), ('lower', -1.0)])
+def test_an_impossible_torque_of_an_arm_at_a_stop_names_the_stop_first(side, sign):
+    # An impact of the elbow is felt at the wrist, too, where it exceeds more of the torque limit.
+    arm = fd.load('fr3')
+    elbow, wrist = np.eye(7)[[3, 5]]
+    at_limit = np.where(elbow, arm.limit(side) - 0.01 * sign, arm.home_position)
+    for q, is_told in ((at_limit, True), (arm.home_position, False)):
+        controller = core(Settings(target='mujoco'), arm=arm)
+        effort = fd.NewtonEulerModel(arm).gravity(q) + 40.0 * wrist + 20.0 * elbow
+        controller.step(q, STILL, 1.0, effort=effort)
+        said = (
+            f': fr3_joint4 is at its {side} limit, and may have hit its stop, or efforts are not'
+        )
+        assert 'the effort of fr3_joint6 is ' in controller.why
+        assert (said in controller.why) is is_told
+        assert 'limit: efforts are not in N m' in controller.why or is_told
+
+
 def falls_by(name, declared, carried, *, measures):
     """Return the sentence that stops an arm with gentle gains and another load than declared."""
     arm = fd.load(name)

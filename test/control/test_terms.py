@@ -341,6 +341,11 @@ PAYLOAD = (1.0, 0.0, 0.0, 0.05, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3)
             {'terms': fd.Terms(friction=1)},
             r'terms.friction must be True or False; got 1',
         ),
+        # A number of NumPy is told as one.
+        (
+            {'payload_known_to_robot': np.float64(1.5)},
+            r'payload_known_to_robot must be True or False; got 1\.5\.',
+        ),
     ],
 )
 def test_given_a_value_at_fault_when_validated_then_it_is_named(changes, sentence):

@@ -232,6 +232,22 @@ def test_a_joint_that_presses_against_its_stop(cores, side, sign):
     assert any(said in words for words in pair.words)
 
 
+@pytest.mark.parametrize(('side', 'sign'), [('upper', 1.0), ('lower', -1.0)])
+def test_an_impossible_torque_of_an_arm_at_a_stop(cores, side, sign):
+    pair = Pair(cores['fr3'], 'mujoco')
+    arm = cores['fr3'].arm
+    elbow, wrist = np.eye(7)[[3, 5]]
+    q = np.where(elbow, arm.limit(side) - 0.01 * sign, arm.home_position)
+    for k in range(40):
+        effort = None if k < 30 else fd.Model(arm).gravity(q) + 40.0 * wrist
+        stamp = 1.0 + 1e-3 * k
+        pair.step(q + 1e-12 * (-1) ** k, np.zeros(7), stamp, effort=effort, now=stamp)
+    said = (
+        f'limit: fr3_joint4 is at its {side} limit, and may have hit its stop, or efforts are not'
+    )
+    assert any(said in words for words in pair.words)
+
+
 @pytest.mark.parametrize('effort', [False, True])
 def test_a_load_that_nobody_declared(cores, effort):
     drive = Drive(cores['fr3'], 'mujoco', effort=effort, **GAINS)

@@ -219,17 +219,14 @@ public:
   }
 
   /// Write the joint that an excess torque presses against its stop, if there is one, to `reason`.
-  /// A joint is at a limit if at its greatest velocity it is there within kMaxDisturbanceTimeS,
-  /// since a joint that hits its stop has bounced back until then.
   void find_stop(
     const Arm & arm, const Vector & excess, const Vector & bound, Reason & reason) const noexcept
   {
     double largest = 1.0;
     for (std::size_t i = 0; i < arm.n(); ++i) {
-      const double near = kMaxDisturbanceTimeS * arm.velocity[i];
       const double ratio = excess[i] / bound[i];
-      const bool is_upper = state_.q[i] >= arm.upper[i] - near && ratio > largest;
-      const bool is_lower = state_.q[i] <= arm.lower[i] + near && -ratio > largest;
+      const bool is_upper = state_.q[i] >= near_upper_limit(arm, i) && ratio > largest;
+      const bool is_lower = state_.q[i] <= near_lower_limit(arm, i) && -ratio > largest;
       if (is_upper || is_lower) {
         largest = std::abs(ratio);
         reason.stopped_joint = i;

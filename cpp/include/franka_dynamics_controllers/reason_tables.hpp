@@ -30,7 +30,7 @@ constexpr const char * kReasonTexts[] = {
   "the clock of the joint states was set back",
   "the {what} of {joint} is {value:.4g}",
   "the {what} of {joint} is {value:.4g}, and can be {least:.4g} to {most:.4g}; check its driver, the order of the joints and the units (radians, N m)",
-  "the effort of {joint} is {value:.4g}, more than {times:g} times its torque limit: efforts are not in {effort_unit} (currents in A or mA are not torques), or somebody else sends torques, too",
+  "the effort of {joint} is {value:.4g}, more than {times:g} times its torque limit: {stop}efforts are not in {effort_unit} (currents in A or mA are not torques), or somebody else sends torques, too",
   "{joint} moved by {moved:.3g} {unit} in {gap:.3g} s, faster than it can; check its driver, the units of velocity and time, whether two sources send joint states, and whether a simulation runs slower than its stamps; where a simulation was set back, the controller must be reset, too",
   "{joint} is {moved:.3g} {unit} from where its velocity ({velocity:.3g} {unit}/s) takes it; check its driver, the units of velocity and time, whether two sources send joint states, and whether a simulation runs slower than its stamps; where a simulation was set back, the controller must be reset, too",
   "all velocities are zero; {joint} moved {moved:.3g} {unit}: check its driver",

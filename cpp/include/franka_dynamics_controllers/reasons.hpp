@@ -199,6 +199,10 @@ inline std::string named_text(const Reason & reason, const Arm & arm, const std:
     excess.code = ReasonCode::large_disturbance;
     return text_of(excess, arm);
   }
+  if (name == "stop") {
+    const std::string stop = stop_text(reason, arm);
+    return stop.empty() ? "" : stop + ", or ";
+  }
   if (name == "effort_unit") {
     return slides ? "N" : "N m";
   }

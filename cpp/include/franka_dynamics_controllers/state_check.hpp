@@ -79,6 +79,20 @@ private:
   std::size_t count_ = 0;
 };
 
+/// The positions at or beyond which a joint may be at its stop. At its greatest velocity it goes
+/// from there to its limit in kMaxDisturbanceTimeS, since a joint that hits its stop has bounced
+/// back until then. Without a velocity limit it is the limit.
+inline double near_lower_limit(const Arm & arm, std::size_t i) noexcept
+{
+  const bool is_limited = std::isfinite(arm.velocity[i]);
+  return arm.lower[i] + (is_limited ? kMaxDisturbanceTimeS * arm.velocity[i] : 0.0);
+}
+inline double near_upper_limit(const Arm & arm, std::size_t i) noexcept
+{
+  const bool is_limited = std::isfinite(arm.velocity[i]);
+  return arm.upper[i] - (is_limited ? kMaxDisturbanceTimeS * arm.velocity[i] : 0.0);
+}
+
 /// Whether a state's stamp is new, repeated or late, or so far back that its clock was set back.
 enum class StampOrder {is_new, out_of_order, set_back};
 
@@ -100,6 +114,8 @@ public:
       lower_[i] = finite(arm.lower[i] - kPositionToleranceRad);
       upper_[i] = finite(arm.upper[i] + kPositionToleranceRad);
       max_effort_[i] = kMaxPossibleEffortToLimit * arm.effort[i];
+      near_lower_[i] = near_lower_limit(arm, i);
+      near_upper_[i] = near_upper_limit(arm, i);
     }
     reset();
   }
@@ -242,10 +258,30 @@ public:
             ReasonCode::effort_not_n_m, i, {value, kMaxPossibleEffortToLimit}) :
             Reason::of_joint(
             ReasonCode::impossible_value, i, {value, least, most}, kQuantities[part]);
+          if (part == 2) {
+            find_stop(sample.q, effort, impossible);
+          }
         }
       }
     }
     return impossible;
+  }
+
+  /// Write the joint that may have hit its stop, if there is one, to `reason`. Of several at a limit
+  /// it is the one with the largest effort to its limit. An impact moves the other joints, too, so
+  /// that the effort that is impossible may be another joint's, and efforts have either sign.
+  void find_stop(const Vector & q, const Vector & effort, Reason & reason) const noexcept
+  {
+    double largest = -1.0;
+    for (std::size_t i = 0; i < n_; ++i) {
+      const bool is_upper = q[i] >= near_upper_[i];
+      const double ratio = std::abs(effort[i]) / max_effort_[i];
+      if ((is_upper || q[i] <= near_lower_[i]) && ratio > largest) {
+        largest = ratio;
+        reason.stopped_joint = i;
+        reason.stop_side = is_upper ? 1 : -1;
+      }
+    }
   }
 
   /// Check and record a new state that came at `now` [s]; return why it cannot be used. Unless
@@ -400,7 +436,7 @@ private:
   StateLimits limits_;
   double max_period_;  // [s]
   std::size_t n_ = 0;
-  Vector max_velocity_{}, lower_{}, upper_{}, max_effort_{};
+  Vector max_velocity_{}, lower_{}, upper_{}, max_effort_{}, near_lower_{}, near_upper_{};
 
   Vector q_{}, dq_{};
   bool has_position_ = false;
