@@ -83,6 +83,18 @@ class CommaList(click.ParamType):
             )
         return tuple(parts)
 
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return the completions of the last value behind those that are typed already."""
+        typed, comma, last = incomplete.rpartition(',')
+        items = self.item_type.shell_complete(ctx, param, last)
+        if not comma:
+            return items
+        # The shell completes names of files by itself, but not behind a comma.
+        words = [item.value for item in items if item.type == 'plain']
+        return [CompletionItem(f'{typed},{word}') for word in words]
+
 
 class LayoutType(click.ParamType):
     """Option type of where a log's columns are: a known layout, or FIELD=COLUMNS with commas."""

@@ -17,6 +17,7 @@ from .command import Argument, Option
 from .option_types import (
     CommaList,
     FILE_TYPE,
+    HAND_TYPE,
     NEW_BAG_TYPE,
     Number,
     OUT_DIR_TYPE,
@@ -201,7 +202,7 @@ class ReplayRequest:
         tuple[str, ...],
         Option(
             "hands to try (default: the arm's own, none and franka_hand)",
-            CommaList('HAND,...'),
+            CommaList('HAND,...', HAND_TYPE),
             flags='--hand',
         ),
     ] = ()

@@ -160,10 +160,15 @@ def test_each_action_says_in_one_sentence_that_ros_is_missing():
     assert said == [f'franka-dynamics: franka-dynamics {name}' for name in names]
 
 
-def test_completion_offers_the_shipped_arms_and_hands(capsys, monkeypatch):
+def test_completion_offers_arms_hands_laws_and_quantities(capsys, monkeypatch):
     cases = {
         'arm show --arm fr3v': ['fr3v2', 'fr3v2_1'],
         'sim --hand ro': ['robotiq_arg85'],
+        'bag replay recording --hand none,ro': ['none,robotiq_arg85'],
+        'bag replay recording --law c': ['crisp'],
+        'bag replay recording --law droid,gains,f': ['droid,gains,franky'],
+        'codegen --quantity cor': ['coriolis', 'coriolis_matrix'],
+        'codegen --quantity gravity,mass_m': ['gravity,mass_matrix'],
     }
     for words, offered in cases.items():
         monkeypatch.setenv('_FRANKA_DYNAMICS_COMPLETE', 'bash_complete')
