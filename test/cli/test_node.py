@@ -154,7 +154,7 @@ def started(monkeypatch):
     def run(*options, status=0, statuses=(HELD,)):
         left = list(statuses)
 
-        def start(group, module, parameters, remappings=None):
+        def start(group, module, parameters, remappings=None, realtime=None):
             nodes[module] = parameters
             nodes[f'remappings of {module}'] = remappings
 
