@@ -20,6 +20,7 @@ from franka_dynamics.control import (
     disturbance,
     ending,
     limits,
+    repeated_positions,
     settings,
     speed_watcher,
     state_check,
@@ -50,6 +51,7 @@ _CONSTANTS = {
     'MAX_BRAKE_RELEASE_TIME_S MAX_EFFORT_ECHO_DELAY_STEPS MIN_EXCESS_TO_GRAVITY '
     'MAX_UNEXPLAINED_BY_LOAD MIN_ABSENT_WEIGHTS MAX_ABSENT_WEIGHTS MIN_NAMED_LOAD_KG',
     speed_watcher: 'MAX_SPEED_TO_LIMIT MAX_FOLLOW_SPEED_TO_LIMIT MAX_OVERSPEED_TIME_S',
+    repeated_positions: 'DRIVING_TORQUE_TO_STICTION',
     external_torque: 'OBSERVER_BANDWIDTH_RAD_S OBSERVER_DAMPING_RATIO',
     receiver: 'COMMAND_TIMEOUT_S',
     stopping: 'MIN_TIME_CONSTANT_TO_AGE_RATIO MIN_BRAKING_TIME_S MAX_BRAKED_SPEED_TO_LIMIT '

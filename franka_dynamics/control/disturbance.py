@@ -219,6 +219,10 @@ class DisturbanceMonitor:
         self._excess_time_s = 0.0
         self._brakes_until = stamp + MAX_BRAKE_RELEASE_TIME_S
 
+    def may_brakes_hold(self, stamp: float) -> bool:
+        """Return whether at a stamp [s] brakes may hold the arm, which open late."""
+        return stamp <= self._brakes_until
+
     def change_terms(self, terms: TermModel, *, new_load: bool = False) -> None:
         """Change the model by which torques go out; `new_load`: the payload has changed."""
         if self._state is None:
@@ -370,7 +374,7 @@ class DisturbanceMonitor:
         np.maximum(self.max_bound_ratios, bound_ratios, out=self.max_bound_ratios)
         if state.is_moving:  # its brakes are open
             self._brakes_until = -np.inf
-        is_judged = state.stamp > self._brakes_until
+        is_judged = not self.may_brakes_hold(state.stamp)
         if is_judged and any((largest > bound).tolist()):
             self._excess_time_s += min(elapsed, MAX_COUNTED_PERIOD_S)
         else:

@@ -284,7 +284,11 @@ class Feedforward:
             was_active = self.state in ACTIVE_STATES
             last_torque = self.output.last_torque
             reception = self.states.receive(
-                sample, last_torque, self.desired, is_active=was_active
+                sample,
+                last_torque,
+                self.desired,
+                is_active=was_active,
+                may_brakes_hold=self.disturbances.may_brakes_hold(sample.stamp),
             )
             if reception is Reception.DROPPED:
                 self._record_wait_for_states()

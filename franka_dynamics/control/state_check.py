@@ -374,19 +374,32 @@ class StateCheck:
         reference: Desired | None,
         *,
         is_active: bool,
+        may_brakes_hold: bool,
     ) -> Reception:
         """
         Check and record a state with a new stamp; return what it is good for, and set `problem`.
 
         `last_torque` was sent last, (n,) [N m], `is_active` says whether the law or the brake
-        answers states. An old state that comes again is dropped, as if none had come; after the
-        time that silence may last, states are lost.
+        answers states, and `may_brakes_hold` whether the arm's brakes may still hold it. An old
+        state that comes again is dropped, as if none had come; after the time that silence may
+        last, states are lost.
         """
-        self.repeated.record(sample, self.q, last_torque, reference)
+        self.repeated.record(
+            sample,
+            self.q,
+            last_torque,
+            reference,
+            is_active=is_active,
+            may_brakes_hold=may_brakes_hold,
+        )
         kind = self.repeated.latest
-        is_too_long = self.repeated.repeat_time_s > self.silence_timeout()
+        timeout = self.silence_timeout()
+        is_too_long = self.repeated.repeat_time_s > timeout
         is_old = kind is Repetition.OLD_STATE
-        if is_too_long and (is_old or (kind is Repetition.FROZEN and is_active)):
+        # A late state cannot show yet what the latest torques do.
+        is_driven = self.repeated.driven_time_s > timeout + self.age
+        is_frozen = is_active and (kind is Repetition.FROZEN or is_driven)
+        if is_too_long and (is_old or is_frozen):
             self.reject(ReasonCode.FROZEN_POSITIONS(silence=1e3 * self.repeated.repeat_time_s))
             return Reception.FROZEN if is_active else Reception.DROPPED
         if is_old:

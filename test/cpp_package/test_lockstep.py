@@ -392,6 +392,26 @@ def test_a_law_that_ceases_and_returns(cores, target, command):
     assert drive.pair.state == 'running'
 
 
+@pytest.mark.parametrize('command', ['law', 'torque'])
+@pytest.mark.parametrize('target', ['mujoco', 'fci'])
+@pytest.mark.parametrize('in_loop', [False, True])
+def test_states_that_freeze_beside_a_law_at_rest(cores, target, command, in_loop):
+    drive = Drive(cores['fr3'], target, command, in_loop=in_loop)
+
+    def pulls(begin):
+        return lambda time: 60.0 * max(0.0, time - begin) * np.eye(7)[0]
+
+    drive.run(1300, own=pulls(10.0))
+    assert drive.pair.state == 'running'
+    frozen = drive.arm.position, 0.0 * drive.arm.position
+    drive.run(400, lambda q, dq: frozen, own=pulls(1.3))
+    assert drive.pair.state == 'silent'
+    assert any('bit for bit' in words for words in drive.pair.words)
+    drive.pair.start()
+    drive.run(100, own=pulls(10.0))
+    assert drive.pair.state == 'running'
+
+
 def test_states_in_a_burst_move_the_torque_by_one_cycle(cores):
     pair = Pair(cores['fr3'], 'mujoco', **GAINS)
     rng = np.random.default_rng(0)

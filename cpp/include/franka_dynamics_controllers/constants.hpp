@@ -57,6 +57,7 @@ constexpr double kMinNamedLoadKg = 0.1;
 constexpr double kMaxSpeedToLimit = 0.6;
 constexpr double kMaxFollowSpeedToLimit = 1.15;
 constexpr double kMaxOverspeedTimeS = 0.003;
+constexpr double kDrivingTorqueToStiction = 2.0;
 constexpr double kObserverBandwidthRadS = 120.0;
 constexpr double kObserverDampingRatio = 0.71;
 constexpr double kCommandTimeoutS = 0.05;

@@ -74,6 +74,9 @@ public:
     brakes_until_ = stamp + kMaxBrakeReleaseTimeS;
   }
 
+  /// Whether at a stamp [s] brakes may hold the arm, which open late.
+  bool may_brakes_hold(double stamp) const noexcept {return stamp <= brakes_until_;}
+
   /// Change the model by which torques go out.
   void change_terms(const TermModel & before, const TermModel & after, bool has_new_load) noexcept
   {
@@ -177,7 +180,7 @@ public:
       is_large = is_large ||
         std::max(std::abs(found.from_motion[i]), std::abs(found.from_command[i])) > bound[i];
     }
-    const bool is_judged = state.stamp > brakes_until_;
+    const bool is_judged = !may_brakes_hold(state.stamp);
     excess_time_ =
       is_judged && is_large ? excess_time_ + std::min(elapsed, kMaxCountedPeriodS) : 0.0;
     return excess_time_ < kMaxDisturbanceTimeS ?

@@ -467,14 +467,20 @@ private:
     const bool was_active = is_active();
     Repetition repetition = Repetition::none;
     if (guards()) {
+      const RepeatedPositions::Sent sent{output_.last(), was_active,
+        desired_ && desired_->is_own_torque, disturbances_.may_brakes_hold(sample.stamp)};
       repeated_positions_.record(
-        arm_.n(), sample, states_.has_position() ? &states_.q() : nullptr, output_.last(),
+        arm_.n(), sample, states_.has_position() ? &states_.q() : nullptr, sent,
         arm_.stiction, desired_ && desired_->is_moving(arm_.n()));
       repetition = repeated_positions_.latest();
     }
     const bool is_old = repetition == Repetition::old_state;
-    const bool is_too_long = repeated_positions_.repeat_time() > states_.silence_timeout();
-    if (is_too_long && (is_old || (repetition == Repetition::frozen && was_active))) {
+    const double timeout = states_.silence_timeout();
+    const bool is_too_long = repeated_positions_.repeat_time() > timeout;
+    // A late state cannot show yet what the latest torques do.
+    const bool is_driven = repeated_positions_.driven_time() > timeout + states_.age();
+    const bool is_frozen = was_active && (repetition == Repetition::frozen || is_driven);
+    if (is_too_long && (is_old || is_frozen)) {
       states_.reject(frozen_positions());
       if (was_active) {
         return lose_states(Ending::of_state(states_.problem()), now);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 
 #include "franka_dynamics_controllers/state_check.hpp"
 
@@ -26,16 +27,28 @@ public:
   Repetition latest() const noexcept {return latest_;}
   /// How long positions have repeated [s].
   double repeat_time() const noexcept {return repeat_time_;}
+  /// For how long the torque of an own law must have moved an arm whose whole state repeats [s].
+  double driven_time() const noexcept {return driven_time_;}
 
   void reset() noexcept {*this = RepeatedPositions();}
 
+  /// Which torque was sent last, and what it should do: whether it is that of the law or the brake,
+  /// whether of an own law, and whether the arm's brakes may still hold it.
+  struct Sent
+  {
+    Vector torque;
+    bool is_active;
+    bool has_own_law;
+    bool may_brakes_hold;
+  };
+
   /// Record a new state of an arm; `before` are the positions before, nullptr if there are none,
-  /// `last_torque` is the torque sent last, and `stiction` the change of it below which friction
-  /// may hold a joint [N m].
+  /// and `stiction` is the change of torque below which friction may hold a joint [N m].
   void record(
-    std::size_t n, const StateSample & sample, const Vector * before, const Vector & last_torque,
+    std::size_t n, const StateSample & sample, const Vector * before, const Sent & sent,
     const Vector & stiction, bool is_reference_moving) noexcept
   {
+    const Vector & last_torque = sent.torque;
     const double speed = largest_size(sample.dq, n);
     const bool repeats =
       before && std::equal(sample.q.begin(), sample.q.begin() + n, before->begin());
@@ -55,9 +68,33 @@ public:
       repeated_since_ = std::min(repeated_since_, sample.stamp);
     }
     repeat_time_ = sample.stamp - repeated_since_;
+    if (!(sent.is_active && repeats_whole(n, sample))) {
+      torque_before_state_ = last_torque;
+    }
+    bool is_driven = false;
+    for (std::size_t i = 0; sent.has_own_law && !sent.may_brakes_hold && i < n; ++i) {
+      const double change = std::abs(last_torque[i] - torque_before_state_[i]);
+      is_driven = is_driven || change > kDrivingTorqueToStiction * stiction[i];
+    }
+    // The clock of stamps may be set back.
+    driven_since_ = is_driven ? std::min(driven_since_, sample.stamp) : sample.stamp;
+    driven_time_ = sample.stamp - driven_since_;
+    last_dq_ = sample.dq;
+    last_effort_ = sample.effort;
   }
 
 private:
+  /// Whether all that a state measures repeats the state before bit for bit.
+  bool repeats_whole(std::size_t n, const StateSample & sample) const noexcept
+  {
+    if (latest_ == Repetition::none || sample.effort.has_value() != last_effort_.has_value()) {
+      return false;
+    }
+    const bool is_effort_old = !sample.effort ||
+      std::equal(sample.effort->begin(), sample.effort->begin() + n, last_effort_->begin());
+    return is_effort_old && std::equal(sample.dq.begin(), sample.dq.begin() + n, last_dq_.begin());
+  }
+
   Repetition kind(
     std::size_t n, double speed, const Vector & last_torque, const Vector & stiction,
     bool is_reference_moving) const noexcept
@@ -78,7 +115,14 @@ private:
 
   Repetition latest_ = Repetition::none;
   double repeat_time_ = 0.0;
+  double driven_time_ = 0.0;
   double repeated_since_ = 0.0;  // stamp [s]
+  double driven_since_ = 0.0;  // stamp [s]
+  // The torque sent before the last state of which anything was new [N m], and what the last state
+  // measured beside its positions.
+  Vector torque_before_state_{};
+  Vector last_dq_{};
+  std::optional<Vector> last_effort_{};
   // Of the last state with new positions, the torque sent before [N m] and the speed [rad/s].
   Vector torque_before_{};
   double speed_then_ = 0.0;
