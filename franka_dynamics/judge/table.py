@@ -126,7 +126,8 @@ TABLE = (
         'torques of three accelerations of the base',
         'Gravity points elsewhere than given. Check how the arm is mounted; --gravity '
         '{0:.2f},{1:.2f},{2:.2f} gives the direction found.',
-        must_be='turned by more than a tenth of its change of size, or below 0.16 of its size',
+        must_be='turned [rad] by more than a tenth of the share by which its size is off, or '
+        'below 0.16 of its size',
     ),
     Row(
         'gravity',

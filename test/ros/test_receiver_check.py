@@ -120,7 +120,8 @@ def test_a_receiver_that_is_found_late_clears_no_fault(probe, arm, start_node):
     for _ in range(300):
         arm.q[6] += 2e-3
         arm.send(velocity=[0.0] * 6 + [2.0])
-    arm.q[6] += 1e-4  # a new position at which it rests: the former one again would be an old state
+    # It rests at a new position: the former one once more would be an old state.
+    arm.q[6] += 1e-4
     arm.until_says('feedforward', 'fer_joint7 moves at')
     held = lambda: probe.told('feedforward', 'state') == 'holding'  # noqa: E731
     arm.until(held, 'the arm is held, and the fault latched')
