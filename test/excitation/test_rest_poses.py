@@ -63,6 +63,18 @@ def test_the_motion_keeps_limits_and_the_plane(plan):
             assert place[2] > TABLE_M + 0.14
 
 
+def test_a_low_limit_of_acceleration_is_kept():
+    limit = 0.5  # rad/s^2, so low that it makes the moves slower
+    joints = tuple(
+        replace(one, limits=replace(one.limits, acceleration=limit)) for one in FR3.joints
+    )
+    slow = replace(FR3, joints=joints)
+    plan = plan_rest_poses(slow, LIMITS, FR3.home, pose_count=8)
+    step = 2e-3
+    q = plan.trajectory.states_at(np.arange(0.0, plan.times[-1], step))[:, 0]
+    assert np.abs(np.diff(q, 2, axis=0)).max() / step**2 < 0.31 * limit
+
+
 def test_each_pose_is_approached_from_both_sides_and_rested_at(plan):
     np.testing.assert_array_equal(plan.positions[[0, -1]], [FR3.home, FR3.home])
     for pose in plan.poses:

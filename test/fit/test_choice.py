@@ -113,6 +113,16 @@ def test_chosen_widths_predict_no_worse_than_wrong_ones(truth):
     assert left(other.widths) == pytest.approx(best, rel=0.1)
 
 
+@pytest.mark.parametrize('name', ['inertia', 'regularization', 'friction', 'offset'])
+def test_no_other_width_makes_the_torques_likelier(truth, name):
+    motion = made(truth, 1)
+    *_, found = chosen(ARM, motion)
+    for factor in (0.6, 1.7):
+        *_, other = chosen(ARM, motion, {name: factor * getattr(found.widths, name)})
+        # Steps end where the logarithm of the evidence changes by less than 0.05.
+        assert other.log_evidence < found.log_evidence + 0.1
+
+
 def test_a_fixed_width_is_held_and_an_absent_term_is_left_out(truth):
     *_, found = chosen(ARM, made(truth, 1), {'regularization': 7.0, 'offset': 0.004})
     assert (found.widths.regularization, found.widths.offset) == (7.0, 0.004)

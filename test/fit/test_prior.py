@@ -86,6 +86,18 @@ def test_a_link_without_mass_has_no_minimum_gyration():
         with_minimum_gyration(LinkInertia.zero())
 
 
+def test_a_torque_limit_of_zero_is_no_limit():
+    arm = load('fer')
+    joints = tuple(replace(one, limits=replace(one.limits, effort=0.0)) for one in arm.joints)
+    unlimited = replace(arm, joints=joints)
+    model = IdentificationOptions().torque_model(unlimited)
+    first, second = [
+        Prior.centered_at(unlimited, model, largest * np.ones(7)) for largest in (1.0, 2.0)
+    ]
+    assert (first.effort_limit >= 1.0).all()
+    np.testing.assert_allclose(second.effort_limit, 2.0 * first.effort_limit, rtol=1e-15)
+
+
 def test_links_without_mass_are_named_with_their_joints_and_file():
     arm = replace(with_link(FER, 2, LinkInertia.zero()), file='own.yaml')
     with refuses(IdentificationError, 'own.yaml', 'fer_joint3', 'unmeasured'):

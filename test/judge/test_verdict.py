@@ -25,7 +25,7 @@ from franka_dynamics.judge.published_masses import MassAmbiguity
 from franka_dynamics.judge.recordings import judge_motion
 from franka_dynamics.judge.replay_evaluation import evaluate_replay
 from franka_dynamics.judge.sums import Sums
-from franka_dynamics.judge.table import TABLE
+from franka_dynamics.judge.table import are_related, Fault, GROWS, TABLE
 from franka_dynamics.judge.verdict import Diagnosis, RecordingVerdict
 from franka_dynamics.recordings.options import SignalOptions
 from franka_dynamics.recordings.preprocessing import to_motion
@@ -487,6 +487,13 @@ def test_a_drift_that_doubles_the_error_is_named(fer_1khz_recording):
     assert (cause.kind, cause.joints) == ('changed', (0,))
     assert cause.effect == pytest.approx(1.93, rel=0.2)
     assert 'all along log' in ' '.join(verdict_lines(found, FER.joint_names, np.ones(7)))
+
+
+def test_changes_are_no_rivals_of_each_other_but_of_what_lasts():
+    grows, later = Fault('offset', (1,), GROWS), Fault('gain', (3,), 4)
+    assert are_related(grows, later)
+    assert not are_related(grows, Fault('gain', (3,)))
+    assert not are_related(Fault('gain', (3,)), grows)
 
 
 def test_an_offset_that_drifts_a_little_does_no_harm(sound):

@@ -13,6 +13,7 @@ from franka_dynamics.arm.frames import to_modified_convention
 from franka_dynamics.dynamics.body_tree import as_body_tree, BASE_BODY
 from franka_dynamics.errors import BaseParameterError, JointVectorError
 from franka_dynamics.parameters import base_parameters, direct_method
+from franka_dynamics.parameters.relations import Relation
 
 from ..agreement import assert_close, refuses
 from ..arms import make_random_arm, with_row
@@ -365,3 +366,8 @@ def test_standard_and_modified_rows_have_the_same_parameters():
     # At random states the regressor of that arm has this rank, and regrouping keeps its torques.
     rank, lost = found.check_at_random_states()
     assert len(found) == rank == 11 and lost < 1e-12
+
+
+def test_a_relation_has_the_signs_of_its_coefficients():
+    terms = ((1.0, 'XX_5'), (-1.0, 'YY_5'), (0.25, 'MZ_6'), (-0.5, 'M_6'))
+    assert str(Relation('XXR_5', terms)) == 'XXR_5 = XX_5 - YY_5 + 0.25 MZ_6 - 0.5 M_6'

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables, pages and pictures: published rows, numbers whole, foreign text as it is."""
 
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,13 +12,22 @@ from rich.console import Console
 
 from franka_dynamics.arm import JointKind, LinkInertia, load
 from franka_dynamics.arm.inertia import tensor_from_elements
+from franka_dynamics.parameters.base_parameters import base_parameters
 from franka_dynamics.report import elements
-from franka_dynamics.report.arm import frame_origins, inertia_rows
+from franka_dynamics.report.arm import (
+    arm_tables,
+    file_reading_notes,
+    frame_origins,
+    inertia_rows,
+    rank_sentence,
+)
 from franka_dynamics.report.elements import Cell, Header, Table
 from franka_dynamics.report.json_types import to_json_types
 from franka_dynamics.report.payload import ellipsoid_axes
-from franka_dynamics.report.replay import tracking_error_table
+from franka_dynamics.report.replay import law_table, tracking_error_table
+from franka_dynamics.tracking.law_tracking import LawPrediction
 from franka_dynamics.tracking.tracking import TrackingPrediction
+from franka_dynamics.validation.crosscheck import crosscheck
 
 # [m] Of frames 1 to 7 and the flange of a Franka arm at q = 0, as Franka and both notes give them.
 ORIGINS = np.zeros((8, 3))
@@ -141,3 +151,41 @@ def test_tracking_errors_have_the_units_of_the_joints(name, unit, has_total):
     total = table.rows[0][1].value
     assert unit in table.title
     assert (total == pytest.approx(1.0)) if has_total else (total is None)
+
+
+def test_lags_and_errors_of_laws_are_in_thousandths():
+    arm = load('fer')
+    each = np.full((1, arm.n), 0.002)
+    one = np.array([0.003])
+    prediction = LawPrediction(arm.joint_names, ('law',), each, one, each, 5.0 * one, one)
+    lags, errors = law_table(prediction, arm).rows
+    assert lags[3].value == pytest.approx(3.0) and lags[4:] == pytest.approx((2.0,) * arm.n)
+    assert errors[2] == pytest.approx(15.0) and errors[4:] == pytest.approx((2.0,) * arm.n)
+
+
+def test_the_bound_of_gautier_and_khalil_is_that_of_arms_without_rotors():
+    arm = load('fer')
+    without, with_rotors = (base_parameters(arm, rotor_inertia=own) for own in (False, True))
+    assert '; at most 45 by Gautier and Khalil;' in rank_sentence(
+        arm, without, len(without), 1e-15
+    )
+    assert 'Gautier' not in rank_sentence(arm, with_rotors, len(with_rotors), 1e-15)
+
+
+def test_meshes_that_were_not_read_are_told():
+    result = crosscheck('fr3', count=1)
+    assert list(file_reading_notes(result, [])) == []
+    (note,) = file_reading_notes(result, ['package://arm/link1.stl', 'link2.stl'])
+    assert note.startswith('2 of its meshes were not read, such as package://arm/link1.stl')
+
+
+@pytest.mark.parametrize(
+    ('angle', 'text'),
+    [(-np.pi / 2.0, '-pi/2'), (0.75 * np.pi, '3pi/4'), (1.57, '1.57'), (np.pi / 3.0, '1.0472')],
+)
+def test_an_angle_is_a_part_of_pi_where_it_is_exactly_that(angle, text):
+    arm = load('fer')
+    joints = tuple(replace(one, row=replace(one.row, alpha=angle)) for one in arm.joints)
+    turned = replace(arm, joints=joints)
+    table = next(iter(arm_tables(turned, inertia_rows(turned), None)))
+    assert text in [*map(str, table.rows[0])]
