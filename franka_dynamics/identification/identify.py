@@ -28,7 +28,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from .receiver_offset import recorded_positions
+from .read_again import read_again
 from .results import Identification
 from .torque_deviation import with_torque_deviations
 from ..arm import ArmDescription
@@ -227,9 +227,9 @@ def identify(
         source for source, name in zip(sources, names) if name in used_recordings.names
     ]
     message_count = sum(note.message_count for note in result.recordings.notes)
-    positions = recorded_positions(used_sources, start, message_count)
-    result = result.with_receiver_offsets(positions)
-    return with_torque_deviations(result, used_sources)
+    seen = read_again(used_sources, start, message_count)
+    result = result.with_receiver_offsets(seen.positions)
+    return with_torque_deviations(result, seen.observed)
 
 
 def _require_same_geometry(model: TorqueModel, published: Sequence[ArmDescription]) -> None:

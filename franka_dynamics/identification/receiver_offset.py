@@ -10,46 +10,11 @@ joint 2. So the offset that is commanded beside the robot's gravity is fitted be
 f_o plus the mean of g(q) - g_robot(q) over the recorded poses.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
-
-import numpy as np
 
 from ..arm import ArmDescription, MaxwellSlipFriction, ViscousCoulombFriction
 from ..arrays import Array, ArrayLike
 from ..dynamics.pinocchio_model import PinocchioModel
-from ..errors import FrankaDynamicsError
-from ..fit.sources import AnyRecording, as_recording
-from ..recordings.preprocessing import Motion
-
-_MAX_POSE_COUNT = 1000  # of all recordings together; neighbouring samples show the same pose
-
-
-def recorded_positions(
-    sources: Sequence[AnyRecording], start: ArmDescription, message_count: int
-) -> Array:
-    """
-    Return positions along recordings, at equal steps of each, (N, n) [rad or m].
-
-    There are at most some 1,000 in all, of `message_count` messages, and no more is kept of a
-    recording that was read. One that cannot be read is left out.
-    """
-    step = 1 + message_count // _MAX_POSE_COUNT
-    positions = [np.zeros((0, start.n))]
-    for source in sources:
-        try:
-            q = _positions_of(source, start)
-        except FrankaDynamicsError:
-            continue
-        positions.append(q[::step].copy())  # a view would keep all of the recording
-    return np.concatenate(positions)
-
-
-def _positions_of(source: AnyRecording, start: ArmDescription) -> Array:
-    """Return the positions of a source, (N, n) [rad or m]; RecordingError if it is unusable."""
-    if isinstance(source, Motion):
-        return source.q
-    return as_recording(source, 'a recording', start).q
 
 
 def gravity_differences(

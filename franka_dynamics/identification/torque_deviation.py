@@ -15,8 +15,9 @@ from itertools import islice
 import numpy as np
 
 from .results import Identification
-from ..arm import ArmDescription
+from ..arm import ArmDescription, FrictionModel, MaxwellSlipFriction
 from ..arm.arm_fields import TorqueDeviation
+from ..arm.friction import friction_torque
 from ..arm.friction_state import FrictionState
 from ..arrays import Array, ArrayLike
 from ..dynamics.external_torque import MomentumObserver, OBSERVER_SETTLING_TIME_S
@@ -28,8 +29,8 @@ from ..recordings.preprocessing import Motion, without_idle_effort
 from ..recordings.recording import Recording
 
 # The observer runs along so many messages of so many recordings: 20 s each at 1 kHz.
-_MAX_OBSERVED_MESSAGE_COUNT = 20_000
-_MAX_OBSERVED_RECORDING_COUNT = 5
+MAX_OBSERVED_MESSAGE_COUNT = 20_000
+MAX_OBSERVED_RECORDING_COUNT = 5
 # Two deviations are to cover this share. Of a normal distribution with a known deviation 1.96 do;
 # this one is estimated from stretches of one second, which count as independent.
 _COVERED_SHARE = 0.95
@@ -47,7 +48,7 @@ def with_torque_deviations(
     and so are stretches of zero efforts, which are no measurements; without a recording that is
     not filtered yet no arm gets deviations.
     """
-    recordings = list(islice(_recordings(result, sources), _MAX_OBSERVED_RECORDING_COUNT))
+    recordings = list(islice(_recordings(result, sources), MAX_OBSERVED_RECORDING_COUNT))
     if not recordings:
         return result
     published = result.published_fit
@@ -72,7 +73,7 @@ def _recordings(result: Identification, sources: Sequence[AnyRecording]) -> Iter
             whole = result.options.with_whole_effort(measured, result.start)
         except FrankaDynamicsError:
             continue
-        yield whole.select(slice(0, _MAX_OBSERVED_MESSAGE_COUNT))
+        yield whole.select(slice(0, MAX_OBSERVED_MESSAGE_COUNT))
 
 
 def _with_deviation(
@@ -129,15 +130,29 @@ def observed_torque(arm: ArmDescription, recording: Recording, gravity: ArrayLik
     """
     model = PinocchioModel(arm, gravity)
     observer = MomentumObserver(model)
-    friction = FrictionState(arm.friction)
-    time = recording.time.tolist()
+    without_friction = recording.effort - _friction_along(arm.friction, recording, model)
     estimates = np.empty_like(recording.effort)
-    states = zip(time, recording.q, recording.dq, recording.effort)
+    states = zip(recording.time.tolist(), recording.q, recording.dq, without_friction)
     for k, (stamp, q, dq, effort) in enumerate(states):
-        friction.update(stamp, q)
-        # Accelerations are not measured: the load is that of a steady motion, as in the guard.
-        load = model.nonlinear_effects(q, dq) if friction.grows_with_load else None
-        estimates[k] = observer.update(
-            stamp, q, dq, effort - friction.torque(dq, rigid_torque=load)
-        )
+        estimates[k] = observer.update(stamp, q, dq, effort)
     return estimates[recording.time > OBSERVER_SETTLING_TIME_S]
+
+
+def _friction_along(
+    friction: FrictionModel | None, recording: Recording, model: PinocchioModel
+) -> Array:
+    """Return the friction torque along a recording, (N, n) [N m], as `FrictionState` gives it."""
+    if friction is None:
+        return np.zeros_like(recording.effort)
+    state = FrictionState(friction)
+    load = None
+    if state.grows_with_load:
+        # Accelerations are not measured: the load is that of a steady motion, as in the guard.
+        load = np.array([model.nonlinear_effects(*one) for one in zip(recording.q, recording.dq)])
+    if not isinstance(friction, MaxwellSlipFriction):
+        return friction_torque(friction, recording.dq, load)
+    slip_states = np.empty((len(recording), *state.slip_state.shape))  # (N, k, n)
+    for k, (stamp, q) in enumerate(zip(recording.time.tolist(), recording.q)):
+        state.update(stamp, q)
+        slip_states[k] = state.slip_state
+    return friction.torque(recording.dq, slip_states, load)

@@ -10,23 +10,43 @@ import pytest
 import franka_dynamics as fd
 from franka_dynamics.arm.arm_fields import TorqueDeviation
 from franka_dynamics.arm.arm_file import arm_file_text
+from franka_dynamics.arm.friction_state import FrictionState
 from franka_dynamics.control.disturbance import DisturbanceMonitor
 from franka_dynamics.control.settings import Settings, StateLimits
 from franka_dynamics.control.terms import TermModel
-from franka_dynamics.dynamics.external_torque import external_torque_std, WrenchEstimator
+from franka_dynamics.dynamics.external_torque import (
+    external_torque_std,
+    MomentumObserver,
+    WrenchEstimator,
+)
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import DescriptionError, SettingsError
+from franka_dynamics.fit.options import IdentificationOptions
 from franka_dynamics.identification.torque_deviation import (
     observed_torque,
     with_torque_deviations,
 )
+from franka_dynamics.recordings import episodes
 from franka_dynamics.recordings.preprocessing import to_motion
 
 from ..agreement import refuses
+from ..arms import first_joints
+from ..made_recordings import drawn_friction, recorded, smooth_motion
 
 FER = fd.load('fer', hand='none')
 GRAVITY = (0.0, 0.0, -9.81)
 STATED = TorqueDeviation(np.linspace(0.1, 0.2, 7), np.linspace(0.5, 0.3, 7), 3.0)
 KNOWN = replace(FER, torque_deviation=STATED)
+TWO_JOINTS = first_joints(FER, 2)
+SIMPLE = IdentificationOptions(friction='viscous_coulomb', accept_unsound=True)
+
+
+def smooth_recording(seconds):
+    """Return a noisy recording at 100 Hz of an arm of two joints with friction."""
+    path = smooth_motion(TWO_JOINTS, seconds, 100.0, 1)
+    friction = drawn_friction(TWO_JOINTS, 1)
+    rng = np.random.default_rng(1)
+    return recorded(TWO_JOINTS, *path, friction=friction, noise=0.1, rng=rng)
 
 
 @pytest.fixture(scope='module')
@@ -92,6 +112,44 @@ def test_lost_states_and_idle_efforts_hardly_widen_deviations(fer_1khz_recording
     )
     np.testing.assert_allclose(lost, clean, rtol=0.2)
     np.testing.assert_allclose(idle, clean, rtol=0.2)
+
+
+def test_a_bag_is_read_once_to_fit_and_once_for_all_that_comes_after(monkeypatch, tmp_path):
+    log = smooth_recording(20.0)
+    fd.write_recording(log, tmp_path / 'bag')
+    read = episodes.read_recording
+    paths = []
+
+    def counted(path, *arguments, **options):
+        paths.append(path)
+        return read(path, *arguments, **options)
+
+    monkeypatch.setattr(episodes, 'read_recording', counted)
+    found = fd.identify([tmp_path / 'bag'], TWO_JOINTS, options=SIMPLE)
+    assert len(paths) == 2
+    # What came after is that of the same recording in memory.
+    expected = fd.identify([log], TWO_JOINTS, options=SIMPLE)
+    assert found.arm.torque_deviation == expected.arm.torque_deviation is not None
+    np.testing.assert_array_equal(found.recorded_positions, log.q[::3])  # of 2,000 messages
+
+
+@pytest.mark.parametrize('load', [None, np.array([0.1, 0.2])])
+def test_the_observer_subtracts_the_friction_that_a_guard_would(load):
+    friction = replace(drawn_friction(TWO_JOINTS, 1), load_dependent=load)
+    arm = replace(TWO_JOINTS, friction=friction)
+    log = smooth_recording(3.0)
+    # With a gap, after which the states of slip elements are unknown.
+    log = log.select((log.time < 1.0) | (log.time > 1.5))
+    model = PinocchioModel(arm, GRAVITY)
+    observer = MomentumObserver(model)
+    state = FrictionState(friction)
+    expected = []
+    for time, q, dq, effort in zip(log.time.tolist(), log.q, log.dq, log.effort):
+        state.update(time, q)
+        own = state.torque(dq, rigid_torque=model.nonlinear_effects(q, dq))
+        expected.append(observer.update(time, q, dq, effort - own))
+    found = observed_torque(arm, log, GRAVITY)
+    np.testing.assert_allclose(found, expected[-len(found) :], rtol=0.0, atol=1e-12)
 
 
 def test_an_arm_file_keeps_the_deviations(tmp_path):
