@@ -352,7 +352,7 @@ def table_of_preparation() -> str:
         ('dropped at each end of a piece', f'{options.trim:g} s', '`--trim`'),
         (
             'a braked arm is left out, if all efforts are zero for',
-            f'{preprocessing._MIN_IDLE_DURATION_S:g} s',
+            f'{preprocessing.MIN_IDLE_DURATION_S:g} s',
             '',
         ),
     )
@@ -381,13 +381,13 @@ def table_of_thresholds() -> str:
         ),
         (
             'assumed torque noise of `identify plan`',
-            f'{100.0 * torque_model._STRONG_JOINT_RESIDUAL_TO_LIMIT:g} % of the torque limit',
-            f'{100.0 * torque_model._WEAK_JOINT_RESIDUAL_TO_LIMIT:g} % at joints below '
-            f'{torque_model._MIN_STRONG_JOINT_LIMIT_NM:g} N m',
+            f'{100.0 * torque_model.STRONG_JOINT_RESIDUAL_TO_LIMIT:g} % of the torque limit',
+            f'{100.0 * torque_model.WEAK_JOINT_RESIDUAL_TO_LIMIT:g} % at joints below '
+            f'{torque_model.MIN_STRONG_JOINT_LIMIT_NM:g} N m',
         ),
         (
             "ranges of single joints' gains and zeros that are printed",
-            f'wider than {published_masses._MIN_MENTIONED_RANGE:g}',
+            f'wider than {published_masses.MIN_MENTIONED_RANGE:g}',
             '',
         ),
         (

@@ -50,17 +50,17 @@ _LOAD_BLOCK_SAMPLE_COUNT = 1024  # samples whose regressor is in memory at once
 # at a limit of 87 N m. Of two real FER the largest are 1.4.
 MAX_OFFSET_STD_COUNT = 3.0
 # Shares of the torque limit that `expected_residual` is: the first if that is 50 N m or more.
-_MIN_STRONG_JOINT_LIMIT_NM = 50.0
-_STRONG_JOINT_RESIDUAL_TO_LIMIT = 0.006
-_WEAK_JOINT_RESIDUAL_TO_LIMIT = 0.018
+MIN_STRONG_JOINT_LIMIT_NM = 50.0
+STRONG_JOINT_RESIDUAL_TO_LIMIT = 0.006
+WEAK_JOINT_RESIDUAL_TO_LIMIT = 0.018
 
 
 def expected_residual(effort_limit: Array) -> Array:
     """Return the rms residual (n,) [N m] expected of a good fit, from joint torque limits."""
     residual_to_limit = np.where(
-        effort_limit >= _MIN_STRONG_JOINT_LIMIT_NM,
-        _STRONG_JOINT_RESIDUAL_TO_LIMIT,
-        _WEAK_JOINT_RESIDUAL_TO_LIMIT,
+        effort_limit >= MIN_STRONG_JOINT_LIMIT_NM,
+        STRONG_JOINT_RESIDUAL_TO_LIMIT,
+        WEAK_JOINT_RESIDUAL_TO_LIMIT,
     )
     return np.asarray(residual_to_limit * effort_limit)
 

@@ -35,7 +35,7 @@ _RANGE_STD_COUNT = 3.0
 _MAX_GAIN_FACTOR = 1.5
 _MAX_GAIN_STD = 0.25
 _MIN_GRAVITY_TO_EFFORT = 0.5
-_MIN_MENTIONED_RANGE = 0.2  # [ratio or rad] of single joints; narrower ones are not mentioned
+MIN_MENTIONED_RANGE = 0.2  # [ratio or rad] of single joints; narrower ones are not mentioned
 # Information that there is no fault: a short chain does not show all.
 _FAULT_PRIOR_INFORMATION = 1e-4
 
@@ -191,7 +191,7 @@ class FitsNearMasses:
         for kind, faultless in (('gain', 1.0), ('zero', 0.0)):  # a gain is said as effort / torque
             for joint, size, std in self.joint_numbers(kind):
                 half_width = _RANGE_STD_COUNT * std
-                if half_width > 0.5 * _MIN_MENTIONED_RANGE:
+                if half_width > 0.5 * MIN_MENTIONED_RANGE:
                     low = min(size - half_width, 0.0)
                     high = max(size + half_width, 0.0)
                     yield JointFaultRange(kind, joint, faultless + low, faultless + high)

@@ -30,7 +30,7 @@ _MIN_PIECE_DURATION_S = 1.0  # shortest piece after trimming
 _ANTI_ALIASING_ORDER = 8
 # Its cut-off relative to the new Nyquist frequency.
 _ANTI_ALIASING_CUTOFF_TO_NYQUIST = 0.8
-_MIN_IDLE_DURATION_S = 0.1  # efforts that are exactly zero for so long were not measured
+MIN_IDLE_DURATION_S = 0.1  # efforts that are exactly zero for so long were not measured
 # Efforts are held at a steady rate if this part of their values lasts as many messages as the
 # usual one, or one more or less: 0.95 of a Sawyer's, which come at 100 Hz; of those of ten logs,
 # rounded to 0.1 to 2 N m, up to 0.85 where they are held at all.
@@ -253,7 +253,7 @@ def without_idle_effort(recording: Recording) -> Recording:
     found = []
     for first, end in zip(edges[::2], edges[1::2]):
         last = min(int(end), len(time) - 1)
-        if time[last] - time[first] >= _MIN_IDLE_DURATION_S:
+        if time[last] - time[first] >= MIN_IDLE_DURATION_S:
             kept[first:end] = False
             found.append(f'{time[first]:.2f} to {time[end - 1]:.2f} s')
     if not found:
