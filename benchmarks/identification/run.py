@@ -51,6 +51,7 @@ class Log:
     license: str
     arm: str
     files: dict[str, str]
+    clone_name: str = ''
     recording: str = ''
     bags: tuple[str, ...] = ()
     values: dict[str, str] | None = None
@@ -68,7 +69,7 @@ class Log:
 
     def clone(self, folder: Path) -> Path:
         """Return where the clone of the repository is expected."""
-        return folder / self.repository.rpartition('/')[2]
+        return folder / (self.clone_name or self.repository.rpartition('/')[2])
 
     def arm_clone(self, folder: Path) -> Path:
         """Return where the clone of the repository with the arm is expected."""
