@@ -45,6 +45,7 @@ from ..recordings.plausibility import plausibility_warnings
 from ..recordings.preprocessing import Motion, to_motion
 from ..recordings.recording import effort_scales
 from ..report.payload import (
+    deviation_sentences,
     draw_payload,
     effort_scale_sentence,
     inertia_sentences,
@@ -199,6 +200,6 @@ def _identify_payload_from_bags(
     _write_payload_files(estimate.payload, comment, 'identified payload', request)
     make_console().print(payload_table(estimate))
     scale_sentence = effort_scale_sentence(estimate, request.known_mass, request.effort_scale)
-    echo_each([*inertia_sentences(estimate), scale_sentence])
+    echo_each([*inertia_sentences(estimate), *deviation_sentences(estimate), scale_sentence])
     _print_payload(arm, estimate.payload)
     return 0

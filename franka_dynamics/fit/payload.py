@@ -9,7 +9,7 @@ and friction, which both sets of recordings share, so that most errors of the ar
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +33,9 @@ _MAX_INERTIA_STD_RADIUS_M = 0.1
 _LOAD_PARAMETER_STEP = 1e-6
 # Smallest radius of gyration of `PayloadEstimate.payload`, unless it is a point mass.
 _MIN_GYRATION_M = 1e-3
+# A recording is cut into so many parts, unless there are several recordings of each kind.
+_PART_COUNT = 5
+_KNOWN_STD_COUNT = 1.96  # of a normal distribution with a known deviation, that cover 95 %
 # Standard deviations of a weak prior about zero for the load's ten parameters [kg m^2, kg m, kg].
 # The deviations are far above a load's parameters: the prior matters only for parameters that the
 # motion does not determine.
@@ -49,7 +52,9 @@ class PayloadEstimate:
     standard deviations. `inertia_identified` says whether the motion shows the inertia to better
     than mass times (0.1 m)^2. `payload` (10,) is for the node's parameter `payload`, ordered like
     `values`: a body of physical inertia, or a point mass if the motion does not show the inertia.
-    `noise_std` (n,) is the standard deviation of each joint's residual [N m].
+    `noise_std` (n,) is the standard deviation of each joint's residual [N m]. `inflation` is how
+    many times `std` was widened because the mass differs between parts of the recordings by more
+    than residuals within seconds tell.
     """
 
     values: Array
@@ -57,6 +62,7 @@ class PayloadEstimate:
     inertia_identified: bool
     payload: Array
     noise_std: Array
+    inflation: float = 1.0
 
 
 def payload_estimate(
@@ -116,7 +122,9 @@ def identify_payload(
     load, or its name or file; the prior standard deviation of its links' masses is 100 %, so any
     published set will do. `gravity` (3,) is in the space frame [m/s^2]. The standard deviations
     follow from the residuals, whose sums over one second are taken as independent (Liang and Zeger
-    1986, "Longitudinal data analysis using generalized linear models", Biometrika 73(1)).
+    1986, "Longitudinal data analysis using generalized linear models", Biometrika 73(1)), and are
+    widened if the mass found without one recording, or without a fifth of one where there are not
+    several of each kind, shows more.
 
     Raises IdentificationError if recordings without or with the load are missing, there are too
     few samples, or no significant mass is found.
@@ -138,14 +146,16 @@ def identify_payload(
         *(_load_regressor(model, motion, load_factor=1.0) for motion in loaded_motions),
     ]
     max_torque = np.max([np.abs(motion.effort).max(axis=0) for motion in motions], axis=0)
-    load_parameters, covariance, noise_std = _fit_load(
+    found = _fit_load(
         np.concatenate(regressors),
         np.concatenate([motion.effort for motion in motions]),
         _second_ids(motions),
+        _part_ids(motions, whole=min(len(bare_motions), len(loaded_motions)) >= 2),
         Prior.centered_at(arm, model, max_torque),
     )
     arm_mass = sum(link.mass for link in arm.links)
-    return payload_estimate(load_parameters, covariance, noise_std, arm_mass)
+    estimate = payload_estimate(found.parameters, found.covariance, found.noise_std, arm_mass)
+    return replace(estimate, inflation=found.inflation)
 
 
 def _second_ids(motions: Sequence[Motion]) -> NDArray[np.intp]:
@@ -159,6 +169,25 @@ def _second_ids(motions: Sequence[Motion]) -> NDArray[np.intp]:
     return np.concatenate(second_ids)
 
 
+def _part_ids(motions: Sequence[Motion], *, whole: bool) -> NDArray[np.intp]:
+    """Return for each sample the number of its part, (N,): a fifth of its motion, or all of it."""
+    count = 1 if whole else _PART_COUNT
+    ids = [
+        count * k + count * np.arange(len(motion)) // len(motion)
+        for k, motion in enumerate(motions)
+    ]
+    return np.concatenate(ids)
+
+
+class _LoadFit(NamedTuple):
+    """A load's parameters (10,), their covariance (10, 10), and joints' noise (n,) [N m]."""
+
+    parameters: Array
+    covariance: Array
+    noise_std: Array
+    inflation: float  # of deviations, beyond what sums over seconds tell
+
+
 class _WeightedFit(NamedTuple):
     """Parameters of arm and load that fit torques with given weights of the joints."""
 
@@ -169,18 +198,24 @@ class _WeightedFit(NamedTuple):
 
 
 def _fit_load(
-    regressor: Array, torque: Array, second_ids: NDArray[np.intp], prior: Prior
-) -> tuple[Array, Array, Array]:
+    regressor: Array,
+    torque: Array,
+    second_ids: NDArray[np.intp],
+    part_ids: NDArray[np.intp],
+    prior: Prior,
+) -> _LoadFit:
     """
-    Return a load's parameters, covariance, joints' noise; IdentificationError for <= 10 seconds.
+    Return the fit of a load; IdentificationError for <= 10 seconds.
 
-    Shapes are (10,), (10, 10) and (n,) [N m]. `regressor` (N, n, p + 10) has the columns of the
+    `regressor` (N, n, p + 10) has the columns of the
     arm with `prior`, then of the load, `torque` (N, n) the measured torques. Residuals of samples
     with the same number in `second_ids` (N,) are summed; there must be more than ten such numbers.
 
     The covariance is K^-1 V K^-1 of the normal equations K theta = r, with V that of r: the sum of
     products of regressor and residual, whose covariance follows from its sums over seconds (Liang
-    and Zeger 1986), and the prior's information.
+    and Zeger 1986), and the prior's information. Where errors last for longer, as those of
+    drifting sensors in slow work, it is too small; it is widened by what the mass changes by when
+    the samples of one number in `part_ids` (N,) are left out.
     """
     p = len(prior.std)
     second_count = len(np.unique(second_ids))
@@ -214,7 +249,33 @@ def _fit_load(
     products_covariance = _covariance_of_sum(products, second_ids) + prior_information
     normal_inverse = np.linalg.inv(final.normal_matrix)
     covariance = normal_inverse @ products_covariance @ normal_inverse
-    return final.theta[p:], covariance[p:, p:], final.noise_std
+    load_covariance = covariance[p:, p:]
+    weighted_regressor = regressor / first.noise_std[:, None]
+    weighted_torque = torque / first.noise_std
+    left_out_masses = []
+    for part in np.unique(part_ids):
+        kept = part_ids != part
+        gram = np.einsum('tja,tjb->ab', weighted_regressor[kept], weighted_regressor[kept])
+        products = np.einsum('tja,tj->a', weighted_regressor[kept], weighted_torque[kept])
+        theta = np.linalg.solve(gram + prior_information, products + information_times_mean)
+        left_out_masses.append(theta[-1])
+    shown_std = _jackknife_std(np.array(left_out_masses))
+    inflation = max(1.0, shown_std / float(np.sqrt(load_covariance[-1, -1])))
+    return _LoadFit(final.theta[p:], inflation**2 * load_covariance, final.noise_std, inflation)
+
+
+def _jackknife_std(left_out: Array) -> float:
+    """
+    Return the deviation of an estimate, two of which cover 95 %, from those without a part each.
+
+    It is the delete-one jackknife of k parts (Efron and Stein 1981, "The jackknife estimate of
+    variance", Annals of Statistics 9(3)), as wide as Student's t of k - 1 degrees of freedom asks.
+    """
+    from scipy.stats import t
+
+    count = len(left_out)
+    std = np.sqrt((count - 1.0) * np.var(left_out))
+    return float(std * t.ppf(0.975, count - 1.0) / _KNOWN_STD_COUNT)
 
 
 def _covariance_of_sum(samples: Array, second_ids: NDArray[np.intp]) -> Array:

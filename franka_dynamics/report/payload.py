@@ -20,6 +20,7 @@ _AXIS_COLOURS = ('tab:red', 'tab:green', 'tab:blue')
 # Of a mesh with at least twice as many faces only every k-th face is drawn, because matplotlib
 # sorts all drawn faces.
 _MAX_DRAWN_FACE_COUNT = 20000
+_MENTIONED_INFLATION = 1.05  # deviations are printed with two digits
 
 
 def payload_table(estimate: PayloadEstimate) -> Table:
@@ -43,6 +44,17 @@ def inertia_sentences(estimate: PayloadEstimate) -> list[str]:
     if abs(estimate.payload - estimate.values).max() > 1e-9:
         return ['No body has the estimated inertia; the payload has the nearest physical one.']
     return []
+
+
+def deviation_sentences(estimate: PayloadEstimate) -> list[str]:
+    """Return a list of one sentence on how much deviations were widened, or []."""
+    if estimate.inflation < _MENTIONED_INFLATION:
+        return []
+    return [
+        f'The deviations are {estimate.inflation:.1f} times those that the noise within seconds '
+        'gives, because parts of the recordings differ by that in mass. Of sensors that drift, '
+        'several recordings of each kind tell more.'
+    ]
 
 
 def effort_scale_sentence(

@@ -31,10 +31,11 @@ from franka_dynamics.recordings.preprocessing import SignalOptions, to_motion
 from franka_dynamics.recordings.recording import read_recording, write_recording
 from franka_dynamics.recordings.replay import predict_torque
 from franka_dynamics.report import identification
+from franka_dynamics.report.payload import deviation_sentences
 
 from ..agreement import refuses
 from ..arms import drawn_around, first_joints
-from ..made_recordings import drawn_friction, recorded, slow_work, smooth_motion
+from ..made_recordings import drawn_friction, recorded, slow_work, smooth_motion, with_load
 from ..urdf.urdf_texts import six_axes
 
 pytestmark = pytest.mark.usefixtures('remembered_regressors')
@@ -492,6 +493,32 @@ def test_slow_work_gives_mass_and_centre_without_inertia():
     assert np.abs((found.values - truth) / found.std).max() < 3.0
     assert found.values[0] == pytest.approx(1.0, rel=0.02)
     assert not found.inertia_identified and not any(found.payload[4:])
+
+
+def test_the_mass_is_within_its_deviations_though_sensors_drift():
+    ratios = []
+    inflations = []
+    for draw in range(4):
+        truth = drawn_around(FR3, draw)
+        friction = drawn_friction(FR3, draw)
+        seeds = range(100 * draw, 100 * draw + 6)
+        logs = [to_motion(slow_work(truth, friction, seed, resting=(4,))) for seed in seeds]
+        loaded = [with_load(one, truth, 1.0) for one in logs[3:]]
+        found = identify_payload(logs[:3], loaded, FR3)
+        ratios.append((found.values[0] - 1.0) / found.std[0])
+        inflations.append(found.inflation)
+    # Residuals within seconds alone give deviations that are 3 to 10 times too small.
+    assert np.sqrt(np.mean(np.square(ratios))) < 2.0
+    assert min(inflations) > 2.0
+    (said,) = deviation_sentences(found)
+    assert f'{found.inflation:.1f} times' in said
+
+
+def test_white_noise_widens_no_deviation_much(simulate):
+    motions = with_and_without(simulate, ONE_KG, FER.friction, duration=15.0, noise=0.2)
+    found = identify_payload(*motions, FER)
+    assert 1.0 <= found.inflation < 2.0
+    assert not deviation_sentences(replace(found, inflation=1.0))
 
 
 def test_a_payload_is_found_with_another_arm_file(simulate):
