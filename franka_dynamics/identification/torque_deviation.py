@@ -32,7 +32,8 @@ from ..recordings.recording import Recording
 MAX_OBSERVED_MESSAGE_COUNT = 20_000
 MAX_OBSERVED_RECORDING_COUNT = 5
 # Two deviations are to cover this share. Of a normal distribution with a known deviation 1.96 do;
-# this one is estimated from stretches of one second, which count as independent.
+# this one is estimated from stretches of one second, which count as independent, and motions that
+# nobody has seen may leave more or less than those.
 _COVERED_SHARE = 0.95
 _KNOWN_STD_COUNT = 1.96
 _MIN_DEVIATION = 1e-9  # [N m or N], of an arm without any residual
@@ -87,7 +88,7 @@ def _with_deviation(
 
     used = result.recordings
     seconds = sum(note.sample_count for note in used.notes) / used.signal.rate
-    degrees_of_freedom = max(seconds - 1.0, 1.0)
+    degrees_of_freedom = _degrees_of_freedom(seconds, errors.fold_errors)
     quantile = float(t.ppf(0.5 + 0.5 * _COVERED_SHARE, degrees_of_freedom))
     factor = quantile / _KNOWN_STD_COUNT
     left_out_variance = np.square(errors.test.per_joint)  # (n,), N^2 m^2
@@ -102,6 +103,24 @@ def _with_deviation(
         cutoff=used.signal.cutoff,
     )
     return replace(arm, torque_deviation=deviation)
+
+
+def _degrees_of_freedom(seconds: float, part_errors: Sequence[float]) -> float:
+    """
+    Return the degrees of freedom with which torques of unseen motion are t-distributed.
+
+    `part_errors` are E on each part left out. Where motions differ, so do the variances that they
+    leave, and unseen motion has one of its own. If variances of parts are drawn like chi-squared
+    ones of f degrees of freedom, their mean squared over their variance is f / 2 (Satterthwaite
+    1946, "An approximate distribution of estimates of variance components", Biometrics 2(6)), and
+    torques have about a t distribution of f. Of k parts k - 1 at least are taken.
+    """
+    of_samples = max(seconds - 1.0, 1.0)
+    variances = np.square(part_errors)
+    if len(variances) < 2 or not np.ptp(variances):
+        return of_samples
+    of_parts = 2.0 * float(np.mean(variances) ** 2 / np.var(variances, ddof=1))
+    return min(of_samples, max(of_parts, len(variances) - 1.0))
 
 
 def _observed_variance(
