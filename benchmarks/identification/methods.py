@@ -38,6 +38,7 @@ from franka_dynamics.urdf.writer import urdf_text
 # own [rad/s].
 WIDTH_RAD_S = 0.01
 WINDOW_S, STEP_S = 0.5, 5e-3  # of MuJoCo's simulations between two measured states
+MUJOCO_STEPS = 40  # of its optimizer, whose default is 100; each takes seconds
 
 
 @dataclass(frozen=True)
@@ -344,7 +345,8 @@ def mujoco_sysid(arm: fd.ArmDescription, motions: list[Motion], rotors: bool) ->
             left = left.transpose(2, 0, 1).reshape(-1, x.shape[1])
         return [left], *others
 
-    found, _ = sysid.optimize(parameters, residual, verbose=False)
+    with redirect_stdout(sys.stderr):  # its steps
+        found, _ = sysid.optimize(parameters, residual, verbose=False, max_iters=MUJOCO_STEPS)
     fitted = sysid.apply_param_modifiers(found, spec)
     return Predictor(
         lambda given: _by_mujoco(fitted, given, friction=True),
