@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Running nodes: wrong joint states, real drivers, parameters, models from robot_description."""
 
+from itertools import pairwise
 from random import Random
 import time
 
@@ -388,7 +389,7 @@ def test_an_unchanged_status_is_published_again(world, start_arm):
 
     def comes_again(statuses):  # one may change in between
         said = [(one.level, one.message) for one in statuses]
-        return any(one == following for one, following in zip(said, said[1:]))
+        return any(one == following for one, following in pairwise(said))
 
     world.arm.until(lambda: all(map(comes_again, told.values())), 'the same status again')
 
