@@ -156,6 +156,8 @@ def run(make_node):
     finally:
         node.stop()
     node.report()
+    # Or the middleware's threads would still deliver messages while the process ends.
+    node.destroy_node()
     rclpy.try_shutdown()
 
 
