@@ -10,14 +10,19 @@ simulated arm that differs from its model: other inertias, friction, elastic gea
 episode is 20 s of one of `--motions` simulated motions, from a drawn time on, with a noise of its
 own; a fault, drawn from those of broken_logs.py with the joint that it is of, is calculated into
 a tenth of them. `franka-dynamics bag replay` then judges it, once for each of `--workers` (dask:N:
-a scheduler and N workers on this machine). Printed are seconds an episode, how many episodes of
-each kind were called sound, and whether all runs agree in every row.
+a scheduler and N workers on this machine). Printed are seconds an episode and the memory of the
+largest process, whether all runs agree in every row, and what was said of episodes, by the true
+effect of their fault: E of the arm identified from the episode, over E of that identified from it
+without the fault, both without the fault. A wrong gain of a wrist that other masses take up, or
+that the starting set outweighs, has an effect of about 1, and need not be found.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import repeat
 import json
 import os
 from pathlib import Path
@@ -26,7 +31,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from typing import NamedTuple
 
+from broken_logs import error_of, identified, LEAST_HARM, MOST_HARM, sums_of
 from log_faults import cases
 import numpy as np
 import pandas as pd
@@ -43,7 +50,10 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.excitation.excitation import random_trajectory
 from franka_dynamics.excitation.excitation_problem import ExcitationProblem
 from franka_dynamics.excitation.limits import ExcitationLimits
+from franka_dynamics.fit.options import IdentificationOptions
+from franka_dynamics.recordings.preprocessing import to_motion
 from franka_dynamics.recordings.recording import Recording
+from franka_dynamics.report.episode_table import summary_lines
 from franka_dynamics.simulation.arm_simulation import ArmSimulation
 from franka_dynamics.simulation.mujoco_model import TIMESTEP_S
 
@@ -70,6 +80,14 @@ FAULT_NAMES = (
 NOISE_NM = 0.05  # of each episode, beside that of the simulation
 
 
+class DrawnEpisode(NamedTuple):
+    """An episode, the name of its fault ('' without one), and the same episode without it."""
+
+    fault: str
+    recording: Recording
+    sound: Recording
+
+
 def simulated_motion(arm: ArmDescription, seed: int) -> Recording:
     """Return a recording at 1 kHz of a drawn periodic motion, which the model and a PD follow."""
     rng = np.random.default_rng(seed)
@@ -94,8 +112,8 @@ def simulated_motion(arm: ArmDescription, seed: int) -> Recording:
 
 def drawn_episodes(
     arm: ArmDescription, motions: Sequence[Recording], count: int, seed: int
-) -> Iterator[tuple[str, Recording]]:
-    """Yield episodes, each with the name of its fault, '' without one."""
+) -> Iterator[DrawnEpisode]:
+    """Yield episodes, in a drawn tenth of which is a fault."""
     rng = np.random.default_rng(seed)
     down = np.array((0.0, 0.0, -9.81))
     faults = [case for case in cases(arm, down) if case.name.startswith(FAULT_NAMES)]
@@ -109,7 +127,22 @@ def drawn_episodes(
         noise = NOISE_NM * rng.standard_normal(episode.effort.shape)
         episode = replace(episode, effort=episode.effort + noise)
         fault = faults[rng.integers(len(faults))] if number in faulty else None
-        yield ('', episode) if fault is None else (fault.name, fault.change(episode))
+        if fault is None:
+            yield DrawnEpisode('', episode, episode)
+        else:
+            yield DrawnEpisode(fault.name, fault.change(episode), episode)
+
+
+def true_effect(arm: ArmDescription, episode: DrawnEpisode) -> float:
+    """Return how many times worse the arm identified from an episode is by the fault in it."""
+    model = IdentificationOptions(np.array((0.0, 0.0, -9.81))).torque_model(arm)
+    sound, recorded = (
+        sums_of(model, to_motion(one)) for one in (episode.sound, episode.recording)
+    )
+    without, with_fault = (
+        error_of(sound, identified(model, arm, sums)) for sums in (sound, recorded)
+    )
+    return with_fault / without
 
 
 def write_lerobot(folder: Path, episodes: Sequence[Recording]) -> None:
@@ -174,26 +207,39 @@ def scheduler(worker_count: int) -> Iterator[str]:
             process.wait()
 
 
-def judged(folder: Path, arm_name: str, workers: str) -> tuple[pd.DataFrame, float]:
-    """Return the table of a data set's episodes, and how long the command took [s]."""
+def judged(folder: Path, arm_name: str, workers: str) -> tuple[pd.DataFrame, float, float]:
+    """Return the table of a data set's episodes, how long that took [s], and memory [MB]."""
     output = folder.with_name(f'by_{workers.replace("/", "_").replace(":", "_")}')
     words = [sys.executable, '-m', 'franka_dynamics', 'bag', 'replay', str(folder)]
     words += ['--arm', arm_name, '--workers', workers, '--output', str(output)]
     begin = time.perf_counter()
     # The exit status is 1: some episodes are not sound.
-    subprocess.run(words, stdout=subprocess.DEVNULL, check=False)
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    # Of the command or a process that it started, the largest; workers of a cluster are neither.
+    _, _, usage = os.wait4(process.pid, 0)
     duration = time.perf_counter() - begin
-    return pd.read_parquet(output / 'episodes.parquet'), duration
+    return pd.read_parquet(output / 'episodes.parquet'), duration, usage.ru_maxrss / 1024.0
 
 
-def print_found(table: pd.DataFrame, names: Sequence[str]) -> None:
-    """Print how many episodes without and with a fault have which verdict."""
-    verdicts = Counter(zip(('faulty' if name else 'sound' for name in names), table['verdict']))
-    for (kind, verdict), number in sorted(verdicts.items()):
-        print(f'{kind:7} {verdict:12} {number}')
-    for name, verdict in zip(names, table['verdict']):
-        if name and verdict != 'NOT sound':
-            print(f'  {verdict}: {name}')
+def print_found(
+    table: pd.DataFrame, episodes: Sequence[DrawnEpisode], arm: ArmDescription
+) -> None:
+    """Print what was said of episodes, by the effect of their fault; name those not found."""
+    counts = Counter[tuple[str, str]]()
+    missed = list[str]()
+    for verdict, episode in zip(table['verdict'].fillna('refused'), episodes):
+        kind = 'without a fault'
+        if episode.fault:
+            effect = true_effect(arm, episode)
+            kind = f'effect below {LEAST_HARM}'
+            if effect > LEAST_HARM:
+                kind = f'effect above {MOST_HARM}' if effect > MOST_HARM else 'effect between'
+            if effect > LEAST_HARM and verdict != 'NOT sound':
+                missed.append(f'  {verdict}: {episode.fault}, effect {effect:.1f}')
+        counts[kind, verdict] += 1
+    for (kind, verdict), number in sorted(counts.items()):
+        print(f'{kind:18} {verdict:22} {number}')
+    print('\n'.join(missed))
 
 
 def main() -> None:
@@ -207,22 +253,25 @@ def main() -> None:
     args = parser.parse_args()
     arm = fd.load(args.arm)
     print(f'{machine()}; load before {os.getloadavg()[0]:.1f}')
-    motions = [simulated_motion(arm, seed) for seed in range(args.motions)]
-    names, episodes = zip(*drawn_episodes(arm, motions, args.episodes, args.seed))
+    with ProcessPoolExecutor() as pool:
+        motions = list(pool.map(simulated_motion, repeat(arm), range(args.motions)))
+    episodes = list(drawn_episodes(arm, motions, args.episodes, args.seed))
     tables = []
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / 'data_set'
-        write_lerobot(folder, episodes)
+        write_lerobot(folder, [one.recording for one in episodes])
         for workers in args.workers:
             if workers.startswith('dask:'):
                 with scheduler(int(workers.removeprefix('dask:'))) as address:
-                    table, duration = judged(folder, args.arm, address)
+                    table, duration, memory = judged(folder, args.arm, address)
             else:
-                table, duration = judged(folder, args.arm, workers)
+                table, duration, memory = judged(folder, args.arm, workers)
             tables.append(table)
-            per_episode = duration / len(names)
-            print(f'{workers}: {duration:.0f} s, {per_episode:.3f} s an episode', flush=True)
-    print_found(tables[0], names)
+            each = duration / len(episodes)
+            print(f'{workers}: {duration:.0f} s, {each:.3f} s an episode, {memory:.0f} MB')
+            sys.stdout.flush()
+    print('\n'.join(summary_lines(tables[0].fillna('').to_dict('records'))))
+    print_found(tables[0], episodes, arm)
     if len(tables) > 1:
         print('all runs agree:', all(one.equals(tables[0]) for one in tables))
 

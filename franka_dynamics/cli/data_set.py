@@ -36,9 +36,8 @@ from ..report.episode_table import (
     error_table,
     READ,
     REFUSED,
-    SOUND,
     summary_lines,
-    UNJUDGED,
+    UNSOUND,
 )
 from ..workers import workers_of
 
@@ -318,4 +317,4 @@ def _replay_status(rows: Sequence[Row], request: ReplayRequest) -> int:
         return 1 if any(row['E'] > request.require for row in read) else 0
     if request.external:
         return 0
-    return 0 if all(row['verdict'] in (SOUND, UNJUDGED) for row in read) else 1
+    return 0 if all(row['verdict'] != UNSOUND for row in read) else 1

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .episode_table import READ, REFUSED, SOUND, UNJUDGED, UNSOUND
+from .episode_table import ASKED, READ, REFUSED, SOUND, UNJUDGED, UNSOUND
 from .replay import external_torque_columns
 from .verdict import verdict_lines
 from ..arm import ArmDescription
@@ -90,16 +90,17 @@ class EpisodeReplay:
         return found
 
     def _verdict_texts(self, result: ReplayEvaluation) -> tuple[str, str]:
-        """Return the verdict on an episode in a word or two, and the first cause in a sentence."""
+        """Return the verdict on an episode in words, and its first cause or question, if any."""
         verdict = result.verdict
         if verdict is None:
             return UNJUDGED, ''
-        if verdict.sound:
+        if verdict.sound and not verdict.has_questions:
             return SOUND, ''
         n = result.predictions[0].arm.n
         names = [f'joint {k}' for k in range(1, n + 1)]
         lines = verdict_lines(verdict, names, self.options.effort_scales(n))
-        return UNSOUND, _one_line([*verdict.value_faults, *lines][0])
+        word = ASKED if verdict.sound else UNSOUND
+        return word, _one_line([*verdict.value_faults, *lines][0])
 
 
 def columns_at(times: Array, columns: Mapping[str, Array]) -> dict[str, Array]:

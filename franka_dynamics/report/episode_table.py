@@ -17,6 +17,7 @@ from ..files import atomic_write, read_text
 READ = 'read'
 REFUSED = 'refused'
 SOUND = 'sound'
+ASKED = 'sound, with a question'
 UNSOUND = 'NOT sound'
 UNJUDGED = 'not judged'
 _JOURNAL_NAME = 'episodes.jsonl'
@@ -116,13 +117,15 @@ def summary_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     judged = Counter(row['verdict'] for row in rows if row.get('verdict'))
     if judged:
         yield (
-            f'{judged[SOUND]} sound, {judged[UNSOUND]} NOT sound, {judged[UNJUDGED]} with too '
-            'little motion to be judged.'
+            f'{judged[SOUND]} sound, {judged[ASKED]} sound with a question, {judged[UNSOUND]} NOT '
+            f'sound, {judged[UNJUDGED]} with too little motion to be judged.'
         )
-    causes = Counter(row['cause'] for row in rows if row.get('cause'))
+    causes = Counter((row['verdict'], row['cause']) for row in rows if row.get('cause'))
     for cause, count in causes.most_common(_MAX_LISTED):
-        where = _names_text([row['episode'] for row in rows if row.get('cause') == cause])
-        yield f'{count} NOT sound: {cause} ({where})'
+        where = _names_text(
+            [row['episode'] for row in rows if (row.get('verdict'), row.get('cause')) == cause]
+        )
+        yield f'{count} {": ".join(cause)} ({where})'
     if len(causes) > _MAX_LISTED:
         yield f'{len(causes) - _MAX_LISTED} other causes are in the table.'
     for row in refused[:_MAX_LISTED]:

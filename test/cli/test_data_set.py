@@ -65,6 +65,20 @@ def test_each_episode_is_a_row_the_broken_one_too(workers, bags, answered):
     assert rows['lag_ms'].abs().max() < 10.0
 
 
+def test_what_is_asked_about_an_episode_is_in_its_row(tmp_path, monkeypatch, answered):
+    monkeypatch.chdir(tmp_path)
+    for name, offset in (('plain', 0.0), ('off', 12.0)):
+        recording = simulate(FER, duration=12.0, noise=0.05)
+        recording.effort[:, 2] += offset
+        write_recording(recording, tmp_path / 'bags' / name)
+    status, said = answered(REPLAY, tmp_path / 'bags')
+    rows = rows_in(tmp_path / 'bags_replay')
+    assert rows['verdict']['plain'] == 'sound' and not rows['cause']['plain'], said
+    assert rows['verdict']['off'] == 'sound, with a question'
+    assert 'joint 3' in rows['cause']['off'] and rows['cause']['off'] in said
+    assert status == 0 and '1 sound, 1 sound with a question, 0 NOT sound' in said
+
+
 def test_an_interrupted_run_goes_on_where_it_was(bags, answered, refused, monkeypatch, capsys):
     done = []
     replay = EpisodeReplay.__call__
