@@ -369,7 +369,8 @@ class DisturbanceMonitor:
         `bound` is `running_bound` or `start_bound`; `elapsed` is the time since the state before
         [s].
         """
-        largest = np.abs(self._differences(self._terms)).max(axis=0)  # of both, (n,)
+        differences = self._differences(self._terms)
+        largest = np.maximum(np.abs(differences.from_motion), np.abs(differences.from_command))
         bound_ratios = largest / self.running_bound
         np.maximum(self.max_bound_ratios, bound_ratios, out=self.max_bound_ratios)
         if state.is_moving:  # its brakes are open

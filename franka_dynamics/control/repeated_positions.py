@@ -81,7 +81,7 @@ class RepeatedPositions:
         `is_active` says whether this torque is that of the law or the brake, `may_brakes_hold`
         whether the arm's brakes may still hold it.
         """
-        speed = float(np.abs(sample.dq).max())
+        speed = max(map(abs, sample.dq.tolist()))
         if sample.q.tolist() != last_q.tolist():
             self._repeated_since = sample.stamp
             self._torque_before = last_torque

@@ -52,14 +52,14 @@ class SpeedWatcher:
         is_following = state.stamp - self._motion_stamp < STREAM_TIMEOUT_S
         speed_to_limit = MAX_FOLLOW_SPEED_TO_LIMIT if is_following else MAX_SPEED_TO_LIMIT
         max_speed = speed_to_limit * self._max_velocity  # (n,)
-        speed_to_max = np.abs(state.dq) / max_speed
-        if any((speed_to_max > 1.0).tolist()):
+        speed = np.abs(state.dq)
+        if any((speed > max_speed).tolist()):
             self._overspeed_time_s += elapsed
         else:
             self._overspeed_time_s = 0.0
         if self._overspeed_time_s < MAX_OVERSPEED_TIME_S:
             return None
-        joint = int(speed_to_max.argmax())
+        joint = int((speed / max_speed).argmax())
         return ReasonCode.JOINT_TOO_FAST(
             joint=self._arm.joint_names[joint],
             unit=self._arm.joints[joint].kind.position_unit,

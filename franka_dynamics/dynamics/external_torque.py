@@ -120,7 +120,7 @@ class MomentumObserver:
         # M dq from one recursive Newton-Euler pass with the acceleration dq, so that M is never
         # computed.
         momentum = pin.rnea(model, data, q, self._zero_velocity, dq) - gravity_torque
-        rate = torque + (pin.computeCoriolisMatrix(model, data, q, dq).T @ dq - gravity_torque)
+        rate = torque + (dq @ pin.computeCoriolisMatrix(model, data, q, dq) - gravity_torque)
         elapsed = stamp - self._last_stamp
         last_momentum = self._last_momentum
         self._last_stamp = stamp
