@@ -206,7 +206,7 @@ def table_of_times() -> str:
             f'{planning.MAX_START_DISTANCE_RAD:g} rad at each joint',
         ),
         (
-            "torque that may stay unexplained when a held arm's fault is cleared",
+            'torque that may stay unexplained when a held arm starts',
             f'{100 * torques.MAX_START_DISTURBANCE_RATIO:g} % of the torque limit',
         ),
     )

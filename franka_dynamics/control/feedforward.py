@@ -647,7 +647,7 @@ class Feedforward:
         if self.brake.failure_reason is not None:
             self._end(ending_by(Cause.BRAKING_FAILED, self.brake.failure_reason), now)
         elif self.state is State.BRAKING and self.brake.at_rest:
-            if self.ending.reaction is Reaction.RELEASE:
+            if self.ending.reaction is not Reaction.HOLD:  # also after a `start()`
                 excess_reason = self.disturbances.violation(self.disturbances.start_bound)
                 if excess_reason is not None:
                     why = ReasonCode.NOT_CARRIED(excess=excess_reason)

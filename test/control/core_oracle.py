@@ -326,7 +326,7 @@ class Pair:
             if o.fails:
                 o.end(Event.LEAVE, Cause.BRAKING_FAILED)
             elif o.state is State.BRAKING and o.rest >= MIN_COUNT:
-                if o.reaction is Reaction.RELEASE and 'not carried' in o.flags:
+                if o.reaction is not Reaction.HOLD and 'not carried' in o.flags:
                     o.reaction = Cause.NOT_CARRIED.reaction
                     remedies = list(Remedy)
                     o.remedy = max(o.remedy, Cause.NOT_CARRIED.remedy, key=remedies.index)

@@ -9,6 +9,7 @@ from franka_dynamics.control.core_table import Remedy
 from franka_dynamics.control.feedforward import Feedforward, State, Stop
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.errors import StartRefusedError
 
 from .closed_loop import core, FER, GRAVITY, HOME, Loop, MOVING, MUJOCO, payload, Script, STILL
 
@@ -100,7 +101,8 @@ def test_a_moving_arm_whose_own_law_ceases_is_braked_and_begins_again():
     assert script.core.state is State.RUNNING
 
 
-def test_a_stop_holds_an_arm_that_gravity_does_not_carry():
+@pytest.mark.parametrize('is_started', [False, True])
+def test_a_stop_holds_an_arm_that_gravity_does_not_carry(is_started):
     loop = Loop(
         Settings(target='mujoco', payload=HEAVY, **FIRM),
         controller=LOOP,
@@ -111,11 +113,15 @@ def test_a_stop_holds_an_arm_that_gravity_does_not_carry():
     assert loop.controller.state is State.RUNNING
     begin = loop.arm.position
     loop.controller.stop('a user')
+    if is_started:
+        loop.controller.start()  # while the arm is braked
     loop.fastest = 0.0
     loop.run(1.5)
     assert loop.controller.state is State.HOLDING, loop.controller.status
     assert loop.fastest < 0.2 and np.abs(loop.arm.position - begin).max() < 0.05
     assert 'carry' in loop.controller.why and loop.controller.status.remedy is Remedy.START
+    with pytest.raises(StartRefusedError, match='departs by'):
+        loop.controller.start()
     loop.controller.stop('a user')
     assert loop.run(0.02).controller.state in (State.STOPPING, State.SILENT)
 

@@ -922,7 +922,7 @@ private:
     if (brake_.failure()) {
       end(Ending::by(Cause::braking_failed, brake_.failure()), now);
     } else if (state_ == CoreState::braking && brake_.at_rest()) {
-      if (ending_.reaction == Reaction::release && guards()) {
+      if (ending_.reaction != Reaction::hold && guards()) {  // also after a start()
         const Reason excess = disturbances_.violation(
           arm_, terms, terms, disturbances_.start_bound(), law_.acting().settings.target.name);
         if (excess) {
