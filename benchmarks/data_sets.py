@@ -175,7 +175,11 @@ def write_lerobot(folder: Path, episodes: Sequence[Recording]) -> None:
         )
         for number, one in enumerate(episodes)
     ]
-    parquet.write_table(pyarrow.concat_tables(tables), folder / 'data/chunk-000/file-000.parquet')
+    # LeRobot's recorder writes each episode as a row group.
+    path = folder / 'data/chunk-000/file-000.parquet'
+    with parquet.ParquetWriter(path, tables[0].schema) as file:
+        for table in tables:
+            file.write_table(table)
     zeros = np.zeros(len(episodes), dtype=int)
     index = {'episode_index': np.arange(len(episodes)), 'length': [len(one) for one in episodes]}
     places = {'data/chunk_index': zeros, 'data/file_index': zeros}

@@ -33,6 +33,7 @@ import franka_dynamics as fd
 from franka_dynamics.constants import AS_LISTED
 from franka_dynamics.errors import FrankaDynamicsError
 from franka_dynamics.recordings.options import ColumnMap
+from franka_dynamics.recordings.plausibility import fatal_faults
 from franka_dynamics.recordings.preprocessing import Motion, moving_mask, to_motion
 from franka_dynamics.recordings.recording import Recording
 
@@ -82,7 +83,20 @@ class Log:
             _require(self.arm_clone(folder), self.arm_files, self.arm_repository, self.arm_commit)
 
     def read(self, folder: Path | None) -> tuple[fd.ArmDescription, list[Recording]] | None:
-        """Return the arm and its recordings, or None if they are not here."""
+        """
+        Return the arm and its recordings, or None if they are not here.
+
+        Raises SystemExit for a recording whose values no arm has: its table is read wrongly.
+        """
+        found = self._found(folder)
+        if found is not None:
+            arm, recordings = found
+            for recording in recordings:
+                for fault in fatal_faults(recording, arm):
+                    raise SystemExit(f'{self.name}: {fault}')
+        return found
+
+    def _found(self, folder: Path | None) -> tuple[fd.ArmDescription, list[Recording]] | None:
         if folder is not None and self.clone(folder).is_dir():
             self.require_files(folder)
             return self._from_clones(folder)
