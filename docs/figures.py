@@ -411,6 +411,22 @@ def table_of_faults() -> str:
     return _rows(*rows)
 
 
+def table_of_answers() -> str:
+    """Return the rows of questions that an option answers, and of all others."""
+    asked = {0: '', 1: ', of a joint'}
+    rows = [
+        (f'{row.kind}{asked[row.of]}', ', '.join(f'`--{_flag(name)}`' for name in row.answered_by))
+        for row in table.TABLE
+        if row.answered_by
+    ]
+    return _rows(*rows, ('any other', 'no option'))
+
+
+def _flag(name: str) -> str:
+    """Return the option of a parameter's name."""
+    return name.replace('_', '-')
+
+
 def table_of_fault_numbers() -> str:
     """Return the rows of the numbers by which a fault is judged."""
     return _rows(
@@ -496,6 +512,7 @@ TABLES = {
         '| fault | of | columns | must be |': table_of_faults,
         '| number of a fault | what it is | must be |': table_of_fault_numbers,
         '| if | verdict |': table_of_decision,
+        '| question about | answered by |': table_of_answers,
     },
     'docs/reference/receivers.md': {'| receivers of this package | value |': table_of_receivers},
     'docs/reference/node.md': {

@@ -45,7 +45,8 @@ class Row(NamedTuple):
     `forms`. Those that are `whole` are tried as a whole and have a size of about 1; those that
     `change` may also begin in the middle of a recording, or grow, and those that `pass` may last
     two tenths of it. `extends` is the kind of which it is a wider form. `inner` ones are of no
-    first or last joint.
+    first or last joint. `answered_by` are the options each of which answers a question about it:
+    what they say counts, and the arm is written.
     """
 
     kind: str
@@ -59,6 +60,7 @@ class Row(NamedTuple):
     passes: bool = False
     inner: bool = False
     extends: str = ''
+    answered_by: tuple[str, ...] = ()
 
 
 TABLE = (
@@ -69,6 +71,7 @@ TABLE = (
         '{effort} {problem}; --effort-scale {scales} corrects it.',
         must_be='off by more than 5 %',
         changes=True,
+        answered_by=('effort_scale',),
     ),
     Row(
         'gain',
@@ -77,6 +80,7 @@ TABLE = (
         '{effort} {problem}; --effort-scale {scales} corrects it.',
         must_be='off by more than 5 %',
         changes=True,
+        answered_by=('effort_scale',),
     ),
     Row(
         'load',
@@ -84,6 +88,7 @@ TABLE = (
         'a mass on the flange, and its moments',
         'The flange carries {0:.1f} kg more than declared. Name the load with --payload.',
         changes=True,
+        answered_by=('payload', 'hand', 'effort_scale'),
     ),
     Row(
         'force',
@@ -126,8 +131,9 @@ TABLE = (
         'torques of three accelerations of the base',
         'Gravity points elsewhere than given. Check how the arm is mounted; --gravity '
         '{0:.2f},{1:.2f},{2:.2f} gives the direction found.',
-        must_be='turned [rad] by more than a tenth of the share by which its size is off, or '
-        'below 0.16 of its size',
+        must_be='turned, by an angle [rad] above a tenth of the difference between 1 and its size '
+        '(relative to the declared one); or left out: of a size below 0.16',
+        answered_by=('gravity',),
     ),
     Row(
         'gravity',
@@ -154,6 +160,7 @@ TABLE = (
         'Rotors behind the gears take part of the torques of accelerations, and the model has '
         'none. Add --rotor-inertia to `identify arm`.',
         must_be='positive where it matters most',
+        answered_by=('rotor_inertia',),
     ),
     Row(
         'delay',
@@ -212,13 +219,6 @@ TABLE = (
         whole=True,
     ),
 )
-# Options that answer a question about a fault: what they say counts, and the arm is written.
-ANSWERS = {
-    'gain': ('effort_scale',),
-    'load': ('payload', 'hand', 'effort_scale'),
-    'gravity': ('gravity',),
-    'rotors': ('rotor_inertia',),
-}
 # What the decision finds without columns of its own, or by several rows.
 OTHERS = (
     Row(

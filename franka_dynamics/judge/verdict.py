@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .published_masses import MassAmbiguity
-from .table import ANSWERS
+from .table import ROWS
 
 
 @dataclass(frozen=True)
@@ -65,15 +65,17 @@ class RecordingVerdict:
         """
         Return the options that would answer what is asked, '' for a question that none answers.
 
-        `answers` are the options that were given: of `table.ANSWERS`. That nobody has measured the
-        masses of the starting set was said when it was loaded, and is no open question.
+        `answers` are the options that were given: of the table's `answered_by`. That nobody has
+        measured the masses of the starting set was said when it was loaded, and is no open
+        question.
         """
-        options: list[tuple[str, ...]] = [
-            ANSWERS.get(one.kind, ()) for one in self.questions if one.kind != 'masses'
-        ]
+        rows = (
+            ROWS.get((one.kind, len(one.joints))) for one in self.questions if one.kind != 'masses'
+        )
+        options = [() if row is None else row.answered_by for row in rows]
         ambiguity = self.mass_ambiguity
         if ambiguity is not None and ambiguity.rules_out_faultless:
             kind = 'load' if ambiguity.allows_recorded_scale else 'gain'
-            options.append(ANSWERS[kind])
+            options.append(ROWS[kind, 0].answered_by)
         unanswered = [names for names in options if not set(names) & set(answers)]
         return tuple(names[0] if names else '' for names in unanswered)

@@ -854,3 +854,9 @@ def test_a_question_is_open_until_its_option_answers_it(scale, load, answers, is
     assert bool(found.open_questions(answers)) is is_open
     asked = RecordingVerdict((), (Diagnosis('zero', (2,), (0.1,)),))
     assert asked.open_questions(('effort_scale', 'gravity', 'payload', 'hand')) == ('',)
+
+
+def test_the_direction_of_gravity_says_nothing_of_a_joint_that_leaves_it_out():
+    for joints, left in (((), ()), ((2,), ('',))):
+        asked = RecordingVerdict(questions=(Diagnosis('gravity', joints, (1.0,)),))
+        assert asked.open_questions({'gravity'}) == left
