@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .fits import CRITICAL_T_VALUE, Fits, Found, HARM, MAX_SIZE_RATIO, TORQUE
+from .fits import CRITICAL_T_VALUE, Fits, Found, HARM, is_turned, MAX_SIZE_RATIO, TORQUE
 from .sums import Sums
 from .table import are_related, Fault, is_change, passes, row_of
 from .values import is_possible, values_of
@@ -143,8 +143,11 @@ class Evidence:
         kind = 'changed' if changes else found.fault.kind
         if passes(found.fault):
             kind = 'contact'
-        if found.fault.kind == 'time':  # a part of which fitted masses would explain
-            found = found._replace(size=self.fits.held.sizes(found.columns)[1][-1])
+        # Masses that are fitted would explain a part of times, and of a turn.
+        if found.fault.kind == 'time':
+            found = found._replace(size=self.fits.held_size(found))
+        elif is_turned(found):
+            found = found._replace(size=self.fits.turned_size(found))
         without = self.fits.without.error
         gravity = self.fits.prior.model.gravity
         return Diagnosis(

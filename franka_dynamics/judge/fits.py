@@ -47,6 +47,7 @@ class Found(NamedTuple):
     error: float
     squares: Array
     effect: float = 1.0
+    factor: float = 1.0
 
     def better_than(self, other: 'Found | None' = None) -> bool:
         """Return whether it predicts left-out folds significantly better than another, or none."""
@@ -193,21 +194,37 @@ class Fits:
                 Fault(''), columns, size, gains, self.error(squares.mean(axis=0)), squares
             )
         gains = 0.5 * np.log(self.without.squares / squares).sum(axis=1)
+        factor = 1.0
         if fault.kind in ('gravity', 'time') and not fault.joints:
-            size = size / self._common_factor(at, size)
-        return Found(fault, columns, size, gains, error, squares)
+            factor = self._common_factor(self.fitted, at, size)
+        return Found(fault, columns, size / factor, gains, error, squares, factor=factor)
 
-    def _common_factor(self, at: list[int], size: Array) -> float:
+    def turned_size(self, found: Found) -> Array:
+        """
+        Return the size of gravity that points elsewhere, (3,), beside masses that are held.
+
+        A common factor of the efforts is free: beside masses that are fitted it is hardly known.
+        """
+        equations = self._equations(_HELD, (Fault('gain'), *self.asked))
+        at, sizes = equations.sizes(found.columns)
+        return np.asarray(sizes[-1] / self._common_factor(equations, at, sizes[-1]))
+
+    def _common_factor(self, equations: _Equations, at: list[int], size: Array) -> float:
         """Return the factor of all efforts beside a fault, which is a part of its size."""
-        gain = self.fitted.common.index(self.faults[GIVEN[0]][0])
-        solved = self.fitted.solved[-1, gain]
+        gain = equations.common.index(self.faults[Fault('gain')][0])
+        solved = equations.solved[-1, gain]
         factor = float(1.0 + solved[TORQUE] - solved[at] @ size)
         return factor if abs(factor) > _MIN_NOISE_TO_MAX else _MIN_NOISE_TO_MAX
 
     def likeness(self, found: Found) -> float:
         """Return a fault's size beside held masses, relative to that beside fitted ones."""
-        sizes = self.fitted.sizes(found.columns)[1][-1]
-        return float(self.held.sizes(found.columns)[1][-1] @ sizes / (sizes @ sizes))
+        sizes = found.factor * _without_length(found)
+        held = _without_length(found._replace(size=self.held_size(found)))
+        return float(held @ sizes / (sizes @ sizes))
+
+    def held_size(self, found: Found) -> Array:
+        """Return a fault's size beside held masses, (k,)."""
+        return np.asarray(self.held.sizes(found.columns)[1][-1])
 
     def effect(self, found: Found) -> float:
         """
@@ -221,7 +238,7 @@ class Fits:
         if found.fault.kind == 'gain' and not is_change(found.fault):
             undoing[list(found.fault.joints), TORQUE] = 1.0 / (1.0 + found.size[0])
         else:
-            undoing[:, found.columns] = -found.size
+            undoing[:, found.columns] = -found.factor * _without_length(found)
         if is_change(found.fault):
             constant = self.faults[found.fault._replace(form='')]
             if not set(constant) & set(found.columns):
@@ -230,14 +247,26 @@ class Fits:
         total = self.total[:, used][:, :, used]
         undone = _with_efforts(total, undoing[:, used])
         thetas = (self.model_fit(one, self._common_noise(one)) for one in (total, undone))
-        in_use = total if _is_declared(found) else undone
+        in_use = total if is_turned(found) else undone
         as_recorded, without = (
             self.error(self.squares(one, theta)) for one, theta in zip((in_use, undone), thetas)
         )
         return as_recorded / without
 
 
-def _is_declared(found: Found) -> bool:
+def _without_length(found: Found) -> Array:
+    """
+    Return the size of a fault, (k,), of gravity that points elsewhere only its turn.
+
+    Its length is that of the masses: gravity is declared as large as it is.
+    """
+    if not is_turned(found):
+        return found.size
+    declared = np.array([0.0, 0.0, 1.0])
+    return np.asarray(found.size + declared - np.linalg.norm(found.size + declared) * declared)
+
+
+def is_turned(found: Found) -> bool:
     """Return whether a fault is in what the user declares: gravity that points elsewhere."""
     declared = np.array([0.0, 0.0, 1.0])
     of_base = found.fault.kind == 'gravity' and not found.fault.joints

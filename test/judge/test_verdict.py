@@ -860,3 +860,14 @@ def test_the_direction_of_gravity_says_nothing_of_a_joint_that_leaves_it_out():
     for joints, left in (((), ()), ((2,), ('',))):
         asked = RecordingVerdict(questions=(Diagnosis('gravity', joints, (1.0,)),))
         assert asked.open_questions({'gravity'}) == left
+
+
+@pytest.mark.parametrize('share', [0.5, 1.0, 2.0])
+def test_a_turn_is_found_where_masses_are_far_from_the_starting_sets(simulate, share):
+    links = [replace(one, mass=share * one.mass, inertia=share * one.inertia) for one in FER.links]
+    truth = replace(FER, links=tuple(links))
+    motion = loose(simulate(truth, duration=30.0, friction=FRICTION, noise=0.2, rate=100.0))
+    tilted, gravity = turned_base(motion, np.radians(5.0), truth)
+    found = judged(tilted)
+    (told,) = (one for one in (*found.causes, *found.questions) if one.kind == 'gravity')
+    np.testing.assert_allclose(told.values, gravity, rtol=0.0, atol=0.25)
