@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .fits import CRITICAL_T_VALUE, Fits, Found, HARM, is_turned, MAX_SIZE_RATIO, TORQUE
+from .fits import CRITICAL_T_VALUE, Fits, Found, HARM, MAX_SIZE_RATIO, TORQUE
 from .sums import Sums
 from .table import are_related, Fault, is_change, passes, row_of
 from .values import is_possible, values_of
@@ -146,7 +146,7 @@ class Evidence:
         # Masses that are fitted would explain a part of times, and of a turn.
         if found.fault.kind == 'time':
             found = found._replace(size=self.fits.held_size(found))
-        elif is_turned(found):
+        elif found.is_turned:
             found = found._replace(size=self.fits.turned_size(found))
         without = self.fits.without.error
         gravity = self.fits.prior.model.gravity

@@ -28,6 +28,7 @@ _FITTED = 10.0  # precision of masses that are fitted: known to 32 %
 _HELD = 1e8  # of masses that are held: known to 0.01 %
 _MIN_NOISE_TO_MAX = 1e-3  # smallest noise of a joint, relative to its largest effort: rounding
 _FLAT = 1e-9  # information of what is free, and the smallest noise to that expected
+_DECLARED = np.array([0.0, 0.0, 1.0])  # gravity, relative to itself, in the axes of its columns
 TORQUE = -1  # place of the efforts among the columns
 
 
@@ -48,6 +49,7 @@ class Found(NamedTuple):
     squares: Array
     effect: float = 1.0
     factor: float = 1.0
+    is_turned: bool = False
 
     def better_than(self, other: 'Found | None' = None) -> bool:
         """Return whether it predicts left-out folds significantly better than another, or none."""
@@ -194,10 +196,14 @@ class Fits:
                 Fault(''), columns, size, gains, self.error(squares.mean(axis=0)), squares
             )
         gains = 0.5 * np.log(self.without.squares / squares).sum(axis=1)
-        factor = 1.0
-        if fault.kind in ('gravity', 'time') and not fault.joints:
-            factor = self._common_factor(self.fitted, at, size)
-        return Found(fault, columns, size / factor, gains, error, squares, factor=factor)
+        found = Found(fault, columns, size, gains, error, squares)
+        if fault.joints or fault.kind not in ('gravity', 'time'):
+            return found
+        factor = self._common_factor(self.fitted, at, size)
+        size = size / factor
+        is_there = bool(np.linalg.norm(size + _DECLARED) > MIN_GRAVITY)
+        is_turned = fault.kind == 'gravity' and is_there
+        return found._replace(size=size, factor=factor, is_turned=is_turned)
 
     def turned_size(self, found: Found) -> Array:
         """
@@ -218,8 +224,11 @@ class Fits:
 
     def likeness(self, found: Found) -> float:
         """Return a fault's size beside held masses, relative to that beside fitted ones."""
-        sizes = found.factor * _without_length(found)
-        held = _without_length(found._replace(size=self.held_size(found)))
+        sizes = found.factor * found.size
+        held = self.held_size(found)
+        if found.is_turned:
+            sizes = found.factor * _turn(found.size)
+            held = _turn(held)
         return float(held @ sizes / (sizes @ sizes))
 
     def held_size(self, found: Found) -> Array:
@@ -238,7 +247,8 @@ class Fits:
         if found.fault.kind == 'gain' and not is_change(found.fault):
             undoing[list(found.fault.joints), TORQUE] = 1.0 / (1.0 + found.size[0])
         else:
-            undoing[:, found.columns] = -found.factor * _without_length(found)
+            size = _turn(found.size) if found.is_turned else found.size
+            undoing[:, found.columns] = -found.factor * size
         if is_change(found.fault):
             constant = self.faults[found.fault._replace(form='')]
             if not set(constant) & set(found.columns):
@@ -247,30 +257,20 @@ class Fits:
         total = self.total[:, used][:, :, used]
         undone = _with_efforts(total, undoing[:, used])
         thetas = (self.model_fit(one, self._common_noise(one)) for one in (total, undone))
-        in_use = total if is_turned(found) else undone
+        in_use = total if found.is_turned else undone
         as_recorded, without = (
             self.error(self.squares(one, theta)) for one, theta in zip((in_use, undone), thetas)
         )
         return as_recorded / without
 
 
-def _without_length(found: Found) -> Array:
+def _turn(size: Array) -> Array:
     """
-    Return the size of a fault, (k,), of gravity that points elsewhere only its turn.
+    Return the part of a size of gravity, (3,), by which it only points elsewhere.
 
     Its length is that of the masses: gravity is declared as large as it is.
     """
-    if not is_turned(found):
-        return found.size
-    declared = np.array([0.0, 0.0, 1.0])
-    return np.asarray(found.size + declared - np.linalg.norm(found.size + declared) * declared)
-
-
-def is_turned(found: Found) -> bool:
-    """Return whether a fault is in what the user declares: gravity that points elsewhere."""
-    declared = np.array([0.0, 0.0, 1.0])
-    of_base = found.fault.kind == 'gravity' and not found.fault.joints
-    return of_base and bool(np.linalg.norm(found.size + declared) > MIN_GRAVITY)
+    return np.asarray(size + _DECLARED - np.linalg.norm(size + _DECLARED) * _DECLARED)
 
 
 def _right_share(fault: Fault) -> float:
