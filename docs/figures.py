@@ -449,7 +449,8 @@ def table_of_fault_numbers() -> str:
         ),
         (
             'likeness',
-            'its size with masses held over its size with masses fitted',
+            'its size with masses held over its size with masses fitted; of gravity that is '
+            'turned, the size of the turn',
             f'{1.0 / fits.MAX_SIZE_RATIO:g} to {fits.MAX_SIZE_RATIO:g}, to be named',
         ),
     )
