@@ -148,7 +148,10 @@ def right(found: Diagnosis, case: Case) -> bool:
 
 def within(ranges: MassAmbiguity, case: Case) -> bool:
     """Return whether the range that is printed contains the fault of a case."""
-    first, second, *_, last = words = case.name.split()
+    words = case.name.split()
+    if len(words) < 3:  # it has no size
+        return False
+    first, second, *_, last = words
     if case.name.startswith('all x'):
         return ranges.scale_range[0] <= float(last) <= ranges.scale_range[1]
     if 'undeclared' in words:
