@@ -449,8 +449,8 @@ def table_of_fault_numbers() -> str:
         ),
         (
             'likeness',
-            'its size with masses held over its size with masses fitted; of gravity that is '
-            'turned, the size of the turn',
+            'its size with masses held over its size with masses fitted; where gravity points '
+            'elsewhere, that of the change of its direction',
             f'{1.0 / fits.MAX_SIZE_RATIO:g} to {fits.MAX_SIZE_RATIO:g}, to be named',
         ),
     )

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings in files, without their samples: bags, and episodes of logs."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -14,7 +15,7 @@ from ..spatial import JointKind
 
 
 @dataclass(frozen=True, eq=False)
-class Episode:
+class Episode(ABC):
     """
     A recording in a file, and the options for reading and filtering it, without its samples.
 
@@ -31,9 +32,9 @@ class Episode:
         """The number of the episode in its file, None if the file holds nothing else."""
         return None
 
+    @abstractmethod
     def recording(self) -> Recording:
         """Read the file, and return the recording; RecordingError if it cannot be used."""
-        raise NotImplementedError
 
     def motion(self, effort_scale: Array | float = 1.0) -> Motion:
         """Read the file, and return its resampled, filtered motion, effort times a scale."""
